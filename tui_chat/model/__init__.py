@@ -1,0 +1,15 @@
+"""Values. Frozen, slotted, immutable; they import nothing of ours but `errors`.
+
+text        Origin, Span, Text: text that remembers where each character came from
+message     Message and its parts: the unified, OpenAI-like shape that is stored
+session     Session, Entry (a message in its session's tree), SessionSummary
+role        Role: a named assistant
+preset      Preset, PresetMessage: what stands where around the history
+profile     Profile: who the user is
+endpoint    Endpoint, ModelFacts, Protocol: where and how a request is sent
+envelope    Turn, ChatEnvelope, Note: what the model will see, protocol-free
+semantics   what a protocol can express and the unified message cannot
+payload     Tree, Payload, Region, render: the request body and the map of its origins
+reply       StreamEvent, Reply, advance: an answer growing as it arrives
+memo        Memo: remembering by identity what was computed from a frozen value
+"""

@@ -1,0 +1,153 @@
+"""What the model will see, before any protocol has had its say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Generic, Literal, TypeVar
+
+from tui_chat.model.message import MessageRole, ToolCall
+from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
+from tui_chat.model.text import Origin, Text
+
+T = TypeVar("T")
+
+
+class Level(StrEnum):
+    """How much a note matters."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A diagnostic: something was changed, dropped or is doubtful, and here is why."""
+
+    level: Level
+    code: str
+    """Stable and greppable: `unknown-anchor`, `over-budget`, ..."""
+    sentence: str
+    """For a person."""
+    origin: Origin | None = None
+    """What it is about."""
+    place: str = ""
+    """Where in the payload, as a JSON pointer; empty where it has no place there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a turn stands and which rule put it there."""
+
+    kind: Literal["system", "skeleton", "before", "after", "depth", "history", "draft"]
+    anchor: str = ""
+    """The anchor's id for `before` and `after`, and for what an anchor stands for."""
+    depth: int | None = None
+    """The insertion point that was used, after clamping, for `depth`."""
+    rule: str = ""
+    """The rule as a sentence."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Turn:
+    """One message of the built context. Compared by identity: what is derived from a turn is
+    remembered for as long as the turn lives.
+    """
+
+    role: MessageRole
+    text: Text
+    origin: Origin
+    """Of the turn as a whole; `text` knows it for each character."""
+    placement: Placement
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    name: str = ""
+    semantics: MessageSemantics = NO_MESSAGE_SEMANTICS
+
+
+@dataclass(frozen=True, slots=True)
+class Sourced(Generic[T]):
+    """A setting's value and who set it."""
+
+    value: T
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """How the model is asked; None where nobody said."""
+
+    model: Sourced[str]
+    temperature: Sourced[float] | None = None
+    max_tokens: Sourced[int] | None = None
+    stream: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool the model may call."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """A JSON Schema of type object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A history message that did not fit."""
+
+    origin: Origin
+    role: MessageRole
+    preview: str
+    """Its first words."""
+    tokens: int
+    """What keeping it would have cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Where the tokens went. All figures in tokens."""
+
+    limit: int | None
+    """The model's context limit; None where unknown, and then nothing is dropped."""
+    reserve: int
+    """Kept free for the reply."""
+    fixed: int
+    """System, preset, profile and lore turns, and the draft."""
+    history: int
+    """The history that was kept."""
+    dropped: int
+    """The history that was not."""
+    counter: str
+    """Who counted: `o200k`, `cl100k`, `estimate`."""
+    exact: bool
+    """Whether the counter is the model's own."""
+
+    @property
+    def total(self) -> int:
+        """What the turns cost together."""
+        return self.fixed + self.history
+
+    @property
+    def free(self) -> int | None:
+        """What is left after turns and reserve; negative when over; None without a limit."""
+        return None if self.limit is None else self.limit - self.reserve - self.total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChatEnvelope:
+    """The whole request, protocol-free: what the context builder produces, what every
+    protocol encodes from and decodes to.
+    """
+
+    turns: tuple[Turn, ...]
+    parameters: Parameters
+    tools: tuple[ToolDefinition, ...] | None = None
+    """None: no tools were named. Empty: an empty list was, which is not the same."""
+    dropped: tuple[Dropped, ...] = ()
+    notes: tuple[Note, ...] = ()
+    budget: Budget | None = None
+    tokens: tuple[int, ...] = field(default=())
+    """Tokens of each turn, as long as `turns`."""

@@ -1,0 +1,44 @@
+"""One entry of a conversation, in the unified, OpenAI-like shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
+
+MessageRole = Literal["system", "user", "assistant", "tool"]
+"""Who speaks. Not to be mixed up with a `Role`, which is a named assistant."""
+
+MESSAGE_ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant", "tool")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's wish to have a tool run."""
+
+    id: str
+    name: str
+    arguments: str
+    """As the model wrote them: usually a JSON object, but it may be broken JSON."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Message:
+    """What was said, by whom. Knows nothing of the session it stands in."""
+
+    role: MessageRole
+    content: str = ""
+    id: str = ""
+    """Unique in the store; empty for messages that were never stored."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Only on `assistant`."""
+    tool_call_id: str = ""
+    """Only on `tool`: the call this answers."""
+    name: str = ""
+    """The speaker's or tool's name, where the source gave one."""
+    timestamp: float | None = None
+    """Seconds since the epoch, UTC."""
+    pinned: bool = False
+    """Kept by every truncation."""
+    semantics: MessageSemantics = NO_MESSAGE_SEMANTICS

@@ -1,0 +1,331 @@
+"""The request body: a JSON tree whose characters know their origin, and its rendering.
+
+1. A protocol builds a tree of `Obj`, `Arr`, `Str` and `Lit`. The tree is the only truth.
+2. `render` gives a `Payload`: `body`, the exact bytes that are sent (no white space, UTF-8,
+   keys in the tree's order), and `lines`, the same JSON laid out for reading as
+   `json.dumps(indent=2, ensure_ascii=False)` would lay it out.
+3. Both come from one tree and one escaping, so one cannot say what the other does not.
+4. A region maps a run of characters on a line, and the same characters in the body, to
+   their origin. A quoted region's characters, unescaped, are a verbatim piece of that
+   origin's text; the others (keys, punctuation, numbers) carry the origin of what they
+   stand for.
+5. A node is immutable and remembers its bytes, so a keystroke renders what it changed.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from itertools import accumulate
+from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
+from math import isfinite
+from typing import Any, TypeAlias, cast, overload
+
+from tui_chat.model.text import GLUE, Origin, Text, clean
+
+JsonValue: TypeAlias = (
+    "str | int | float | bool | Mapping[str, JsonValue] | Sequence[JsonValue] | None"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Str:
+    """A JSON string."""
+
+    text: Text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lit:
+    """A JSON number, `true`, `false` or `null`."""
+
+    value: float | bool | None
+    origin: Origin = GLUE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arr:
+    """A JSON array."""
+
+    items: tuple[Tree, ...]
+    origin: Origin = GLUE
+    """Of what the array as a whole stands for."""
+    drawn: list[Drawn] = field(default_factory=list["Drawn"], init=False, repr=False)
+    """What rendering remembers; empty until then."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Obj:
+    """A JSON object."""
+
+    items: tuple[tuple[str, Tree], ...]
+    origin: Origin = GLUE
+    """Of what the object as a whole stands for: a turn's object has the turn's origin."""
+    drawn: list[Drawn] = field(default_factory=list["Drawn"], init=False, repr=False)
+    """What rendering remembers; empty until then."""
+
+    def get(self, key: str) -> Tree | None:
+        """Return the value of a key, None where there is none."""
+        for name, value in self.items:
+            if name == key:
+                return value
+        return None
+
+
+Tree: TypeAlias = Obj | Arr | Str | Lit
+
+
+def tree_of(value: JsonValue, origin: Origin = GLUE) -> Tree:
+    """Make a tree of a plain JSON value, all of one origin.
+
+    Raises ValueError for NaN and infinities, which JSON does not have.
+    """
+    if isinstance(value, str):
+        return Str(Text.of(clean(value), origin))
+    if value is None or isinstance(value, bool | int | float):
+        if isinstance(value, float) and not isfinite(value):
+            raise ValueError(f"{value} is not a JSON number")
+        return Lit(value, origin)
+    if isinstance(value, Mapping):
+        items = cast("Mapping[str, JsonValue]", value).items()
+        return Obj(tuple((clean(k), tree_of(v, origin)) for k, v in items), origin)
+    return Arr(tuple(tree_of(v, origin) for v in value), origin)
+
+
+def plain(tree: Tree) -> Any:
+    """Return the plain JSON value of a tree."""
+    match tree:
+        case Str():
+            return tree.text.plain
+        case Lit():
+            return tree.value
+        case Arr():
+            return [plain(item) for item in tree.items]
+        case Obj():
+            return {key: plain(value) for key, value in tree.items}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of characters of one origin on one line of the pretty text."""
+
+    text: str
+    """As shown, JSON escapes included."""
+    origin: Origin
+    start: int | None = None
+    """Offset in the origin's own text of the first character; None where the characters are
+    not quoted from there but stand for it."""
+    is_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the pretty text."""
+
+    indent: int
+    """In levels; a level is two spaces."""
+    pieces: tuple[Piece, ...]
+
+    @property
+    def text(self) -> str:
+        """The line as a string, without its line break."""
+        return "  " * self.indent + "".join(piece.text for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A run of characters of one origin, in both forms of the payload."""
+
+    line: int
+    """From 0."""
+    column: int
+    """From 0, in characters, indent included."""
+    byte: int
+    """Offset of the same characters in the body."""
+    piece: Piece
+
+
+class Drawn:
+    """What a container node remembers: its bytes and how many lines it takes."""
+
+    __slots__ = ("body", "line_starts", "lines")
+
+    def __init__(self, body: bytes | None, lines: int, line_starts: list[int]) -> None:
+        self.body = body
+        self.lines = lines
+        self.line_starts = line_starts
+        """For each child, the line it begins on, counted from the container's first line."""
+
+
+def _draw(node: Obj | Arr) -> Drawn:
+    if node.drawn:
+        return node.drawn[0]
+    children: Sequence[Tree] = (
+        [value for _, value in node.items] if isinstance(node, Obj) else node.items
+    )
+    heights = [1 if isinstance(c, Str | Lit) else _draw(c).lines for c in children]
+    starts = list(accumulate(heights, initial=1))
+    drawn = Drawn(None, 1 if not children else starts[-1] + 1, starts)
+    node.drawn.append(drawn)
+    return drawn
+
+
+def _body(node: Tree) -> bytes:
+    match node:
+        case Str():
+            return quoted(node.text.plain).encode()
+        case Lit():
+            return json.dumps(node.value, allow_nan=False).encode()
+        case Arr() | Obj():
+            drawn = _draw(node)
+            if drawn.body is None:
+                if isinstance(node, Arr):
+                    drawn.body = b"[" + b",".join([_body(item) for item in node.items]) + b"]"
+                else:
+                    pairs = [_key_bytes(key) + _body(value) for key, value in node.items]
+                    drawn.body = b"{" + b",".join(pairs) + b"}"
+            return drawn.body
+
+
+def _key_bytes(key: str) -> bytes:
+    return quoted(key).encode() + b":"
+
+
+class Payload:
+    """A rendered request body. Made by `render`; compare by `body`."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    @cached_property
+    def body(self) -> bytes:
+        """The exact bytes that are sent."""
+        return _body(self.tree)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hex digest of the body."""
+        return sha256(self.body).hexdigest()
+
+    @property
+    def lines(self) -> Lines:
+        """The pretty text, line by line; lines are made when they are asked for."""
+        return Lines(self.tree)
+
+    @property
+    def text(self) -> str:
+        """The whole pretty text. Costs its length; the screen uses `lines`."""
+        return "\n".join(line.text for line in self.lines)
+
+    def regions(self) -> Iterator[Region]:
+        """Walk all regions in reading order. Costs the payload's length."""
+        byte = 0
+        for number, line in enumerate(self.lines):
+            column = 2 * line.indent
+            for piece in line.pieces:
+                # The colon's blank is the only character on a line that the body lacks.
+                blank = 1 if piece.text == ": " else 0
+                yield Region(number, column, byte, piece)
+                column += len(piece.text)
+                byte += len(piece.text.encode()) - blank
+
+
+def render(tree: Tree) -> Payload:
+    """Render a tree: pure, and cheap until its parts are asked for."""
+    return Payload(tree)
+
+
+class Lines(Sequence[Line]):
+    """The pretty text as a sequence of lines, each made on demand."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._length = 1 if isinstance(tree, Str | Lit) else _draw(tree).lines
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Line: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Line]: ...
+    def __getitem__(self, index: int | slice) -> Line | Sequence[Line]:
+        if isinstance(index, int):
+            if index < 0:
+                index += self._length
+            if not 0 <= index < self._length:
+                raise IndexError(index)
+            return next(_lines(self._tree, 0, (), (), index, index + 1))
+        start, stop, step = index.indices(self._length)
+        return list(_lines(self._tree, 0, (), (), start, stop))[::step]
+
+    def __iter__(self) -> Iterator[Line]:
+        return _lines(self._tree, 0, (), (), 0, self._length)
+
+
+_COMMA = (Piece(",", GLUE),)
+
+
+def _lines(
+    node: Tree, indent: int, head: tuple[Piece, ...], tail: tuple[Piece, ...], start: int, stop: int
+) -> Iterator[Line]:
+    """Yield the lines `start` to `stop` of a node, `head` before its first line, `tail` after
+    its last. Children outside the range cost nothing.
+    """
+    match node:
+        case Str() | Lit() if not start <= 0 < stop:
+            return
+        case Str():
+            yield Line(indent, (*head, *_string_pieces(node.text), *tail))
+            return
+        case Lit():
+            yield Line(indent, (*head, Piece(json.dumps(node.value), node.origin), *tail))
+            return
+        case Obj():
+            opening, closing = "{", "}"
+        case Arr():
+            opening, closing = "[", "]"
+    if not node.items:
+        yield Line(indent, (*head, Piece(opening + closing, node.origin), *tail))
+        return
+    drawn = _draw(node)
+    starts = drawn.line_starts
+    if start <= 0 < stop:
+        yield Line(indent, (*head, Piece(opening, node.origin)))
+    last = len(node.items) - 1
+    index = max(bisect_right(starts, start) - 1, 0)
+    while index <= last and starts[index] < stop:
+        comma = _COMMA if index < last else ()
+        if isinstance(node, Obj):
+            key, value = node.items[index]
+            key_piece = Piece(quoted(key), _origin_of(value), None, True)
+            key_head: tuple[Piece, ...] = (key_piece, Piece(": ", GLUE))
+        else:
+            value, key_head = node.items[index], ()
+        at = starts[index]
+        yield from _lines(value, indent + 1, key_head, comma, start - at, stop - at)
+        index += 1
+    if start < drawn.lines <= stop:
+        yield Line(indent, (Piece(closing, node.origin), *tail))
+
+
+def _origin_of(node: Tree) -> Origin:
+    """Return the origin a key shares with its value: the value's, where it is one."""
+    if isinstance(node, Str):
+        spans = node.text.spans
+        return spans[0].origin if len(spans) == 1 else GLUE
+    return node.origin
+
+
+_QUOTE = Piece('"', GLUE)
+
+
+def _string_pieces(text: Text) -> Iterator[Piece]:
+    yield _QUOTE
+    for span in text.spans:
+        yield Piece(quoted(span.text)[1:-1], span.origin, span.start)
+    yield _QUOTE

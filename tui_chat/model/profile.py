@@ -1,0 +1,13 @@
+"""A profile: who the user is, told to the model where a preset has a `user_profile` anchor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Profile:
+    """A name and what the model should know about the person."""
+
+    name: str
+    content: str

@@ -1,0 +1,243 @@
+"""An answer growing as it arrives.
+
+A protocol's parser turns bytes into `StreamEvent`s; `advance` folds them into a `Reply`. A
+whole body is read into the same `Reply`. Folding is pure, and its cost per event does not
+grow with the reply.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, TypeVar
+
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import Message, ToolCall
+from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
+
+_B = TypeVar("_B")
+
+FinishReason = Literal["stop", "length", "tool_calls", "filtered", "refused", "paused", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the provider counted them; None where it did not say."""
+
+    input: int | None = None
+    """All input, cached parts included."""
+    output: int | None = None
+    """All output, reasoning included."""
+    cached: int | None = None
+    """Input served from a prompt cache."""
+    cache_write: int | None = None
+    """Input written to a prompt cache."""
+    reasoning: int | None = None
+    """Output spent on reasoning."""
+
+
+NO_USAGE = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The reply begins."""
+
+    model: str = ""
+    """The model that answers, as the provider names it."""
+    id: str = ""
+    """The provider's id of the reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalDelta:
+    """More of a refusal that is kept apart from text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """More of a reasoning block; blocks are numbered in order of arrival."""
+
+    index: int
+    text: str = ""
+    signature: str = ""
+    """More of the signature, to be joined."""
+    encrypted: str = ""
+    """The whole opaque data; the last one counts."""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    """More of a tool call; calls are numbered in order of arrival."""
+
+    index: int
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+    """More of the arguments, to be joined."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """Usage so far; fields that are None leave what is known."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The provider says why it stopped."""
+
+    reason: FinishReason
+    raw: str
+    """The provider's own word."""
+
+
+StreamEvent: TypeAlias = (
+    Started | TextDelta | RefusalDelta | ReasoningDelta | ToolCallDelta | UsageReport | Finished
+)
+
+_CHUNK = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Rope:
+    """A string that grows at its end: adding costs the same however long it is."""
+
+    chunks: tuple[str, ...] = ()
+    tail: str = ""
+
+    def add(self, text: str) -> Rope:
+        """Return the string with `text` at its end."""
+        tail = self.tail + text
+        return Rope((*self.chunks, tail)) if len(tail) >= _CHUNK else Rope(self.chunks, tail)
+
+    def __str__(self) -> str:
+        return "".join(self.chunks) + self.tail
+
+    def __len__(self) -> int:
+        return sum(map(len, self.chunks)) + len(self.tail)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallSoFar:
+    """A tool call that may still be arriving."""
+
+    id: str = ""
+    name: str = ""
+    arguments: Rope = Rope()
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningSoFar:
+    """A reasoning block that may still be arriving."""
+
+    text: Rope = Rope()
+    signature: Rope = Rope()
+    encrypted: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What has arrived of an answer."""
+
+    model: str = ""
+    id: str = ""
+    content: Rope = Rope()
+    refusal: Rope = Rope()
+    reasoning: tuple[ReasoningSoFar, ...] = ()
+    calls: tuple[ToolCallSoFar, ...] = ()
+    usage: Usage = Usage()
+    finish: Finished | None = None
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return str(self.content)
+
+    @property
+    def thought(self) -> str:
+        """The readable reasoning so far, blocks apart by a blank line."""
+        return "\n\n".join(t for block in self.reasoning if (t := str(block.text)))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing a person could read or a tool could run has arrived."""
+        return not (len(self.content) or len(self.refusal) or self.reasoning or self.calls)
+
+    def message(
+        self, protocol: Protocol, *, id: str = "", timestamp: float | None = None
+    ) -> Message:
+        """Return the answer as a message; `protocol` is where its reasoning can be replayed."""
+        refusal = str(self.refusal)
+        return Message(
+            role="assistant",
+            content=self.text,
+            id=id,
+            tool_calls=tuple(ToolCall(c.id, c.name, str(c.arguments)) for c in self.calls),
+            timestamp=timestamp,
+            semantics=MessageSemantics(
+                reasoning=tuple(
+                    ReasoningBlock(protocol, str(r.text), str(r.signature), r.encrypted, r.id)
+                    for r in self.reasoning
+                ),
+                refusal=refusal,
+            ),
+        )
+
+
+def advance(reply: Reply, event: StreamEvent) -> Reply:
+    """Fold one event into the reply."""
+    match event:
+        case Started():
+            return replace(reply, model=event.model or reply.model, id=event.id or reply.id)
+        case TextDelta():
+            return replace(reply, content=reply.content.add(event.text))
+        case RefusalDelta():
+            return replace(reply, refusal=reply.refusal.add(event.text))
+        case ReasoningDelta():
+            blocks = _grown(reply.reasoning, event.index, ReasoningSoFar())
+            old = blocks[event.index]
+            blocks[event.index] = ReasoningSoFar(
+                old.text.add(event.text),
+                old.signature.add(event.signature),
+                event.encrypted or old.encrypted,
+                event.id or old.id,
+            )
+            return replace(reply, reasoning=tuple(blocks))
+        case ToolCallDelta():
+            calls = _grown(reply.calls, event.index, ToolCallSoFar())
+            call = calls[event.index]
+            calls[event.index] = ToolCallSoFar(
+                event.id or call.id, event.name or call.name, call.arguments.add(event.arguments)
+            )
+            return replace(reply, calls=tuple(calls))
+        case UsageReport():
+            return replace(reply, usage=_newest(reply.usage, event.usage))
+        case Finished():
+            return replace(reply, finish=event)
+
+
+def _grown(blocks: tuple[_B, ...], index: int, empty: _B) -> list[_B]:
+    """Return the blocks as a list that has `index`; parsers number them without gaps."""
+    return [*blocks, *[empty] * (index + 1 - len(blocks))]
+
+
+def _newest(known: Usage, said: Usage) -> Usage:
+    return Usage(
+        input=known.input if said.input is None else said.input,
+        output=known.output if said.output is None else said.output,
+        cached=known.cached if said.cached is None else said.cached,
+        cache_write=known.cache_write if said.cache_write is None else said.cache_write,
+        reasoning=known.reasoning if said.reasoning is None else said.reasoning,
+    )

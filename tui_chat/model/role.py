@@ -1,0 +1,23 @@
+"""A role: a named assistant that a session is bound to when it is created."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Role:
+    """Who the model is to be, and how it is to be asked."""
+
+    role_id: str
+    name: str
+    system_prompt: str = ""
+    model: str = ""
+    """Empty: the endpoint's default."""
+    temperature: float | None = None
+    max_tokens: int | None = None
+    preset: str = ""
+    """Name of the preset its sessions start with; empty for the default."""
+    status: Literal["enabled", "disabled"] = "enabled"
+    """A disabled role cannot start a session and adds nothing to its old ones."""

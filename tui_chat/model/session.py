@@ -1,0 +1,78 @@
+"""A session: a conversation as a tree of messages, of which one branch is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tui_chat.model.message import Message
+from tui_chat.model.reply import NO_USAGE, Usage
+
+EntryStatus = Literal["streaming", "complete", "stopped", "failed", "interrupted"]
+"""`complete` for all that a person wrote. A reply is `streaming` from before its request
+leaves, and ends `complete`, `stopped` (by the user), `failed` (by the provider) or, found
+streaming at the next start, `interrupted`."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Entry:
+    """A message in its session's tree, with how it came to be there."""
+
+    message: Message
+    """Its `id` is set."""
+    parent_id: str | None = None
+    """The message before it on its branch; None for a first one."""
+    status: EntryStatus = "complete"
+    error: str = ""
+    """Why it failed, in words; empty where it did not."""
+    advice: str = ""
+    """What to do about the error."""
+    model: str = ""
+    """The model that was asked, for replies."""
+    endpoint: str = ""
+    """Name of the endpoint that was asked, for replies."""
+    usage: Usage = NO_USAGE
+    finish: str = ""
+    """The provider's own word for why it stopped."""
+    seconds: float | None = None
+    """From the request's departure to the reply's last byte."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Session:
+    """A conversation's own settings; empty strings and None mean: not set here."""
+
+    session_id: str
+    title: str
+    role_id: str | None = None
+    """Bound at creation and never changed."""
+    model: str = ""
+    endpoint: str = ""
+    preset: str = ""
+    profile: str = ""
+    head_id: str | None = None
+    """The last message of the branch that is shown; None while it is empty."""
+    temperature: float | None = None
+    max_tokens: int | None = None
+    created: float = 0.0
+    """Seconds since the epoch, UTC."""
+    updated: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session as the list shows it."""
+
+    session_id: str
+    title: str
+    role_name: str
+    """Empty where the session has no role, or the role is gone."""
+    model: str
+    endpoint: str
+    message_count: int
+    """Messages on all branches."""
+    total_tokens: int
+    """Input and output tokens reported for its replies."""
+    status: EntryStatus
+    """Of the newest reply on the shown branch; `complete` for an empty session."""
+    updated: float
