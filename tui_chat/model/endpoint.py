@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 
 class Protocol(StrEnum):
@@ -60,8 +61,11 @@ class Endpoint:
     """Extra headers, sent as they are."""
     facts: tuple[tuple[str, ModelFacts], ...] = field(default=())
     """What is known of single models, by exact name."""
-    system_fallback: str = "hoist"
-    """What Anthropic does with a later system turn: `hoist` to the top or `user` turn."""
+    system_fallback: Literal["hoist", "user"] = "hoist"
+    """What Anthropic does with a later system turn where the model takes none in place."""
+    max_tokens_key: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
+    """How OpenAI Chat's reply limit is called here; servers that imitate OpenAI often know
+    only the older `max_tokens`."""
     max_tokens: int = 4096
     """Reply limit where nobody set one and the protocol demands one (Anthropic)."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, Literal, TypeVar
 
-from tui_chat.model.message import MessageRole, ToolCall
+from tui_chat.model.message import MessageRole, Part, ToolCall
+from tui_chat.model.namespaces import NO_SEMANTICS, Semantics
 from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.model.text import Origin, Text
 
@@ -64,6 +66,8 @@ class Turn:
     tool_call_id: str = ""
     name: str = ""
     semantics: MessageSemantics = NO_MESSAGE_SEMANTICS
+    parts: tuple[Part, ...] = ()
+    """Pictures, sounds and files; see `Message.parts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,29 @@ class Sourced(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """Whether the model may, must or must not call a tool."""
+
+    mode: Literal["auto", "none", "required"]
+    names: tuple[str, ...] = ()
+    """The only tools it may choose from; empty for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseFormat:
+    """What the reply has to look like."""
+
+    kind: Literal["text", "json", "schema"]
+    """`json`: any JSON object. `schema`: JSON after a schema."""
+    schema: dict[str, Any] | None = None
+    dialect: Literal["json", "gemini"] = "json"
+    """See `ToolDefinition.dialect`."""
+    name: str = ""
+    description: str = ""
+    strict: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Parameters:
     """How the model is asked; None where nobody said."""
 
@@ -82,6 +109,18 @@ class Parameters:
     temperature: Sourced[float] | None = None
     max_tokens: Sourced[int] | None = None
     stream: bool = True
+    top_p: Sourced[float] | None = None
+    top_k: Sourced[int] | None = None
+    stop: Sourced[tuple[str, ...]] | None = None
+    """Texts that end the reply where they would be written."""
+    seed: Sourced[int] | None = None
+    presence_penalty: Sourced[float] | None = None
+    frequency_penalty: Sourced[float] | None = None
+    tool_choice: Sourced[ToolChoice] | None = None
+    parallel_tool_calls: Sourced[bool] | None = None
+    response_format: Sourced[ResponseFormat] | None = None
+    effort: Sourced[str] | None = None
+    """How much OpenAI is to reason: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +130,14 @@ class ToolDefinition:
     name: str
     description: str
     parameters: dict[str, Any]
-    """A JSON Schema of type object."""
+    """A JSON Schema of type object; empty for a tool without parameters."""
+    strict: bool | None = None
+    """Whether arguments must follow the schema to the letter; None where nobody said."""
+    dialect: Literal["json", "gemini"] = "json"
+    """`gemini`: the schema is in Gemini's own form, where types are in capitals."""
+    extras: str = ""
+    """The definition's keys that have no field here, as a compact JSON object, for pass-through
+    to the protocol that the envelope was decoded from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +197,7 @@ class ChatEnvelope:
     budget: Budget | None = None
     tokens: tuple[int, ...] = field(default=())
     """Tokens of each turn, as long as `turns`."""
+    semantics: Semantics = NO_SEMANTICS
+    """What the request says beyond its turns, tools and parameters."""
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """For diagnosis only (`missing_fields`, `provider_metadata`): no logic reads it."""

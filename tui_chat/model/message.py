@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tui_chat.model.endpoint import Protocol
 from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
@@ -21,6 +22,34 @@ class ToolCall:
     name: str
     arguments: str
     """As the model wrote them: usually a JSON object, but it may be broken JSON."""
+
+
+PartKind = Literal["image", "audio", "video", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Something in a message that is not text. Exactly one of `data`, `url`, `file_id` and `text`
+    says what it is.
+    """
+
+    kind: PartKind
+    mime: str = ""
+    """`image/png`; empty where the source does not say."""
+    data: str = ""
+    """The bytes in base64."""
+    url: str = ""
+    """Where it can be fetched."""
+    file_id: str = ""
+    """What the provider calls the file that was given to it before."""
+    text: str = ""
+    """A document given as plain text."""
+    protocol: Protocol | None = None
+    """Whose `file_id` it is; it means nothing to others."""
+    name: str = ""
+    """File name or title, where there is one."""
+    detail: str = ""
+    """Images: how closely OpenAI is to look: `auto`, `low`, `high`, `original`."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -41,4 +70,6 @@ class Message:
     """Seconds since the epoch, UTC."""
     pinned: bool = False
     """Kept by every truncation."""
+    parts: tuple[Part, ...] = ()
+    """Pictures, sounds and files. They follow the text unless `semantics.layout` says else."""
     semantics: MessageSemantics = NO_MESSAGE_SEMANTICS

@@ -290,7 +290,8 @@ def _lines(
         case Arr():
             opening, closing = "[", "]"
     if not node.items:
-        yield Line(indent, (*head, Piece(opening + closing, node.origin), *tail))
+        if start <= 0 < stop:
+            yield Line(indent, (*head, Piece(opening + closing, node.origin), *tail))
         return
     drawn = _draw(node)
     starts = drawn.line_starts

@@ -42,7 +42,7 @@ class PresetMessage:
     """Id of the anchor; None with an `anchor_point` means the history."""
     order: int = 0
     """Sorts messages at one point; equal orders keep the preset's order."""
-    extras: Mapping[str, Any] = field(default=_NOTHING)
+    extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Keys of the file that we do not know, kept for the next save."""
 
     @property
@@ -64,5 +64,5 @@ class Preset:
     messages: tuple[PresetMessage, ...] = ()
     system_placement: SystemPlacement = "hoist"
     """`hoist`: every system message goes first. `in_place`: each stays where it is put."""
-    extras: Mapping[str, Any] = field(default=_NOTHING)
+    extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Keys of the file that we do not know, kept for the next save."""

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message, ToolCall
-from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.model.semantics import Layout, MessageSemantics, Piece, PieceKind, ReasoningBlock
 
 _B = TypeVar("_B")
 
@@ -53,6 +53,13 @@ class TextDelta:
     """More text."""
 
     text: str
+    signature: str = ""
+    """Gemini's signature on this piece of text, which may be empty. A signed piece stands alone:
+    it is not joined with its neighbours on replay."""
+    id: str = ""
+    """Responses' item id; a new one begins a new piece."""
+    phase: str = ""
+    """Responses' phase of that item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,8 @@ class ReasoningDelta:
     encrypted: str = ""
     """The whole opaque data; the last one counts."""
     id: str = ""
+    kind: str = ""
+    """See `ReasoningBlock.kind`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,20 @@ class ToolCallDelta:
     name: str = ""
     arguments: str = ""
     """More of the arguments, to be joined."""
+    signature: str = ""
+    """Gemini's signature on the call; the last one counts."""
+    item_id: str = ""
+    """Responses' id of the item, beside the id of the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherBlock:
+    """Something whole that only the provider understands: a search it ran, code it executed."""
+
+    name: str
+    """The provider's word for it."""
+    data: str
+    """The block as compact JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +123,19 @@ class Finished:
     reason: FinishReason
     raw: str
     """The provider's own word."""
+    detail: str = ""
+    """The provider's words about it, where it gave some (why a prompt was blocked)."""
 
 
 StreamEvent: TypeAlias = (
-    Started | TextDelta | RefusalDelta | ReasoningDelta | ToolCallDelta | UsageReport | Finished
+    Started
+    | TextDelta
+    | RefusalDelta
+    | ReasoningDelta
+    | ToolCallDelta
+    | OtherBlock
+    | UsageReport
+    | Finished
 )
 
 _CHUNK = 4096
@@ -135,6 +167,8 @@ class ToolCallSoFar:
     id: str = ""
     name: str = ""
     arguments: Rope = Rope()
+    signature: str = ""
+    item_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +179,23 @@ class ReasoningSoFar:
     signature: Rope = Rope()
     encrypted: str = ""
     id: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PieceSoFar:
+    """Where a piece of the reply begins. Its end is where the next one of its kind does, so a
+    delta that continues it costs nothing here.
+    """
+
+    kind: PieceKind
+    start: int = 0
+    """`text`: how much text came before it."""
+    signature: str = ""
+    id: str = ""
+    phase: str = ""
+    name: str = ""
+    data: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +208,8 @@ class Reply:
     refusal: Rope = Rope()
     reasoning: tuple[ReasoningSoFar, ...] = ()
     calls: tuple[ToolCallSoFar, ...] = ()
+    pieces: tuple[PieceSoFar, ...] = ()
+    """All of the above and what is only the provider's, in order of arrival."""
     usage: Usage = Usage()
     finish: Finished | None = None
 
@@ -188,10 +241,13 @@ class Reply:
             timestamp=timestamp,
             semantics=MessageSemantics(
                 reasoning=tuple(
-                    ReasoningBlock(protocol, str(r.text), str(r.signature), r.encrypted, r.id)
+                    ReasoningBlock(
+                        protocol, str(r.text), str(r.signature), r.encrypted, r.id, r.kind
+                    )
                     for r in self.reasoning
                 ),
                 refusal=refusal,
+                layout=_layout(self, protocol),
             ),
         )
 
@@ -202,7 +258,11 @@ def advance(reply: Reply, event: StreamEvent) -> Reply:
         case Started():
             return replace(reply, model=event.model or reply.model, id=event.id or reply.id)
         case TextDelta():
-            return replace(reply, content=reply.content.add(event.text))
+            content = reply.content.add(event.text)
+            if _continues(reply.pieces, event):
+                return replace(reply, content=content)
+            piece = PieceSoFar("text", len(reply.content), event.signature, event.id, event.phase)
+            return replace(reply, content=content, pieces=(*reply.pieces, piece))
         case RefusalDelta():
             return replace(reply, refusal=reply.refusal.add(event.text))
         case ReasoningDelta():
@@ -213,19 +273,68 @@ def advance(reply: Reply, event: StreamEvent) -> Reply:
                 old.signature.add(event.signature),
                 event.encrypted or old.encrypted,
                 event.id or old.id,
+                event.kind or old.kind,
             )
-            return replace(reply, reasoning=tuple(blocks))
+            new = (PieceSoFar("reasoning"),) * (len(blocks) - len(reply.reasoning))
+            return replace(reply, reasoning=tuple(blocks), pieces=reply.pieces + new)
         case ToolCallDelta():
             calls = _grown(reply.calls, event.index, ToolCallSoFar())
             call = calls[event.index]
             calls[event.index] = ToolCallSoFar(
-                event.id or call.id, event.name or call.name, call.arguments.add(event.arguments)
+                event.id or call.id,
+                event.name or call.name,
+                call.arguments.add(event.arguments),
+                event.signature or call.signature,
+                event.item_id or call.item_id,
             )
-            return replace(reply, calls=tuple(calls))
+            new = (PieceSoFar("call"),) * (len(calls) - len(reply.calls))
+            return replace(reply, calls=tuple(calls), pieces=reply.pieces + new)
+        case OtherBlock():
+            block = PieceSoFar("other", name=event.name, data=event.data)
+            return replace(reply, pieces=(*reply.pieces, block))
         case UsageReport():
             return replace(reply, usage=_newest(reply.usage, event.usage))
         case Finished():
             return replace(reply, finish=event)
+
+
+def _continues(pieces: tuple[PieceSoFar, ...], delta: TextDelta) -> bool:
+    """Whether the delta begins no piece of its own."""
+    if delta.signature:
+        return False
+    if pieces and (last := pieces[-1]).kind == "text" and not last.signature:
+        return delta.id in ("", last.id)
+    return not (delta.text or delta.id)
+
+
+_ORDER: dict[PieceKind, int] = {"reasoning": 0, "text": 1, "call": 2, "other": 3}
+
+
+def _layout(reply: Reply, protocol: Protocol) -> Layout | None:
+    """Return how the reply is laid out, or None where that is how every message is."""
+    starts = [p.start for p in reply.pieces if p.kind == "text"]
+    lengths = iter(
+        end - start for start, end in zip(starts, [*starts[1:], len(reply.content)], strict=True)
+    )
+    calls = iter(reply.calls)
+    pieces: list[Piece] = []
+    for so_far in reply.pieces:
+        match so_far.kind:
+            case "text":
+                piece = Piece("text", next(lengths), so_far.signature, so_far.id, so_far.phase)
+            case "call":
+                call = next(calls)
+                piece = Piece("call", signature=call.signature, id=call.item_id)
+            case "other":
+                piece = Piece("other", name=so_far.name, data=so_far.data)
+            case "reasoning":
+                piece = Piece("reasoning")
+        pieces.append(piece)
+    ranks = [_ORDER[piece.kind] for piece in pieces]
+    plain = ranks == sorted(ranks) and ranks.count(1) <= 1 and 3 not in ranks
+    if plain and not any(piece.signature or piece.id or piece.phase for piece in pieces):
+        return None
+    return Layout(protocol, tuple(pieces))
 
 
 def _grown(blocks: tuple[_B, ...], index: int, empty: _B) -> list[_B]:

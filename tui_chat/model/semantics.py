@@ -7,7 +7,9 @@ reads it. Only the protocol modules in `wire` write semantics.
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass
+from typing import Literal
 
 from tui_chat.model.endpoint import Protocol
 
@@ -26,6 +28,89 @@ class ReasoningBlock:
     """Anthropic's redacted `data` or Responses' `encrypted_content`, opaque."""
     id: str = ""
     """Responses' item id (`rs_...`)."""
+    kind: str = ""
+    """The provider's own word for what this is, where it has several. Responses: `summary` or
+    `reasoning_text` (two blocks with one `id` are two sides of one item). Chat: the field it
+    came in (`reasoning_content`, `reasoning`), or an OpenRouter detail's type, a space, and its
+    format (`reasoning.encrypted google-gemini-v1`)."""
+
+
+PieceKind = Literal["reasoning", "text", "call", "other"]
+"""What a reply is made of."""
+
+ContentKind = PieceKind | Literal["part", "refusal", "result"]
+"""What any message is made of: also pictures and files, a refusal among the text, and the block
+that a tool result stands in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One stretch of a message: the next reasoning block, the next text, the next tool call, the
+    next part, or something only the provider understands.
+    """
+
+    kind: ContentKind
+    length: int = 0
+    """`text`: how many characters of the content it covers; may be 0."""
+    signature: str = ""
+    """`text`, `call`: Gemini's `thoughtSignature` that sat on this part, opaque."""
+    id: str = ""
+    """`text`, `call`: Responses' item id (`msg_...`, `fc_...`), not to be mixed up with the id
+    of a tool call."""
+    phase: str = ""
+    """`text`: Responses' `commentary` or `final_answer`; must be kept on replay."""
+    name: str = ""
+    """`other`: the provider's word for it (`server_tool_use`, `web_search_call`,
+    `executableCode`). `result`: `object` where the text is the response object itself as JSON."""
+    data: str = ""
+    """`other`: the block as compact JSON, for pass-through only."""
+    cache: str = ""
+    """Anthropic's `cache_control` on this block, as compact JSON; routers take it too."""
+    extras: str = ""
+    """The block's keys that have no field here, as a compact JSON object, for pass-through."""
+    spelled: tuple[str, ...] = ()
+    """The keys of this block that were written in snake_case where Gemini's are camelCase."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """In which order a provider sent the pieces of a message, and what it wants back with them."""
+
+    protocol: Protocol
+    """Where it came from. Elsewhere its ids, signatures and `other` pieces mean nothing."""
+    pieces: tuple[Piece, ...]
+
+    def fits(self, content: Sized, reasoning: Sized, calls: Sized, parts: Sized = ()) -> bool:
+        """Whether it still describes the message: an edit of the text makes it stale."""
+        kinds = [piece.kind for piece in self.pieces]
+        return (
+            sum(piece.length for piece in self.pieces) == len(content)
+            and kinds.count("reasoning") == len(reasoning)
+            and kinds.count("call") == len(calls)
+            and kinds.count("part") == len(parts)
+        )
+
+
+ContentShape = Literal["", "string", "parts", "null", "absent"]
+"""How a message's content was written; empty where it is as we would write it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireForm:
+    """How a captured message was written, for saying it again in its own protocol."""
+
+    protocol: Protocol
+    """Elsewhere none of this means anything."""
+    shape: ContentShape = ""
+    joined: bool = False
+    """It shared a message on the wire with the turn before it."""
+    role: str = ""
+    """What its role was called, where that is not the usual word (`developer`, `function`)."""
+    slot: str = ""
+    """The field it stood in, where that is not the list of messages: `system`, `instructions`,
+    `systemInstruction`."""
+    extras: str = ""
+    """The message's keys that have no field here, as a compact JSON object, for pass-through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +118,15 @@ class MessageSemantics:
     """The semantics of one message."""
 
     reasoning: tuple[ReasoningBlock, ...] = ()
-    """In the order in which it arrived, before the message's text."""
+    """In the order in which it arrived; before the message's text unless `layout` says else."""
     refusal: str = ""
     """The model's words where it declined, kept apart from its text by OpenAI."""
+    layout: Layout | None = None
+    """None where it says nothing new: reasoning, text, parts, then tool calls, unsigned."""
+    failed: bool | None = None
+    """Tool results: whether the tool failed, where the source says."""
+    wire: WireForm | None = None
+    """Only on what was decoded from a request."""
 
 
 NO_MESSAGE_SEMANTICS = MessageSemantics()

@@ -1,1 +1,17 @@
-"""The only package that imports aiosqlite."""
+"""What is kept: one SQLite file, one connection, one writer. The only package that imports
+aiosqlite, and it does so when a store is opened, so importing it costs little.
+
+store       Store: the whole of it, one method per thing the program wants kept
+sessions    messages  requests  roles  memory
+            the SQL by subject, as functions over a transaction
+growing     a streaming reply on its way to the disk
+rows        rows to values and back; json_values does it for JSON columns
+database    one connection, one writer, and what makes it safe to cancel
+schema      versions: creating, migrating, undoing, backing up; `migrations/` holds the SQL
+owner       which running program receives a reply, and whether it still runs
+faults      SQLite's errors in words
+"""
+
+from tui_chat.store.store import Ending, Store
+
+__all__ = ["Ending", "Store"]

@@ -1,0 +1,316 @@
+"""The rules of the context builder, a sentence each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import histories, presets, words
+from tui_chat.context import Inputs, Settings, build_context
+from tui_chat.model.endpoint import Endpoint, ModelFacts, Protocol
+from tui_chat.model.envelope import ChatEnvelope, Level
+from tui_chat.model.message import Message, ToolCall
+from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.model.profile import Profile
+from tui_chat.model.role import Role
+from tui_chat.model.text import OriginKind
+from tui_chat.tokens import Counter
+
+ENDPOINT = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid/v1", models=("m",))
+LETTERS = Counter("letters", True, len)
+U1, A1 = Message("user", "U1", "1"), Message("assistant", "A1", "2")
+U2, A2 = Message("user", "U2", "3"), Message("assistant", "A2", "4")
+HISTORY = PresetMessage("history", role="user", type="chat_history")
+ROLE = Role("r", "Coder", "ROLE", model="role-model", temperature=0.5, max_tokens=99)
+
+
+def said(content: str, **where: object) -> PresetMessage:
+    return PresetMessage(**{"id": content, "role": "user", "content": content, **where})  # type: ignore[arg-type]
+
+
+def built(*messages: PresetMessage, **inputs: object) -> ChatEnvelope:
+    preset = Preset("test", messages, system_placement=inputs.pop("placement", "hoist"))  # type: ignore[arg-type]
+    given = {"history": (U1, A1, U2, A2), "draft": "D", **inputs}
+    return build_context(Inputs(ENDPOINT, preset, **given), lambda _: LETTERS)  # type: ignore[arg-type]
+
+
+def order(envelope: ChatEnvelope) -> str:
+    return " ".join(turn.text.plain for turn in envelope.turns)
+
+
+def codes(envelope: ChatEnvelope) -> list[str]:
+    return [note.code for note in envelope.notes]
+
+
+SYSTEM = said("S", role="system")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "messages", "expected"),
+    [
+        ("a plain list has its system messages first", [said("X"), SYSTEM, HISTORY, said("Y")],
+         "S X U1 A1 U2 A2 D Y"),
+        ("without an anchor the history goes last", [said("X"), SYSTEM, said("Y")],
+         "S X Y U1 A1 U2 A2 D"),
+        ("a disabled message is not sent", [SYSTEM, said("X", enabled=False), HISTORY],
+         "S U1 A1 U2 A2 D"),
+        ("depth 0 is before the oldest", [HISTORY, said("X", insertion_point=0)],
+         "X U1 A1 U2 A2 D"),
+        ("depth n is after the n-th", [HISTORY, said("X", insertion_point=3)],
+         "U1 A1 U2 X A2 D"),
+        ("depth -1 is after the newest, before the draft",
+         [HISTORY, said("X", insertion_point=-1)], "U1 A1 U2 A2 X D"),
+        ("depth -2 is before the newest", [HISTORY, said("X", insertion_point=-2)],
+         "U1 A1 U2 X A2 D"),
+        ("a depth beyond the end is clamped to it",
+         [HISTORY, said("X", insertion_point=9), said("Y", insertion_point=-9)],
+         "Y U1 A1 U2 A2 X D"),
+        ("depths refer to the history before anything is put in",
+         [HISTORY, said("X", insertion_point=1), said("Y", insertion_point=2)],
+         "U1 X A1 Y U2 A2 D"),
+        ("at one depth, order decides, then the list",
+         [HISTORY, said("X", insertion_point=-1, order=2), said("Y", insertion_point=4, order=1),
+          said("Z", insertion_point=-1, order=2)], "U1 A1 U2 A2 Y X Z D"),
+        ("before and after the history",
+         [HISTORY, said("X", anchor_point="before"), said("Y", anchor_point="after")],
+         "X U1 A1 U2 A2 D Y"),
+        ("a target without a side means after",
+         [PresetMessage("p", type="placeholder"), HISTORY, said("X", anchor_target="p")],
+         "X U1 A1 U2 A2 D"),
+        ("a placeholder gathers what is anchored to it",
+         [said("A"), PresetMessage("p", type="placeholder"), said("B"), HISTORY,
+          said("Y", anchor_target="p", anchor_point="after"),
+          said("X", anchor_target="p", anchor_point="before")], "A X Y B U1 A1 U2 A2 D"),
+        ("at one anchor, order decides, then the list",
+         [HISTORY, said("X", anchor_point="before", order=5), said("Y", anchor_point="before"),
+          said("Z", anchor_point="before")], "Y Z X U1 A1 U2 A2 D"),
+        ("an unknown target leaves the message at its own place",
+         [said("A"), said("X", anchor_target="nowhere"), HISTORY], "A X U1 A1 U2 A2 D"),
+        ("a disabled target is an unknown one",
+         [PresetMessage("p", type="placeholder", enabled=False), said("X", anchor_target="p"),
+          said("B"), HISTORY], "X B U1 A1 U2 A2 D"),
+        ("the first of two anchors counts",
+         [PresetMessage("p", type="placeholder"), said("B"), PresetMessage("p", type="placeholder"),
+          HISTORY, said("X", anchor_target="p")], "X B U1 A1 U2 A2 D"),
+        ("a depth wins over an anchor",
+         [HISTORY, said("X", insertion_point=0, anchor_point="after")], "X U1 A1 U2 A2 D"),
+        ("a hoisted system message ignores its position",
+         [HISTORY, said("X", role="system", insertion_point=-1)], "X U1 A1 U2 A2 D"),
+        ("beside the missing history anchor is beside the history",
+         [said("X", anchor_point="after"), said("A"), said("Y", anchor_point="before")],
+         "A Y U1 A1 U2 A2 D X"),
+    ],
+)  # fmt: skip
+def test_placement(sentence: str, messages: list[PresetMessage], expected: str):
+    assert order(built(*messages)) == expected, sentence
+
+
+def test_in_place_keeps_system_messages_where_they_are_put():
+    envelope = built(
+        said("A"),
+        said("X", role="system", insertion_point=-1),
+        SYSTEM,
+        HISTORY,
+        placement="in_place",
+    )
+    assert order(envelope) == "A S U1 A1 U2 A2 X D"
+
+
+def test_the_documents_example():
+    envelope = built(
+        SYSTEM,
+        PresetMessage("world_info_placeholder", type="placeholder", role="user"),
+        said("W", anchor_target="world_info_placeholder", anchor_point="before"),
+        HISTORY,
+        said("R", insertion_point=-2),
+    )
+    assert order(envelope) == "S W U1 A1 U2 R A2 D"
+
+
+def test_the_roles_prompt_precedes_the_presets_system_messages():
+    envelope = built(SYSTEM, HISTORY, role=ROLE)
+    assert order(envelope) == "ROLE S U1 A1 U2 A2 D"
+    assert envelope.turns[0].origin.kind is OriginKind.SYSTEM
+
+
+def test_a_history_that_begins_with_a_system_message_gets_no_second_prompt():
+    envelope = built(HISTORY, role=ROLE, history=(Message("system", "OWN", "0"), U1))
+    assert order(envelope) == "OWN U1 D"
+    assert "role-prompt-skipped" in codes(envelope)
+
+
+def test_a_disabled_role_adds_nothing_and_says_so():
+    envelope = built(HISTORY, role=replace(ROLE, status="disabled"))
+    assert order(envelope) == "U1 A1 U2 A2 D"
+    assert envelope.parameters.model.value == "m"
+    assert "role-disabled" in codes(envelope)
+
+
+def test_settings_come_from_the_session_else_the_role_else_the_endpoint():
+    by_role = built(HISTORY, role=ROLE).parameters
+    assert by_role.model.value == "role-model"
+    assert by_role.temperature is not None
+    assert by_role.temperature.value == 0.5
+    by_session = built(HISTORY, role=ROLE, settings=Settings("s", 0.0, 5)).parameters
+    assert by_session.model.value == "s"
+    assert by_session.temperature is not None
+    assert by_session.temperature.value == 0.0
+    assert by_session.max_tokens is not None
+    assert by_session.max_tokens.value == 5
+    by_endpoint = built(HISTORY).parameters
+    assert (by_endpoint.model.value, by_endpoint.temperature) == ("m", None)
+
+
+def test_the_profile_stands_at_its_anchor():
+    anchor = PresetMessage("who", type="user_profile", role="user")
+    envelope = built(anchor, HISTORY, profile=Profile("Ada", "I am Ada."))
+    assert order(envelope) == "I am Ada. U1 A1 U2 A2 D"
+    assert envelope.turns[0].origin.kind is OriginKind.PROFILE
+    assert order(built(anchor, HISTORY)) == "U1 A1 U2 A2 D"
+
+
+def test_the_newest_messages_that_fit_are_kept():
+    # Letters plus 4 a turn: D 5 + 3 for the request; each of the history's messages 6.
+    envelope = built(HISTORY, context_limit=8 + 13, reply_reserve=0)
+    assert order(envelope) == "U2 A2 D"
+    assert [d.preview for d in envelope.dropped] == ["U1", "A1"]
+    assert [d.tokens for d in envelope.dropped] == [6, 6]
+    assert "history-dropped" in codes(envelope)
+
+
+def test_a_message_that_does_not_fit_ends_the_kept_history():
+    big = Message("user", "x" * 50, "big")
+    envelope = built(HISTORY, history=(U1, big, A2), context_limit=8 + 20, reply_reserve=0)
+    assert order(envelope) == "A2 D"
+
+
+def test_a_tool_call_and_its_results_stay_or_go_together():
+    call = Message("assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"),))
+    result = Message("tool", "R", "d", tool_call_id="t")
+    costs = built(HISTORY, history=(U1, call, result, A2)).tokens
+    fits_all_but_the_call = 3 + sum(costs) - costs[0] - costs[1]
+    envelope = built(
+        HISTORY,
+        history=(U1, call, result, A2),
+        context_limit=fits_all_but_the_call,
+        reply_reserve=0,
+    )
+    assert order(envelope) == "A2 D"
+
+
+def test_pinned_messages_stay():
+    envelope = built(
+        HISTORY, history=(replace(U1, pinned=True), A1, U2, A2), context_limit=22, reply_reserve=0
+    )
+    assert order(envelope) == "U1 A2 D"
+
+
+def test_depths_refer_to_the_truncated_history():
+    envelope = built(
+        HISTORY, said("X", insertion_point=1), context_limit=8 + 5 + 13, reply_reserve=0
+    )
+    assert order(envelope) == "U2 X A2 D"
+
+
+def test_over_the_budget_is_an_error_and_everything_fixed_is_still_there():
+    envelope = built(SYSTEM, HISTORY, context_limit=5, reply_reserve=0)
+    assert order(envelope) == "S D"
+    over = next(note for note in envelope.notes if note.code == "over-budget")
+    assert over.level is Level.ERROR
+
+
+def test_the_models_known_limit_is_used_and_a_share_is_kept_for_the_reply():
+    endpoint = replace(ENDPOINT, facts=(("m", ModelFacts(context_limit=1000)),))
+    envelope = build_context(Inputs(endpoint, Preset("p", (HISTORY,))), lambda _: LETTERS)
+    assert envelope.budget is not None
+    assert (envelope.budget.limit, envelope.budget.reserve) == (1000, 250)
+
+
+@pytest.mark.parametrize(
+    ("code", "messages"),
+    [
+        ("unknown-anchor", [HISTORY, said("X", anchor_target="nowhere")]),
+        ("doubled-anchor", [HISTORY, PresetMessage("again", type="chat_history")]),
+        ("no-history-anchor", [said("X")]),
+        ("position-ignored", [HISTORY, said("X", role="system", insertion_point=0)]),
+        ("position-ignored", [HISTORY, said("X", insertion_point=0, anchor_point="after")]),
+        ("depth-clamped", [HISTORY, said("X", insertion_point=7)]),
+        ("empty-content", [HISTORY, PresetMessage("e", role="user")]),
+    ],
+)
+def test_what_is_doubtful_is_told(code: str, messages: list[PresetMessage]):
+    assert code in codes(built(*messages))
+
+
+def test_a_sound_preset_has_no_notes():
+    assert codes(built(SYSTEM, HISTORY, said("X", insertion_point=-2))) == []
+
+
+@given(presets(), histories(), words)
+def test_no_enabled_message_is_lost(preset: Preset, history: tuple[Message, ...], draft: str):
+    inputs = Inputs(ENDPOINT, preset, history, draft)
+    envelope = build_context(inputs, lambda _: LETTERS)
+    sent = [turn.text.plain for turn in envelope.turns]
+    for message in preset.messages:
+        if message.enabled and message.type == "message" and message.content:
+            assert sent.count(message.content) == 1
+    kept = [turn.text.plain for turn in envelope.turns if turn.origin.kind is OriginKind.HISTORY]
+    assert kept == [message.content for message in history]
+    assert (draft in sent) is (bool(draft) or "" in sent)
+
+
+@given(presets(), histories(), words, st.integers(1, 200), st.integers(0, 50))
+def test_the_kept_history_is_within_the_budget_and_the_rest_is_listed(
+    preset: Preset, history: tuple[Message, ...], draft: str, limit: int, reserve: int
+):
+    inputs = Inputs(ENDPOINT, preset, history, draft, context_limit=limit, reply_reserve=reserve)
+    envelope = build_context(inputs, lambda _: LETTERS)
+    budget = envelope.budget
+    assert budget is not None
+    assert sum(envelope.tokens) + 3 == budget.total
+    kept = [turn for turn in envelope.turns if turn.origin.kind is OriginKind.HISTORY]
+    gone = {dropped.origin.id for dropped in envelope.dropped}
+    assert gone | {turn.origin.id for turn in kept} == {message.id for message in history}
+    assert not gone & {turn.origin.id for turn in kept}
+    assert not any(message.pinned and message.id in gone for message in history)
+    free_choice = sum(
+        LETTERS.turn(turn)
+        for turn in kept
+        if not next(m for m in history if m.id == turn.origin.id).pinned
+    )
+    if free_choice:
+        assert budget.total <= limit - reserve
+
+
+@given(presets(), histories(), words)
+def test_every_characters_origin_has_it(preset: Preset, history: tuple[Message, ...], draft: str):
+    envelope = build_context(Inputs(ENDPOINT, preset, history, draft, role=ROLE), lambda _: LETTERS)
+    by_kind = {
+        OriginKind.HISTORY: {message.id: message.content for message in history},
+        OriginKind.DRAFT: {"draft": draft},
+        OriginKind.SYSTEM: {ROLE.role_id: ROLE.system_prompt},
+    }
+    contents = {id(message): message.content for message in preset.messages}
+    for turn in envelope.turns:
+        for span in turn.text.spans:
+            if span.origin.kind is OriginKind.PRESET:
+                assert span.text in contents.values()
+            else:
+                source = by_kind[span.origin.kind][span.origin.id]
+                assert source[span.start : span.start + len(span.text)] == span.text
+
+
+@given(presets(), histories(), words)
+def test_the_same_inputs_give_the_same_turns(
+    preset: Preset, history: tuple[Message, ...], draft: str
+):
+    first, second = (
+        build_context(Inputs(ENDPOINT, preset, history, draft), lambda _: LETTERS) for _ in range(2)
+    )
+    assert [(t.role, t.text, t.placement) for t in first.turns] == [
+        (t.role, t.text, t.placement) for t in second.turns
+    ]
+    assert first.notes == second.notes

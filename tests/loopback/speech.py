@@ -1,0 +1,231 @@
+"""The same request in four protocols, and reading the replies without the app's own parsers."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+PROTOCOLS = ("openai_chat", "openai_responses", "anthropic", "gemini")
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 2}},
+    "required": ["city"],
+}
+
+
+def request(
+    protocol: str,
+    model: str,
+    text: str = "hello",
+    *,
+    stream: bool = False,
+    tools: bool = False,
+    limit: int | None = None,
+    stop: str | None = None,
+) -> tuple[str, dict[str, Any]]:
+    """A path and a body."""
+    function = {"name": "weather", "description": "tells the weather"}
+    body: dict[str, Any]
+    match protocol:
+        case "openai_chat":
+            body = {"model": model, "messages": [{"role": "user", "content": text}]}
+            body |= {"stream": stream, "stream_options": {"include_usage": True}} if stream else {}
+            body |= {"max_completion_tokens": limit} if limit else {}
+            body |= {"stop": stop} if stop else {}
+            tool: Any = {"type": "function", "function": {**function, "parameters": SCHEMA}}
+            path = "/v1/chat/completions"
+        case "openai_responses":
+            body = {"model": model, "input": text, "stream": stream}
+            body |= {"max_output_tokens": limit} if limit else {}
+            tool = {"type": "function", **function, "parameters": SCHEMA, "strict": False}
+            path = "/v1/responses"
+        case "anthropic":
+            body = {"model": model, "messages": [{"role": "user", "content": text}]}
+            body |= {"max_tokens": limit or 100_000, "stream": stream}
+            body |= {"stop_sequences": [stop]} if stop else {}
+            tool = {**function, "input_schema": SCHEMA}
+            path = "/v1/messages"
+        case _:
+            config: dict[str, Any] = {"maxOutputTokens": limit} if limit else {}
+            config |= {"stopSequences": [stop]} if stop else {}
+            body = {"contents": [{"role": "user", "parts": [{"text": text}]}]}
+            body |= {"generationConfig": config} if config else {}
+            tool = {"functionDeclarations": [{**function, "parameters": SCHEMA}]}
+            verb = "streamGenerateContent?alt=sse" if stream else "generateContent"
+            path = f"/v1beta/models/{model}:{verb}"
+    if tools:
+        body["tools"] = [tool]
+    return path, body
+
+
+@dataclass
+class Heard:
+    """A reply in neutral words."""
+
+    text: str = ""
+    reasoning: str = ""
+    calls: list[tuple[str, Any]] | None = None
+    finish: str | None = None
+    input: int = 0
+    output: int = 0
+    """Reasoning included."""
+
+
+def events(response: httpx.Response) -> list[tuple[str | None, Any]]:
+    """Event name and data of each event; data is JSON, or `[DONE]`."""
+    found: list[tuple[str | None, Any]] = []
+    for block in response.content.decode().replace("\r\n", "\n").split("\n\n"):
+        if block:
+            fields = dict(line.split(": ", 1) for line in block.split("\n"))
+            data = fields["data"]
+            found.append((fields.get("event"), data if data == "[DONE]" else json.loads(data)))
+    return found
+
+
+def hear(protocol: str, response: httpx.Response) -> Heard:
+    """Read a reply, streamed or not, to its end."""
+    assert response.status_code == 200, response.text
+    if "event-stream" not in response.headers["content-type"]:
+        return _whole(protocol, response.json())
+    data = [data for _, data in events(response)]
+    match protocol:
+        case "openai_chat":
+            return _chat(data)
+        case "openai_responses":
+            return _responses(data)
+        case "anthropic":
+            return _anthropic(data)
+        case _:
+            return _gemini(data)
+
+
+def _whole(protocol: str, body: dict[str, Any]) -> Heard:
+    match protocol:
+        case "openai_chat":
+            choice, usage = body["choices"][0], body["usage"]
+            message = choice["message"]
+            calls = [
+                (call["function"]["name"], json.loads(call["function"]["arguments"]))
+                for call in message.get("tool_calls", [])
+            ]
+            return Heard(
+                message["content"] or "",
+                message.get("reasoning_content", ""),
+                calls,
+                choice["finish_reason"],
+                usage["prompt_tokens"],
+                usage["completion_tokens"],
+            )
+        case "openai_responses":
+            return _responses([{"type": f"response.{body['status']}", "response": body}])
+        case "anthropic":
+            blocks = body["content"]
+            return Heard(
+                "".join(block["text"] for block in blocks if block["type"] == "text"),
+                "".join(block["thinking"] for block in blocks if block["type"] == "thinking"),
+                [(b["name"], b["input"]) for b in blocks if b["type"] == "tool_use"],
+                body["stop_reason"],
+                body["usage"]["input_tokens"],
+                body["usage"]["output_tokens"],
+            )
+        case _:
+            return _gemini([body])
+
+
+def _chat(data: list[Any]) -> Heard:
+    assert data[-1] == "[DONE]"
+    heard = Heard(calls=[])
+    names: list[str] = []
+    arguments: list[str] = []
+    for chunk in data[:-1]:
+        if not chunk["choices"]:
+            heard.input = chunk["usage"]["prompt_tokens"]
+            heard.output = chunk["usage"]["completion_tokens"]
+            continue
+        choice = chunk["choices"][0]
+        heard.text += choice["delta"].get("content") or ""
+        heard.reasoning += choice["delta"].get("reasoning_content") or ""
+        heard.finish = choice["finish_reason"] or heard.finish
+        for call in choice["delta"].get("tool_calls", []):
+            if "id" in call:
+                assert call["index"] == len(names)
+                names.append(call["function"]["name"])
+                arguments.append("")
+            arguments[call["index"]] += call["function"]["arguments"]
+    heard.calls = [(n, json.loads(a)) for n, a in zip(names, arguments, strict=True)]
+    return heard
+
+
+def _responses(data: list[Any]) -> Heard:
+    last = data[-1]
+    response = last["response"]
+    deltas = "".join(d["delta"] for d in data if d["type"] == "response.output_text.delta")
+    heard = Heard(calls=[], finish=last["type"].removeprefix("response."))
+    for item in response["output"]:
+        match item["type"]:
+            case "message":
+                heard.text += "".join(part["text"] for part in item["content"])
+            case "reasoning":
+                heard.reasoning += "".join(part["text"] for part in item["summary"])
+            case _:
+                assert heard.calls is not None
+                heard.calls.append((item["name"], json.loads(item["arguments"])))
+    assert len(data) == 1 or deltas == heard.text
+    heard.input = response["usage"]["input_tokens"]
+    heard.output = response["usage"]["output_tokens"]
+    return heard
+
+
+def _anthropic(data: list[Any]) -> Heard:
+    assert data[0]["type"] == "message_start"
+    assert data[-1]["type"] == "message_stop"
+    heard = Heard(calls=[], input=data[0]["message"]["usage"]["input_tokens"])
+    open_: int | None = None
+    partial = name = ""
+    for event in data:
+        match event["type"]:
+            case "content_block_start":
+                assert open_ is None
+                open_ = event["index"]
+                name, partial = event["content_block"].get("name", ""), ""
+            case "content_block_delta":
+                assert event["index"] == open_
+                delta = event["delta"]
+                heard.text += delta.get("text", "")
+                heard.reasoning += delta.get("thinking", "")
+                partial += delta.get("partial_json", "")
+            case "content_block_stop":
+                assert event["index"] == open_
+                open_ = None
+                if name:
+                    assert heard.calls is not None
+                    heard.calls.append((name, json.loads(partial)))
+                    name = ""
+            case "message_delta":
+                heard.finish = event["delta"]["stop_reason"]
+                heard.output = event["usage"]["output_tokens"]
+            case _:
+                pass
+    return heard
+
+
+def _gemini(data: list[Any]) -> Heard:
+    heard = Heard(calls=[])
+    for chunk in data:
+        candidate = chunk["candidates"][0]
+        heard.finish = candidate.get("finishReason", heard.finish)
+        for part in candidate["content"].get("parts", []):
+            if part.get("thought"):
+                heard.reasoning += part["text"]
+            elif "functionCall" in part:
+                assert heard.calls is not None
+                heard.calls.append((part["functionCall"]["name"], part["functionCall"]["args"]))
+            else:
+                heard.text += part["text"]
+        usage = chunk["usageMetadata"]
+        heard.input = usage["promptTokenCount"]
+        heard.output = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
+        assert usage["totalTokenCount"] == heard.input + heard.output
+    return heard

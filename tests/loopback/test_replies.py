@@ -1,0 +1,274 @@
+"""What the models say, in every protocol, streamed and not, through the transport."""
+
+import json
+
+import httpx
+import pytest
+
+from .conftest import Clock
+from .speech import PROTOCOLS, SCHEMA, events, hear, request
+
+every = pytest.mark.parametrize("protocol", PROTOCOLS)
+both = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+
+TRICKY = 'line one\r\nzwei 🌸 三\u2028four \u0000 `ticks` "quotes" \\ data: [DONE]\n\nend'
+
+
+async def ask(client: httpx.AsyncClient, protocol: str, *args, **kwargs) -> httpx.Response:
+    path, body = request(protocol, *args, **kwargs)
+    return await client.post(path, json=body)
+
+
+@every
+@both
+async def test_echo_repeats_exactly(client, protocol, stream):
+    heard = hear(protocol, await ask(client, protocol, "echo", TRICKY, stream=stream))
+    assert heard.text == TRICKY
+    assert heard.finish in ("stop", "completed", "end_turn", "STOP")
+
+
+@every
+@pytest.mark.parametrize("model", ["mirror", "echo", "thinker", "lorem:max:300", "toolsmith"])
+async def test_stream_and_whole_agree(client, protocol, model):
+    whole = hear(protocol, await ask(client, protocol, model, tools=model == "toolsmith"))
+    path, body = request(protocol, model, tools=model == "toolsmith", stream=True)
+    streamed = hear(protocol, await client.post(path, json=body))
+    # the mirror tells whether it is streamed and how long the body was
+    if model != "mirror":
+        assert streamed == whole
+    assert streamed.calls == whole.calls
+    assert (streamed.input, streamed.finish) == (whole.input, whole.finish)
+    assert whole.output > 0
+
+
+@every
+@both
+async def test_thinker_reasons_first(client, protocol, stream):
+    response = await ask(client, protocol, "thinker", "one two three", stream=stream)
+    heard = hear(protocol, response)
+    assert "3 words" in heard.reasoning
+    assert "**3** words" in heard.text
+    if stream:
+        at = response.text.index
+        assert at('Reading"') < at('" thought"')
+
+
+async def test_reasoning_carries_each_provider_s_seal(client):
+    chat = (await ask(client, "openai_chat", "thinker")).json()["choices"][0]["message"]
+    assert chat["reasoning_content"]
+    item = (await ask(client, "openai_responses", "thinker")).json()["output"][0]
+    assert item["type"] == "reasoning"
+    assert item["encrypted_content"].startswith("gAAAAA")
+    block = (await ask(client, "anthropic", "thinker")).json()["content"][0]
+    assert block["type"] == "thinking"
+    assert block["signature"]
+    parts = (await ask(client, "gemini", "thinker")).json()["candidates"][0]["content"]["parts"]
+    assert [part.get("thought", False) for part in parts] == [True, False]
+    assert parts[1]["thoughtSignature"]
+
+
+async def test_anthropic_signature_closes_the_thinking_block(client):
+    seen = [d for _, d in events(await ask(client, "anthropic", "thinker", stream=True))]
+    at = next(i for i, d in enumerate(seen) if d.get("delta", {}).get("type") == "signature_delta")
+    assert seen[at - 1]["delta"]["type"] == "thinking_delta"
+    assert seen[at + 1] == {"type": "content_block_stop", "index": 0}
+
+
+async def test_gemini_signature_rides_on_the_last_empty_text(client):
+    last = events(await ask(client, "gemini", "thinker", stream=True))[-1][1]
+    (part,) = last["candidates"][0]["content"]["parts"]
+    assert part["text"] == ""
+    assert part["thoughtSignature"]
+
+
+@every
+@both
+async def test_toolsmith_calls_the_declared_tool(client, protocol, stream):
+    heard = hear(protocol, await ask(client, protocol, "toolsmith", tools=True, stream=stream))
+    assert heard.calls == [("weather", {"city": "example city", "days": 2})]
+    assert set(SCHEMA["properties"]) == set(heard.calls[0][1])
+    assert heard.text == ""
+    assert heard.finish in ("tool_calls", "completed", "tool_use", "STOP")
+
+
+@every
+async def test_toolsmith_without_tools_says_so(client, protocol):
+    heard = hear(protocol, await ask(client, protocol, "toolsmith"))
+    assert "No tools were declared" in heard.text
+    assert heard.calls == []
+
+
+@every
+@both
+async def test_the_limit_cuts_and_is_told(client, protocol, stream):
+    response = await ask(client, protocol, "lorem:max", limit=20, stream=stream)
+    heard = hear(protocol, response)
+    assert heard.output == 20
+    assert heard.finish in ("length", "incomplete", "max_tokens", "MAX_TOKENS")
+    assert heard.text
+
+
+@every
+async def test_a_limit_met_exactly_is_no_cut(client, protocol):
+    text = "one two three four five six seven eight nine ten " * 2
+    size = hear(protocol, await ask(client, protocol, "echo", text.strip())).output
+    heard = hear(protocol, await ask(client, protocol, "echo", text.strip(), limit=size))
+    assert heard.text == text.strip()
+    assert heard.finish in ("stop", "completed", "end_turn", "STOP")
+
+
+@pytest.mark.parametrize("protocol", ["openai_chat", "anthropic", "gemini"])
+@both
+async def test_a_stop_sequence_is_never_said(client, protocol, stream):
+    text = "count ab abab abc STOP-HERE and more"
+    response = await ask(client, protocol, "echo", text, stop="STOP-HERE", stream=stream)
+    heard = hear(protocol, response)
+    assert heard.text == "count ab abab abc "
+    assert heard.finish in ("stop", "stop_sequence", "STOP")
+    if protocol == "anthropic":
+        assert b'"stop_sequence":"STOP-HERE"' in response.content
+
+
+@pytest.mark.parametrize("protocol", ["openai_chat", "anthropic", "gemini"])
+async def test_text_that_only_begins_like_a_stop_is_said(client, protocol):
+    heard = hear(protocol, await ask(client, protocol, "echo", "so it ST", stop="STOP"))
+    assert heard.text == "so it ST"
+
+
+@pytest.mark.parametrize(
+    ("model", "seconds"),
+    [("lorem:60:600", 10.0), ("lorem:600:600", 1.0), ("lorem", 15.0), ("echo:10", 0.1)],
+)
+@both
+async def test_the_name_sets_the_speed(client, clock: Clock, model, seconds, stream):
+    start = clock.time
+    await ask(client, "openai_chat", model, "hello", stream=stream)
+    assert clock.time - start == pytest.approx(seconds, abs=0.01)
+
+
+@pytest.mark.parametrize("model", ["lorem:max:5000", "echo", "mirror", "thinker"])
+async def test_max_never_waits(client, clock: Clock, model):
+    await ask(client, "openai_chat", model, stream=True)
+    assert clock.slept == []
+
+
+async def test_lorem_is_deterministic_and_rich(client):
+    first = hear("openai_chat", await ask(client, "openai_chat", "lorem:max"))
+    again = hear("openai_chat", await ask(client, "openai_chat", "lorem:max", "else", stream=True))
+    assert first.text == again.text
+    assert first.output == 900
+    for token in ("```python", "```rust", "| --- |", "> ", "   - ", "🌸", "水", "# "):
+        assert token in first.text
+    long = hear("openai_chat", await ask(client, "openai_chat", "lorem:max:12345"))
+    assert long.output == 12345
+    assert long.text.startswith(first.text)
+
+
+async def test_openai_usage_chunk_only_when_asked(client):
+    path, body = request("openai_chat", "echo", stream=True)
+    del body["stream_options"]
+    chunks = [d for _, d in events(await client.post(path, json=body)) if d != "[DONE]"]
+    assert all("usage" not in chunk and chunk["choices"] for chunk in chunks)
+    asked = [d for _, d in events(await ask(client, "openai_chat", "echo", stream=True))]
+    assert asked[-2]["choices"] == []
+    assert asked[-2]["usage"]["prompt_tokens_details"]["cached_tokens"] == 0
+    assert all(chunk["usage"] is None for chunk in asked[:-2])
+
+
+async def test_responses_events_are_named_and_numbered(client):
+    seen = events(await ask(client, "openai_responses", "thinker", stream=True))
+    assert [data["sequence_number"] for _, data in seen] == list(range(len(seen)))
+    assert all(name == data["type"] for name, data in seen)
+    kinds = list(dict.fromkeys(name.removeprefix("response.") for name, _ in seen))
+    assert kinds == [
+        "created",
+        "in_progress",
+        "output_item.added",
+        "reasoning_summary_part.added",
+        "reasoning_summary_text.delta",
+        "reasoning_summary_text.done",
+        "reasoning_summary_part.done",
+        "output_item.done",
+        "content_part.added",
+        "output_text.delta",
+        "output_text.done",
+        "content_part.done",
+        "completed",
+    ]
+    added, done = (
+        [d["item"] for name, d in seen if name == f"response.output_item.{end}"]
+        for end in ("added", "done")
+    )
+    assert [item["id"] for item in added] == [item["id"] for item in done]
+    assert added[0]["encrypted_content"] != done[0]["encrypted_content"]
+    assert seen[-1][1]["response"]["output"] == done
+
+
+async def test_responses_remembers_what_it_said(client):
+    first = (await ask(client, "openai_responses", "echo", "my name is Ada")).json()
+    path, body = request("openai_responses", "mirror", "who am I?")
+    body["previous_response_id"] = first["id"]
+    text = hear("openai_responses", await client.post(path, json=body)).text
+    assert "1. **user** `my name is Ada`" in text
+    assert "2. **assistant** `my name is Ada`" in text
+    assert "3. **user** `who am I?`" in text
+    body["previous_response_id"] = "resp_unknown"
+    refused = await client.post(path, json=body)
+    assert refused.status_code == 400
+    assert refused.json()["error"]["code"] == "previous_response_not_found"
+
+
+async def test_responses_forgets_when_told_not_to_store(client):
+    path, body = request("openai_responses", "echo")
+    first = (await client.post(path, json=body | {"store": False})).json()
+    assert first["store"] is False
+    again = await client.post(path, json=body | {"previous_response_id": first["id"]})
+    assert again.status_code == 400
+
+
+async def test_gemini_speaks_crlf_without_an_end_mark(client):
+    response = await ask(client, "gemini", "echo", "a b c", stream=True)
+    assert response.headers["content-type"] == "text/event-stream"
+    blocks = response.content.split(b"\r\n\r\n")
+    assert blocks.pop() == b""
+    assert all(block.startswith(b"data: {") and b"\n" not in block for block in blocks)
+    assert json.loads(blocks[-1][6:])["candidates"][0]["finishReason"] == "STOP"
+
+
+async def test_gemini_without_sse_streams_an_array(client):
+    path, body = request("gemini", "echo", "a b c", stream=True)
+    response = await client.post(path.partition("?")[0], json=body)
+    text = "".join(
+        part["text"]
+        for chunk in response.json()
+        for part in chunk["candidates"][0]["content"]["parts"]
+    )
+    assert text == "a b c"
+    assert response.headers["content-type"].startswith("application/json")
+
+
+async def test_text_comes_in_pieces_like_tokens(client):
+    text = "The quick brown fox jumps over the lazy dog, 12345 times. " * 20
+    seen = events(await ask(client, "anthropic", "echo", text.strip(), stream=True))
+    pieces = [d["delta"]["text"] for _, d in seen if d.get("delta", {}).get("type") == "text_delta"]
+    assert max(map(len, pieces)) <= 8
+    assert 3 < len(text) / len(pieces) < 6
+
+
+async def test_a_huge_echo_is_not_a_million_events(client):
+    text = "word " * 60_000
+    response = await ask(client, "gemini", "echo", text.strip(), stream=True)
+    assert hear("gemini", response).text == text.strip()
+    assert response.content.count(b"\r\n\r\n") < 20_000
+
+
+async def test_count_tokens_agrees_with_usage(client):
+    path, body = request("anthropic", "echo", "some words to count", tools=True)
+    used = (await client.post(path, json=body)).json()["usage"]["input_tokens"]
+    del body["max_tokens"]
+    counted = await client.post("/v1/messages/count_tokens", json=body)
+    assert counted.json() == {"input_tokens": used}
+    path, body = request("gemini", "echo", "some words to count")
+    used = (await client.post(path, json=body)).json()["usageMetadata"]["promptTokenCount"]
+    counted = await client.post("/v1beta/models/echo:countTokens", json=body)
+    assert counted.json() == {"totalTokens": used}

@@ -1,0 +1,52 @@
+"""Run as a program: receive a reply for ever, telling each flush once it is stored.
+
+    child_streams.py DATABASE SEED
+
+The reply is the beginning of `child_text.TEXT`; its reasoning is half as long. Each line on
+stdout is a number of characters that the store said it has.
+"""
+# ruff: noqa: T201 - it tells its parent on stdout
+
+import asyncio
+import random
+import sys
+import time
+import uuid
+from pathlib import Path
+
+from child_text import TEXT
+
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import Message
+from tui_chat.model.request import RequestRecord
+from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.store import Store
+
+
+async def main(path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    store = await Store.open(path, now=time.time, new_id=lambda: uuid.uuid4().hex)
+    session = await store.create_session(title=str(seed))
+    record = RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", {}, b"{}")
+    exchange = await store.begin_exchange(
+        session.session_id,
+        parent_id=None,
+        user=Message("user", "Count."),
+        model="m",
+        endpoint="e",
+        request=record,
+    )
+    print(exchange.reply.message.id, flush=True)
+    length = 0
+    while True:
+        length = min(length + chance.choice((1, 7, 300, 5000)), len(TEXT))
+        block = ReasoningBlock(Protocol.GEMINI, TEXT[: length // 2])
+        await store.flush_reply(
+            exchange.reply.message.id,
+            Message("assistant", TEXT[:length], semantics=MessageSemantics(reasoning=(block,))),
+        )
+        print(length, flush=True)
+        await asyncio.sleep(chance.random() * 0.004)
+
+
+asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))

@@ -1,0 +1,3 @@
+"""What the streaming child receives."""
+
+TEXT = " ".join(f"{number} 数字" for number in range(200_000))

@@ -1,0 +1,159 @@
+"""Cancelling callers at any moment harms nobody else, and loses nothing that was promised."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from tui_chat.errors import StoreError
+from tui_chat.model.message import Message
+from tui_chat.store import Store
+from tui_chat.store.database import Transaction
+
+Opener = Callable[[], Awaitable[Store]]
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_writers_cancelled_at_random_do_not_disturb_the_others(
+    store: Store, open_store: Opener, seed: int
+) -> None:
+    chance = random.Random(seed)
+    session = await store.create_session()
+    promised: list[str] = []
+
+    async def write(name: str) -> None:
+        for number in range(12):
+            text = f"{name}-{number}"
+            await store.add_message(session.session_id, Message("user", text, id=text), None)
+            promised.append(text)
+            await store.sessions()
+
+    async def disturb(task: asyncio.Task[None]) -> None:
+        # From before the task begins to the midst of any statement of a later write.
+        for _ in range(chance.choice((0, 1, 2, 3, 5, 8, 13, 40, 100))):
+            await asyncio.sleep(chance.choice((0, 0, 0.0001, 0.0005)))
+        task.cancel()
+
+    calm = [asyncio.create_task(write(f"calm{n}")) for n in range(3)]
+    hasty = [asyncio.create_task(write(f"hasty{n}")) for n in range(10)]
+    await asyncio.gather(*map(disturb, hasty))
+    await asyncio.gather(*calm)
+    ended = await asyncio.gather(*hasty, return_exceptions=True)
+    assert any(isinstance(end, asyncio.CancelledError) for end in ended)
+    assert all(end is None or isinstance(end, asyncio.CancelledError) for end in ended)
+
+    async def stored(tx: Transaction) -> list[str]:
+        rows = await tx.rows("SELECT message_id FROM messages ORDER BY seq")
+        return [message_id for (message_id,) in rows]
+
+    found = await store._database.read(stored)
+    assert {*promised} <= {*found}
+    assert len([text for text in promised if text.startswith("calm")]) == 36
+    await store.close()
+    again = await open_store()
+    assert await again._database.read(stored) == found
+
+
+async def test_a_cancelled_write_goes_on_and_close_awaits_it(
+    store: Store, open_store: Opener
+) -> None:
+    session = await store.create_session()
+    writers = [
+        asyncio.create_task(store.add_message(session.session_id, Message("user", str(n)), None))
+        for n in range(20)
+    ]
+    await asyncio.sleep(0)
+    for writer in writers:
+        writer.cancel()
+    await asyncio.gather(*writers, return_exceptions=True)
+    assert all(writer.cancelled() for writer in writers)
+    await store.close()
+    (summary,) = await (await open_store()).sessions()
+    assert summary.message_count == 20
+
+
+async def test_a_flush_whose_caller_left_is_known_to_the_next(
+    store: Store, request_record: Callable[[], object]
+) -> None:
+    session = await store.create_session()
+    exchange = await store.begin_exchange(
+        session.session_id, parent_id=None, user=None, model="", endpoint="",
+        request=request_record(),  # type: ignore[arg-type]
+    )  # fmt: skip
+    reply = exchange.reply.message
+    for text in ("abcdefgh", "abcX", "abcdefghi", "abcdefghij"):
+        task = asyncio.create_task(store.flush_reply(reply.id, Message("assistant", text)))
+        await asyncio.sleep(0)
+        task.cancel()
+        assert (await store.branch(session.session_id))[-1].message.content == text
+
+
+async def test_close_itself_may_be_cancelled(store: Store, open_store: Opener) -> None:
+    session = await store.create_session()
+    writer = asyncio.create_task(store.add_message(session.session_id, Message("user", "x"), None))
+    await asyncio.sleep(0)
+    closing = asyncio.create_task(store.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    await asyncio.gather(closing, return_exceptions=True)
+    await store.close()
+    await writer
+    assert (await (await open_store()).sessions())[0].message_count == 1
+
+
+async def test_work_that_fails_changes_nothing_and_the_next_goes_on(store: Store) -> None:
+    async def bad(tx: Transaction) -> None:
+        await tx.run("INSERT INTO settings VALUES ('a', 'b')")
+        await tx.run("SELECT nonsense")
+
+    with pytest.raises(StoreError, match="nonsense"):
+        await store._database.write(bad)
+    assert await store.recall("a") is None
+    await store.remember("a", "c")
+    assert await store.recall("a") == "c"
+
+
+async def test_a_failure_nobody_waits_for_is_logged(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def bad(tx: Transaction) -> None:
+        await tx.run("SELECT nonsense")
+
+    task = asyncio.create_task(store._database.write(bad))
+    await asyncio.sleep(0)
+    task.cancel()
+    with caplog.at_level(logging.WARNING):
+        await store.close()
+    assert "nonsense" in caplog.text
+
+
+def test_a_loop_that_goes_down_takes_the_store_along_safely(
+    path: object, clock: Callable[[], float], new_id: Callable[[], str]
+) -> None:
+    """`asyncio.run` cancels every task at its end, also those that the store owns."""
+
+    async def abrupt() -> None:
+        store = await Store.open(path, now=clock, new_id=new_id)  # type: ignore[arg-type]
+        session = await store.create_session()
+        for n in range(30):
+            asyncio.create_task(  # noqa: RUF006 - left alone on purpose
+                store.add_message(session.session_id, Message("user", str(n)), None)
+            )
+        try:
+            await asyncio.sleep(0.005)
+            raise KeyboardInterrupt
+        finally:
+            await store.close()
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(abrupt())
+
+    async def after() -> int:
+        async with await Store.open(path, now=clock, new_id=new_id) as store:  # type: ignore[arg-type]
+            return (await store.sessions())[0].message_count
+
+    assert asyncio.run(after()) == 30

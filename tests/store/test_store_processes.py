@@ -1,0 +1,200 @@
+"""Several programs, some of which are killed, on one real file."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from child_text import TEXT
+
+from tui_chat.errors import StoreBusy, StoreError
+from tui_chat.model.message import Message
+from tui_chat.model.request import RequestRecord
+from tui_chat.store import Store
+
+Opener = Callable[[], Awaitable[Store]]
+Run = Callable[..., "subprocess.Popen[str]"]
+
+
+def line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def say(process: subprocess.Popen[str], text: str) -> None:
+    assert process.stdin is not None
+    process.stdin.write(text + "\n")
+    process.stdin.flush()
+
+
+# Killed in mid-stream
+
+
+async def test_killed_at_any_moment_nothing_acknowledged_is_lost(
+    path: Path, open_store: Opener, run: Run
+) -> None:
+    chance = random.Random(20)
+    told: dict[str, int] = {}
+    children = [run("child_streams.py", path, seed) for seed in range(15)]
+    for number, child in enumerate(children):  # they stream side by side, and go one by one
+        reply_id = line(child)
+        await asyncio.sleep(chance.random() * 0.12)
+        child.kill()
+        assert child.stdout is not None
+        acknowledged = [int(told) for told in child.stdout.read().split()]
+        told[str(number)] = max(acknowledged, default=0)
+        assert reply_id
+
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    store = await open_store()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM pieces").fetchall() == [(0,)]
+    summaries = await store.sessions()
+    assert sorted(s.title for s in summaries) == sorted(told)
+    for summary in summaries:
+        user, reply = await store.branch(summary.session_id)
+        assert (user.message.content, user.status) == ("Count.", "complete")
+        assert reply.status == summary.status == "interrupted"
+        length = len(reply.message.content)
+        assert length >= told[summary.title]
+        assert reply.message.content == TEXT[:length]
+        (block,) = reply.message.semantics.reasoning if length else [None]
+        assert block is None or block.text == TEXT[: length // 2]
+    assert max(told.values()) > 10_000, "no child came far enough to show anything"
+    assert [item.name for item in path.parent.iterdir() if "-live-" in item.name] == []
+
+
+async def test_a_living_programs_reply_is_left_alone(
+    path: Path, open_store: Opener, run: Run
+) -> None:
+    child = run("child_streams.py", path, 1)
+    line(child), line(child)  # it has stored something
+    store = await open_store()
+    (summary,) = await store.sessions()
+    assert summary.status == "streaming"
+    first = (await store.branch(summary.session_id))[-1].message.content
+    for _ in range(20):
+        line(child)
+    later = (await store.branch(summary.session_id))[-1]
+    assert later.status == "streaming"
+    assert later.message.content.startswith(first)
+    assert len(later.message.content) > len(first)
+
+    child.kill()
+    child.communicate()
+    again = await open_store()
+    assert (await again.sessions())[0].status == "interrupted"
+
+
+async def test_two_stores_in_one_process_leave_each_other_alone(
+    open_store: Opener, request_record: Callable[[], RequestRecord]
+) -> None:
+    one = await open_store()
+    session = await one.create_session()
+    exchange = await one.begin_exchange(
+        session.session_id, parent_id=None, user=Message("user", "?"), model="", endpoint="",
+        request=request_record(),
+    )  # fmt: skip
+    two = await open_store()
+    assert (await two.sessions())[0].status == "streaming"
+    reply = exchange.reply.message
+    await one.flush_reply(reply.id, Message("assistant", "so far"))
+    assert (await two.branch(session.session_id))[-1].message.content == "so far"
+    await one.close()  # without having ended it
+    three = await open_store()
+    entry = (await three.branch(session.session_id))[-1]
+    assert (entry.status, entry.message.content) == ("interrupted", "so far")
+
+
+async def test_programs_that_start_together_share_a_new_file(path: Path, run: Run) -> None:
+    children = [run("child_opens.py", path, 0) for _ in range(4)]
+    for child in children:
+        say(child, "go")
+    assert [line(child) for child in children] == ["fine"] * 4
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM sessions").fetchone() == (80,)
+
+
+# Another program holds it
+
+
+@pytest.mark.parametrize(
+    ("pragma", "begin"),
+    [
+        ("locking_mode = EXCLUSIVE", "BEGIN EXCLUSIVE"),
+        ("journal_mode = DELETE", "BEGIN EXCLUSIVE"),
+    ],
+)
+async def test_a_database_that_is_held_is_busy(
+    path: Path, open_store: Opener, run: Run, pragma: str, begin: str
+) -> None:
+    await (await open_store()).close()
+    holder = run("child_locks.py", path, pragma, begin)
+    assert line(holder) == "held"
+    began = time.monotonic()
+    with pytest.raises(StoreBusy) as caught:
+        await open_store()
+    assert 0.2 < time.monotonic() - began < 2
+    assert "Another program is using" in str(caught.value)
+    assert caught.value.advice
+    holder.communicate()
+    assert await (await open_store()).sessions() == ()
+
+
+async def test_a_write_waits_for_another_program_and_then_says_busy(
+    path: Path, open_store: Opener, run: Run
+) -> None:
+    store = await open_store()
+    session = await store.create_session()
+    holder = run("child_locks.py", path, "synchronous = FULL", "BEGIN IMMEDIATE")
+    assert line(holder) == "held"
+    assert [s.session_id for s in await store.sessions()] == [session.session_id]
+    with pytest.raises(StoreBusy):
+        await store.update_session(session.session_id, title="x")
+    holder.communicate()
+    assert (await store.update_session(session.session_id, title="x")).title == "x"
+
+
+# The disk
+
+
+async def test_a_full_disk_is_told_and_survived(store: Store) -> None:
+    session = await store.create_session()
+
+    async def limit(pages: int) -> None:
+        await store._database._connection.execute_fetchall(f"PRAGMA max_page_count = {pages}")
+
+    await limit(1)  # SQLite raises it to what there is
+    with pytest.raises(StoreError, match="no room left") as caught:
+        await store.add_message(session.session_id, Message("user", "x" * 200_000), None)
+    assert "Free some space" in caught.value.advice
+    assert await store.branch(session.session_id) == ()
+    await limit(100_000)
+    await store.add_message(session.session_id, Message("user", "x" * 200_000), None)
+    assert len(await store.branch(session.session_id)) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files there")
+@pytest.mark.parametrize("limit", [1, 40_000, 150_000])
+async def test_a_disk_that_refuses_is_told(path: Path, run: Run, limit: int) -> None:
+    child = run("child_opens.py", path, limit)
+    say(child, "go")
+    assert line(child).startswith("StoreError: The disk of the database")
+
+
+# Importing
+
+
+def test_importing_the_store_brings_no_sqlite() -> None:
+    script = "import sys, tui_chat.store; print({'sqlite3', 'aiosqlite'} & {*sys.modules})"
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert told.stdout.strip() == "set()"

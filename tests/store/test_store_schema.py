@@ -1,0 +1,295 @@
+"""Versions: up, down and up again; what is not ours or too new is left alone."""
+# ruff: noqa: ASYNC240 - a test may block
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tui_chat.errors import StoreDamaged, StoreError, StoreNewer
+from tui_chat.model.message import Message
+from tui_chat.model.role import Role
+from tui_chat.store import Store, schema
+
+Opener = Callable[[], Awaitable[Store]]
+LATEST = len(schema.migrations())
+
+
+def plain(path: Path) -> closing[sqlite3.Connection]:
+    """A connection of our own, for what the store has no words for."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return closing(schema.connect(path, 1.0))
+
+
+def made_at(path: Path, version: int) -> None:
+    """Make a database as the program of that version did."""
+    with plain(path) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        schema.migrate(connection, path, schema.migrations()[:version])
+
+
+def shape(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    return sorted(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql <> ''"))
+
+
+def content(connection: sqlite3.Connection, *tables: str) -> list[list[tuple[object, ...]]]:
+    return [list(connection.execute(f"SELECT * FROM {t} ORDER BY 1")) for t in tables]
+
+
+def neighbours(path: Path) -> list[str]:
+    return sorted(item.name for item in path.parent.iterdir() if item != path)
+
+
+async def fill(store: Store, *, role: bool) -> None:
+    if role:
+        await store.save_role(Role("r", "Pirate"))
+    session = await store.create_session(title="old", role_id="r" if role else None)
+    entry = await store.add_message(session.session_id, Message("user", "hi"), None)
+    await store.add_message(session.session_id, Message("assistant", "ho"), entry.message.id)
+    await store.save_draft(session.session_id, "draft")
+    await store.remember("k", "v")
+
+
+def test_migrations_are_numbered_without_gaps_and_each_has_an_undo() -> None:
+    steps = schema.migrations()
+    assert [step.number for step in steps] == list(range(1, len(steps) + 1))
+    assert all(step.undo.strip() for step in steps)
+
+
+def test_every_table_is_strict(path: Path) -> None:
+    made_at(path, LATEST)
+    with plain(path) as connection:
+        tables = dict(
+            connection.execute("SELECT name, strict FROM pragma_table_list WHERE type = 'table'")
+        )
+    ours = {name: strict for name, strict in tables.items() if not name.startswith("sqlite_")}
+    assert len(ours) == 7
+    assert set(ours.values()) == {1}
+
+
+@pytest.mark.parametrize("version", range(LATEST))
+def test_up_undone_and_up_again_is_the_same(path: Path, version: int) -> None:
+    made_at(path, version)
+    with plain(path) as connection:
+        before = shape(connection)
+        schema.migrate(connection, path)
+        latest = shape(connection)
+        schema.undo(connection, version)
+        assert (shape(connection), schema.version_of(connection)) == (before, version)
+        schema.migrate(connection, path)
+        assert (shape(connection), schema.version_of(connection)) == (latest, LATEST)
+
+
+async def test_undo_and_redo_on_a_filled_database_keep_the_conversations(
+    path: Path, open_store: Opener
+) -> None:
+    store = await open_store()
+    await fill(store, role=True)
+    await store.close()
+    kept = ("messages", "drafts", "settings")
+    with plain(path) as connection:
+        before = content(connection, *kept)
+        schema.undo(connection, 1)
+        assert content(connection, *kept) == before
+        assert not connection.execute("PRAGMA foreign_key_check").fetchall()
+
+    store = await open_store()
+    (summary,) = await store.sessions()
+    assert (summary.title, summary.role_name, summary.message_count) == ("old", "", 2)
+    assert [e.message.content for e in await store.branch(summary.session_id)] == ["hi", "ho"]
+    assert await store.draft(summary.session_id) == "draft"
+
+
+async def test_undone_to_nothing_the_file_is_as_new(path: Path, open_store: Opener) -> None:
+    store = await open_store()
+    await fill(store, role=True)
+    await store.close()
+    with plain(path) as connection:
+        schema.undo(connection, 0)
+    assert await (await open_store()).sessions() == ()
+
+
+async def test_a_database_from_before_roles_works_unchanged(path: Path, open_store: Opener) -> None:
+    made_at(path, 1)
+    with plain(path) as connection:
+        connection.executescript(
+            """
+            INSERT INTO sessions (session_id, title, head_id, touched, created, updated)
+            VALUES ('s', 'old', 'b', 1, 5, 6);
+            INSERT INTO messages
+                (message_id, session_id, parent_id, message_role, created, content)
+            VALUES ('a', 's', NULL, 'user', 5, 'hi'), ('b', 's', 'a', 'assistant', 6, 'ho');
+            """
+        )
+    store = await open_store()
+    session = await store.session("s")
+    assert session is not None
+    assert (session.title, session.role_id, session.updated) == ("old", None, 6)
+    assert [e.message.content for e in await store.branch("s")] == ["hi", "ho"]
+    await store.save_role(Role("r", "Pirate"))
+    await store.create_session(role_id="r")
+    assert [s.role_name for s in await store.sessions()] == ["Pirate", ""]
+
+
+async def test_a_backup_is_made_before_a_filled_database_is_migrated(
+    path: Path, open_store: Opener
+) -> None:
+    made_at(path, 1)
+    with plain(path) as connection:
+        connection.execute("INSERT INTO settings VALUES ('k', 'v')")
+        before = shape(connection)
+    store = await open_store()
+    assert store.backup is not None
+    assert store.backup.name.startswith("chat.db.v1-20231114T")
+    assert store.backup.stat().st_mode & 0o777 == 0o600
+    with closing(sqlite3.connect(store.backup)) as copy:
+        assert shape(copy) == before
+        assert content(copy, "settings") == [[("k", "v")]]
+    await store.close()
+    assert (await open_store()).backup is None
+
+
+async def test_backups_do_not_replace_each_other(path: Path, open_store: Opener) -> None:
+    made_at(path, 1)
+    with plain(path) as connection:
+        one = schema.back_up(connection, path, 1.0)
+        two = schema.back_up(connection, path, 1.0)
+    assert one != two
+    assert neighbours(path) == sorted([one.name, two.name])
+
+
+async def test_a_new_database_needs_no_backup_and_is_private(
+    path: Path, open_store: Opener
+) -> None:
+    store = await open_store()
+    assert store.backup is None
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    await store.close()
+    assert neighbours(path) == []
+
+
+async def test_a_failing_migration_leaves_the_database_as_it_was(path: Path) -> None:
+    made_at(path, 1)
+    bad = schema.Migration(2, "bad", "CREATE TABLE half (x); SELECT nonsense;", "")
+    with plain(path) as connection:
+        before = shape(connection)
+        with pytest.raises(sqlite3.OperationalError):
+            schema.migrate(connection, path, (schema.migrations()[0], bad))
+        assert (shape(connection), schema.version_of(connection)) == (before, 1)
+        assert not connection.in_transaction
+
+
+async def test_the_slower_of_two_programs_does_not_migrate_again(path: Path) -> None:
+    made_at(path, LATEST)
+    with plain(path) as connection:
+        before = shape(connection)
+        assert not schema._run(connection, schema.migrations()[1].up, 1, 2)
+        harmless_looking = "INSERT INTO settings VALUES ('twice', '');"
+        assert not schema._run(connection, harmless_looking, 1, 2)
+        assert content(connection, "settings") == [[]]
+        assert (shape(connection), schema.version_of(connection)) == (before, LATEST)
+
+
+# What is refused stays as it is, byte for byte
+
+
+async def refused(path: Path, open_store: Opener, kind: type[StoreError], words: str) -> None:
+    before = path.read_bytes()
+    beside = neighbours(path)
+    with pytest.raises(StoreError, match=words) as caught:
+        await open_store()
+    assert type(caught.value) is kind
+    assert caught.value.advice
+    assert path.read_bytes() == before
+    assert neighbours(path) == beside
+
+
+@pytest.mark.parametrize("journal", ["WAL", "DELETE"])
+async def test_a_newer_database_is_refused(path: Path, open_store: Opener, journal: str) -> None:
+    made_at(path, LATEST)
+    with plain(path) as connection:
+        connection.execute(f"PRAGMA journal_mode = {journal}")
+        connection.execute(f"PRAGMA user_version = {LATEST + 1}")
+    await refused(path, open_store, StoreNewer, "newer version of tui-chat")
+
+
+async def test_a_newer_version_that_is_only_in_the_log_is_seen(
+    path: Path, open_store: Opener
+) -> None:
+    made_at(path, LATEST)
+    with plain(path) as other:  # still running, so nothing reaches the file itself
+        other.execute("PRAGMA wal_autocheckpoint = 0")
+        other.execute(f"PRAGMA user_version = {LATEST + 1}")
+        await refused(path, open_store, StoreNewer, "newer version of tui-chat")
+
+
+async def test_another_programs_database_is_refused(path: Path, open_store: Opener) -> None:
+    with plain(path) as connection:
+        connection.execute("CREATE TABLE bookmarks (url)")
+    await refused(path, open_store, StoreError, "belongs to another program")
+    with plain(path) as connection:
+        connection.execute("PRAGMA user_version = 1")
+    await refused(path, open_store, StoreError, "belongs to another program")
+
+
+async def test_what_is_no_database_is_refused(path: Path, open_store: Opener) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"Dear diary,\n" * 500)
+    await refused(path, open_store, StoreDamaged, "is not a database")
+
+
+async def test_a_damaged_schema_is_told_at_once(path: Path, open_store: Opener) -> None:
+    made_at(path, LATEST)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + b"\xa5" * 3996 + whole[4096:])
+    await refused(path, open_store, StoreDamaged, "damaged")
+
+
+async def test_a_file_cut_short_is_told_at_once(path: Path, open_store: Opener) -> None:
+    made_at(path, LATEST)
+    path.write_bytes(path.read_bytes()[: 4096 * 5])
+    await refused(path, open_store, StoreDamaged, "damaged")
+
+
+async def test_damage_further_in_is_told_when_it_is_met(path: Path, open_store: Opener) -> None:
+    store = await open_store()
+    session = await store.create_session()
+    await store.add_message(session.session_id, Message("user", "x" * 100_000), None)
+    await store.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: 4096 * 30] + b"\xa5" * (len(whole) - 4096 * 30))
+    store = await open_store()
+    with pytest.raises(StoreDamaged, match="damaged"):
+        await store.branch(session.session_id)
+
+
+async def test_an_empty_file_is_taken(path: Path, open_store: Opener) -> None:
+    path.parent.mkdir()
+    path.touch()
+    assert await (await open_store()).sessions() == ()
+
+
+@pytest.mark.parametrize("name", ["file/chat.db", "file/deeper/chat.db", "folder.db"])
+async def test_a_place_that_cannot_be_used(
+    tmp_path: Path, name: str, clock: Callable[[], float], new_id: Callable[[], str]
+) -> None:
+    (tmp_path / "file").write_text("I am not a folder.")
+    (tmp_path / "folder.db").mkdir()
+    with pytest.raises(StoreError, match="cannot be used") as caught:
+        await Store.open(tmp_path / name, now=clock, new_id=new_id)
+    assert "folder" in caught.value.advice
+
+
+async def test_odd_names_are_taken_as_they_are(
+    tmp_path: Path, clock: Callable[[], float], new_id: Callable[[], str]
+) -> None:
+    path = tmp_path / "a?mode=memory#b %20 ü 中.db"
+    for _ in range(2):
+        async with await Store.open(path, now=clock, new_id=new_id) as store:
+            await store.create_session()
+    assert [item.name for item in tmp_path.iterdir()] == [path.name]

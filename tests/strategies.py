@@ -1,0 +1,117 @@
+"""Shared hypothesis strategies: values as the program can meet them, ugly ones included."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from tui_chat.model.message import Message
+from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree
+from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.model.text import Origin, OriginKind, Span, Text
+
+any_text = st.text(
+    st.one_of(
+        st.characters(exclude_categories=["Cs"]),
+        st.sampled_from('"\\/\n\r\t\x00\x1b\x7f\x85\u2028\u2029\u202e\ufeff😀你好é'),
+    ),
+    max_size=30,
+)
+
+sources = st.dictionaries(
+    st.sampled_from(["a", "b", "c", "d"]), any_text.filter(bool), min_size=1, max_size=4
+)
+"""Ids of origins and the texts they have."""
+
+
+@st.composite
+def texts(draw: st.DrawFn, source: dict[str, str]) -> Text:
+    """A text made of pieces of its sources."""
+    spans: list[Span] = []
+    for _ in range(draw(st.integers(0, 4))):
+        name = draw(st.sampled_from(sorted(source)))
+        whole = source[name]
+        start = draw(st.integers(0, len(whole)))
+        end = draw(st.integers(start, len(whole)))
+        spans.append(Span(whole[start:end], Origin(OriginKind.PRESET, name), start))
+    return Text(spans)
+
+
+@st.composite
+def trees(draw: st.DrawFn, source: dict[str, str]) -> Tree:
+    """A JSON tree whose strings are pieces of its sources."""
+    literals = st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(10**20), 10**20),
+        st.floats(allow_nan=False, allow_infinity=False),
+    )
+    leaves = st.one_of(texts(source).map(Str), literals.map(Lit))
+    keys = any_text
+    return draw(
+        st.recursive(
+            leaves,
+            lambda inner: st.one_of(
+                st.lists(inner, max_size=4).map(lambda items: Arr(tuple(items))),
+                st.dictionaries(keys, inner, max_size=4).map(
+                    lambda items: Obj(tuple(items.items()))
+                ),
+            ),
+            max_leaves=12,
+        )
+    )
+
+
+words = st.text("abc de\n你", max_size=12)
+
+
+@st.composite
+def histories(draw: st.DrawFn, max_size: int = 12) -> tuple[Message, ...]:
+    """A conversation of user and assistant messages with ids, some of them pinned."""
+    length = draw(st.integers(0, max_size))
+    return tuple(
+        Message(
+            role="assistant" if index % 2 else "user",
+            content=f"{draw(words)}#{index}",
+            id=f"m{index}",
+            pinned=draw(st.booleans()) if draw(st.integers(0, 5)) == 0 else False,
+        )
+        for index in range(length)
+    )
+
+
+@st.composite
+def presets(draw: st.DrawFn) -> Preset:
+    """A preset with anchors, depths, doubles and mistakes."""
+    ids = ["p", "q", "r"]
+    messages: list[PresetMessage] = []
+    for index in range(draw(st.integers(0, 8))):
+        kind = draw(
+            st.sampled_from(
+                ["message", "message", "message", "placeholder", "chat_history", "user_profile"]
+            )
+        )
+        is_message = kind == "message"
+        messages.append(
+            PresetMessage(
+                id=draw(st.sampled_from(ids)) if kind == "placeholder" else f"id{index}",
+                role=draw(st.sampled_from(["system", "user", "assistant"])),
+                content=draw(st.one_of(st.just(""), words.map(lambda w, i=index: f"{w}@{i}")))
+                if is_message
+                else "",
+                type=kind,
+                enabled=draw(st.integers(0, 6)) != 0,
+                insertion_point=draw(st.one_of(st.none(), st.integers(-6, 6)))
+                if is_message
+                else None,
+                anchor_point=draw(st.sampled_from([None, None, "before", "after"]))
+                if is_message
+                else None,
+                anchor_target=draw(st.sampled_from([None, None, *ids, "nowhere"]))
+                if is_message
+                else None,
+                order=draw(st.integers(-2, 2)),
+            )
+        )
+    return Preset(
+        "random", tuple(messages), system_placement=draw(st.sampled_from(["hoist", "in_place"]))
+    )

@@ -1,0 +1,89 @@
+"""An assistant's turn in the order in which its provider sent it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.envelope import Placement, Turn
+from tui_chat.model.message import ToolCall
+from tui_chat.model.semantics import Layout, MessageSemantics, Piece, ReasoningBlock
+from tui_chat.model.text import Origin, OriginKind, Text
+from tui_chat.wire.pieces import laid_out
+
+ORIGIN = Origin(OriginKind.HISTORY, "m1", "history")
+THOUGHT = ReasoningBlock(Protocol.GEMINI, "hm")
+CALL = ToolCall("", "f", "{}")
+LAYOUT = Layout(
+    Protocol.GEMINI,
+    (
+        Piece("text", 2, signature="S1"),
+        Piece("reasoning"),
+        Piece("other", name="executableCode", data="{}"),
+        Piece("call", signature="S2"),
+        Piece("text", 1),
+    ),
+)
+
+
+def turn(text: str, layout: Layout | None = LAYOUT, **more: Any) -> Turn:
+    said = {"tool_calls": (CALL,), **more}
+    return Turn(
+        "assistant",
+        Text.of(text, ORIGIN),
+        ORIGIN,
+        Placement("history"),
+        semantics=MessageSemantics((THOUGHT,), layout=layout),
+        **said,
+    )
+
+
+def seen(turn: Turn, protocol: Protocol = Protocol.GEMINI) -> list[tuple[str, str, Any]]:
+    return [
+        (piece.kind, piece.signature, str(what) if isinstance(what, Text) else what)
+        for piece, what in laid_out(turn, protocol)
+    ]
+
+
+def test_a_layout_that_fits_is_followed() -> None:
+    assert seen(turn("abc")) == [
+        ("text", "S1", "ab"),
+        ("reasoning", "", THOUGHT),
+        ("other", "", None),
+        ("call", "S2", CALL),
+        ("text", "", "c"),
+    ]
+
+
+def test_an_edited_text_keeps_the_marks_on_calls_and_nothing_else() -> None:
+    assert seen(turn("edited")) == [
+        ("reasoning", "", THOUGHT),
+        ("text", "", "edited"),
+        ("call", "S2", CALL),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "protocol"),
+    [
+        (turn("abc", None), Protocol.GEMINI),
+        (turn("abc"), Protocol.ANTHROPIC),
+    ],
+)
+def test_no_layout_and_a_foreign_one_are_the_same(given: Turn, protocol: Protocol) -> None:
+    assert seen(given, protocol) == [
+        ("reasoning", "", THOUGHT),
+        ("text", "", "abc"),
+        ("call", "", CALL),
+    ]
+
+
+def test_marks_for_another_number_of_calls_are_dropped() -> None:
+    assert [s[1] for s in seen(turn("abc", tool_calls=(CALL, CALL)))] == ["", "", "", ""]
+
+
+def test_texts_keep_their_origin() -> None:
+    texts = [what for _, what in laid_out(turn("abc"), Protocol.GEMINI) if isinstance(what, Text)]
+    assert [span.start for text in texts for span in text.spans] == [0, 2]

@@ -1,0 +1,80 @@
+"""Wiring the app: config, store, transport and screen are put together here and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_chat import paths
+from tui_chat.cli.ids import new_id
+from tui_chat.config import Config, load_config
+from tui_chat.errors import InputError
+
+if TYPE_CHECKING:
+    import httpx
+
+    from tui_chat.desk import Change, Desk
+    from tui_chat.model.preset import Preset
+
+
+def run_app(
+    data_dir: Path | None, config_dir: Path | None, flags: Mapping[str, str | None]
+) -> None:
+    """Open the screen and stay until it is closed. Raises ConfigError."""
+    config = load_config(
+        config_dir or paths.config_dir(), data_dir or paths.data_dir(), os.environ, flags
+    )
+    from tui_chat.ui.app import TuiChat
+
+    TuiChat(config, lambda tell: open_desk(config, tell)).run()
+
+
+async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
+    """Open the store and lay the desk. Raises StoreError, with what to do about it."""
+    from tui_chat.desk import Desk
+    from tui_chat.store import Store
+    from tui_chat.transport import Transport
+
+    try:
+        config.data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{config.data_dir} cannot be made: {error.strerror}.",
+            advice="Choose another place with --data-dir.",
+        ) from error
+    store = await Store.open(config.data_dir / "chat.db", now=time.time, new_id=new_id)
+    presets = preset_files(config)
+    return Desk(
+        config,
+        store,
+        Transport({"loopback.invalid": _loopback}),
+        lambda name: _load_preset(presets, name),
+        tuple(presets),
+        tell=tell,
+        now=lambda: datetime.now().astimezone(),
+    )
+
+
+def _loopback() -> httpx.AsyncBaseTransport:
+    from tui_chat.loopback import LoopbackTransport
+
+    return LoopbackTransport()
+
+
+def preset_files(config: Config) -> dict[str, Path]:
+    """Return the preset files there are by name; the user's own hide ours of the same name."""
+    folders = (paths.bundled("sample_presets"), config.config_dir / "presets")
+    return {path.stem: path for folder in folders for path in sorted(folder.glob("*.json"))}
+
+
+def _load_preset(presets: Mapping[str, Path], name: str) -> Preset:
+    from tui_chat.preset_files import load_preset
+
+    path = presets.get(name)
+    if path is None:
+        raise InputError(f"There is no preset “{name}”.")
+    return load_preset(path)

@@ -1,0 +1,87 @@
+"""`tui-chat build`: the request that the app would send, without the app."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from tui_chat import paths
+from tui_chat.cli.envelope_json import envelope_json
+from tui_chat.compose import Composed, compose
+from tui_chat.config import Config, load_config
+from tui_chat.context import Inputs, Settings
+from tui_chat.errors import InputError
+from tui_chat.interop.history import read_history
+from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.model.text import clean
+from tui_chat.preset_files import load_preset, load_profile, load_role, read_text
+from tui_chat.request_text import as_curl, as_http
+from tui_chat.wire.roles import detect_protocol
+
+_PROVIDERS = {
+    Protocol.OPENAI_CHAT: "openai",
+    Protocol.OPENAI_RESPONSES: "openai-responses",
+    Protocol.ANTHROPIC: "anthropic",
+    Protocol.GEMINI: "google",
+}
+
+
+def run_build(settings: dict[str, object], options: dict[str, Any]) -> None:
+    """Compose from files and print. Raises InputError naming the file, place and fault."""
+    config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
+    config = load_config(config_dir, Path(), os.environ, {})
+    endpoint = _endpoint(config, options)
+    preset: Path = options["preset"] or paths.bundled("sample_presets") / "plain.json"
+    history: Path | None = options["history"]
+    role: Path | None = options["role"]
+    profile: Path | None = options["profile"]
+    composed = compose(
+        Inputs(
+            endpoint=endpoint,
+            preset=load_preset(preset),
+            history=read_history(read_text(history), str(history)) if history else (),
+            draft=clean(options["draft"]),
+            role=load_role(role) if role else None,
+            profile=load_profile(profile) if profile else None,
+            settings=Settings(model=options["model"] or ""),
+            stream=options["stream"],
+            context_limit=options["context_limit"],
+            reply_reserve=options["reply_reserve"],
+        )
+    )
+    _show(composed, options["show"])
+
+
+def _endpoint(config: Config, options: dict[str, Any]) -> Endpoint:
+    protocol = Protocol(options["protocol"]) if options["protocol"] else None
+    if options["endpoint"]:
+        endpoint = config.endpoint_named(options["endpoint"])
+        if protocol not in (None, endpoint.protocol):
+            raise InputError(
+                f"The endpoint “{endpoint.name}” speaks {endpoint.protocol}, not {protocol}."
+            )
+        return endpoint
+    protocol = protocol or detect_protocol(options["model"] or "") or Protocol.OPENAI_CHAT
+    return config.endpoint_named(_PROVIDERS[protocol])
+
+
+def _show(composed: Composed, what: str) -> None:
+    match what:
+        case "envelope":
+            click.echo(envelope_json(composed))
+        case "request":
+            click.echo(as_http(composed))
+        case "curl":
+            click.echo(as_curl(composed))
+        case _:
+            # The exact bytes; a line break is added only where a person looks at them.
+            sys.stdout.buffer.write(composed.payload.body)
+            if sys.stdout.isatty():
+                sys.stdout.buffer.write(b"\n")
+            sys.stdout.buffer.flush()
+            for note in composed.notes:
+                click.echo(f"{note.level}: {note.sentence}", err=True)

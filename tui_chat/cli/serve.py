@@ -1,0 +1,36 @@
+"""`tui-chat loopback`: the offline provider on a socket."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from tui_chat.errors import InputError
+
+
+def run_loopback(host: str, port: int) -> None:
+    """Serve until interrupted. Raises InputError where the address cannot be had."""
+    try:
+        asyncio.run(_serve(host, port))
+    except KeyboardInterrupt:
+        click.echo("Stopped.", err=True)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{host}:{port} cannot be served: {error}") from error
+
+
+async def _serve(host: str, port: int) -> None:
+    from tui_chat.loopback import serve
+
+    async with serve(host=host, port=port) as server:
+        base = server.base_url
+        click.echo(f"The offline provider answers at {base}, with any key, in four protocols:")
+        for name, url in (
+            ("OpenAI Chat", f"{base}/v1"),
+            ("OpenAI Responses", f"{base}/v1"),
+            ("Anthropic", base),
+            ("Gemini", base),
+        ):
+            click.echo(f"  {name:<17} base URL {url}")
+        click.echo("Ctrl+C stops it.")
+        await asyncio.Event().wait()

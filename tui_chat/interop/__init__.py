@@ -1,0 +1,4 @@
+"""Reading and writing conversations as others write them. Pure: text in, values out.
+
+history     JSON arrays and JSONL of unified messages
+"""

@@ -1,0 +1,1 @@
+"""Google's side: headers, errors and models (`house`), and the Gemini generateContent protocol."""

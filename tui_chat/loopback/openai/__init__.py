@@ -1,0 +1,1 @@
+"""OpenAI's side: one house (headers, errors, models), two dialects."""

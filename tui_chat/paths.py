@@ -1,0 +1,68 @@
+"""Where things live: the user's files by the rules of the system, ours beside the code.
+
+Only names are made here; nothing is read and no directory is created, so asking is free of
+effects. Who writes a file makes its directory.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+_APP = "tui-chat"
+_PACKAGE = Path(__file__).parent
+
+
+def config_dir() -> Path:
+    """What the user writes: `config.toml`, own themes, own presets."""
+    return _system()[0]
+
+
+def data_dir() -> Path:
+    """What the program writes and must not lose: the database and its backups."""
+    return _system()[1]
+
+
+def cache_dir() -> Path:
+    """What can be thrown away and made again."""
+    return _system()[2]
+
+
+def config_file() -> Path:
+    """The configuration that is read where no flag names another."""
+    return config_dir() / "config.toml"
+
+
+def database_file() -> Path:
+    """The database that is used where nothing names another."""
+    return data_dir() / "chat.db"
+
+
+def user_themes() -> Path:
+    """The folder of the user's own themes."""
+    return config_dir() / "themes"
+
+
+def user_presets() -> Path:
+    """The folder of the user's own presets."""
+    return config_dir() / "presets"
+
+
+def bundled(folder: Literal["themes", "sample_presets"]) -> Path:
+    """A folder that ships with the program.
+
+    A wheel carries it inside the package (`force-include` in pyproject.toml); a source
+    checkout has it at its top. The folder is missing only where an installation is damaged.
+    """
+    inside = _PACKAGE / "_bundled" / folder
+    return inside if inside.is_dir() else _PACKAGE.parent / folder
+
+
+@cache
+def _system() -> tuple[Path, Path, Path]:
+    """Ask the system once. The import waits until then: `--version` needs no directories."""
+    from platformdirs import PlatformDirs
+
+    dirs = PlatformDirs(_APP, appauthor=False)
+    return dirs.user_config_path, dirs.user_data_path, dirs.user_cache_path

@@ -1,0 +1,217 @@
+"""request -> stream -> store -> emit: the only impure step of a turn.
+
+1. The user's message, an empty reply marked `streaming` and the request are on disk before
+   the request leaves.
+2. What arrives is folded into a reply, told to `emit`, and written at least every
+   `FLUSH_SECONDS`, whether or not more arrives.
+3. However it ends, the reply's entry says so: `complete`, `stopped` (we were cancelled),
+   `failed` (with the provider's words and what to do), and what came is kept.
+4. `emit` is called from this task, in order, and must be quick; it must not raise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tui_chat.compose import Composed
+from tui_chat.errors import Refused, ReplyCut, StoreError, TuiChatError
+from tui_chat.model.message import Message
+from tui_chat.model.reply import Reply, StreamEvent, advance
+from tui_chat.model.request import RequestRecord
+from tui_chat.model.session import Entry
+from tui_chat.transport import Incoming, Outgoing, Transport
+from tui_chat.wire.registry import protocol_of
+
+if TYPE_CHECKING:
+    from tui_chat.store import Ending, Store
+
+FLUSH_SECONDS = 0.2
+"""A reply's text is on disk at most this long, and the write itself, after it arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The exchange is on disk; the request leaves now."""
+
+    user: Entry | None
+    """What the user said; None for another try at the same message."""
+    reply: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """More of the reply has arrived."""
+
+    entry_id: str
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The reply is whole, or as whole as it gets, and on disk."""
+
+    entry: Entry
+
+
+Progress: TypeAlias = Begun | Grown | Ended
+
+
+def outgoing(composed: Composed) -> Outgoing:
+    """Return the request of a composition: the very bytes the inspector shows."""
+    return Outgoing(
+        method=composed.method,
+        url=composed.url,
+        headers=composed.headers,
+        body=composed.payload.body,
+        key=composed.endpoint.key,
+        key_header=composed.encoded.key_header,
+    )
+
+
+async def send(
+    composed: Composed,
+    *,
+    session_id: str,
+    parent_id: str | None,
+    user: Message | None,
+    recipe: Mapping[str, Any],
+    store: Store,
+    transport: Transport,
+    emit: Callable[[Progress], None],
+) -> Entry:
+    """Send a request and see it through; returns the reply's entry as it ended.
+
+    `parent_id` is the last message of the branch the exchange continues. Cancel the task to
+    stop the reply; the entry is then written as `stopped` before the cancellation goes on.
+    Raises StoreError where the exchange could not be written; nothing was sent then.
+    """
+    exchange = await store.begin_exchange(
+        session_id,
+        parent_id=parent_id,
+        user=user,
+        model=composed.model,
+        endpoint=composed.endpoint.name,
+        request=RequestRecord(
+            protocol=composed.protocol,
+            endpoint=composed.endpoint.name,
+            method=composed.method,
+            url=composed.url,
+            sha256=composed.payload.sha256,
+            recipe=recipe,
+            body=composed.payload.body,
+        ),
+    )
+    emit(Begun(exchange.user, exchange.reply))
+    growing = _Growing(composed, exchange.reply, store, emit)
+    flushing = asyncio.create_task(growing.keep_flushed())
+    try:
+        await _receive(composed, transport, growing)
+    except asyncio.CancelledError:
+        await growing.finish(flushing, "stopped")
+        raise
+    except TuiChatError as error:
+        return await growing.finish(flushing, "failed", error)
+    except Exception:
+        await growing.finish(flushing, "failed", _OURS)
+        raise
+    return await growing.finish(flushing, "complete")
+
+
+_OURS = TuiChatError(
+    "The program failed while it read the reply.",
+    advice="What came is kept. Please report it; the log has the details.",
+)
+
+
+async def _receive(composed: Composed, transport: Transport, growing: _Growing) -> None:
+    wire = protocol_of(composed.protocol)
+    async with transport.open(outgoing(composed)) as response:
+        if not 200 <= response.status < 300:
+            raise await _refusal(composed, response)
+        if not response.is_stream:
+            growing.replace(wire.read(await response.body()))
+            return
+        parser = wire.parser()
+        async for name, data in response.events():
+            for event in parser.feed(name, data):
+                growing.add(event)
+        for event in parser.close():
+            growing.add(event)
+
+
+async def _refusal(composed: Composed, response: Incoming) -> Refused:
+    body = b""
+    with suppress(ReplyCut):
+        body = await response.body()
+    refused = protocol_of(composed.protocol).refusal(response.status, body)
+    if response.retry_after is not None:
+        refused.retry_after = response.retry_after
+    return refused
+
+
+class _Growing:
+    """A reply on its way: in memory, on the screen and on disk."""
+
+    def __init__(
+        self, composed: Composed, entry: Entry, store: Store, emit: Callable[[Progress], None]
+    ) -> None:
+        self._composed = composed
+        self._entry = entry
+        self._store = store
+        self._emit = emit
+        self._reply = Reply()
+        self._began = monotonic()
+        self._changed = asyncio.Event()
+
+    def add(self, event: StreamEvent) -> None:
+        self.replace(advance(self._reply, event))
+
+    def replace(self, reply: Reply) -> None:
+        self._reply = reply
+        self._changed.set()
+        self._emit(Grown(self._entry.message.id, reply))
+
+    async def keep_flushed(self) -> None:
+        """Write what has changed, for as long as the reply grows."""
+        while True:
+            await self._changed.wait()
+            await asyncio.sleep(FLUSH_SECONDS)
+            self._changed.clear()
+            # A full disk must not end a reply that can still be read on the screen; finishing
+            # it will raise, and that is shown.
+            with suppress(StoreError):
+                await self._store.flush_reply(self._entry.message.id, self._message())
+
+    async def finish(
+        self, flushing: asyncio.Task[None], status: Ending, error: TuiChatError | None = None
+    ) -> Entry:
+        flushing.cancel()
+        with suppress(asyncio.CancelledError):
+            await flushing
+        finishing = asyncio.ensure_future(
+            self._store.finish_reply(
+                self._entry.message.id,
+                message=self._message(),
+                status=status,
+                error=str(error) if error else "",
+                advice=error.advice if error else "",
+                usage=self._reply.usage,
+                finish=self._reply.finish.raw if self._reply.finish else "",
+                seconds=monotonic() - self._began,
+            )
+        )
+        entry = await asyncio.shield(finishing)
+        self._emit(Ended(entry))
+        return entry
+
+    def _message(self) -> Message:
+        return self._reply.message(
+            self._composed.protocol,
+            id=self._entry.message.id,
+            timestamp=self._entry.message.timestamp,
+        )

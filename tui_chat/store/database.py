@@ -1,0 +1,168 @@
+"""One connection, one writer.
+
+1. Work is an async function over a `Transaction`. It runs alone: from its BEGIN to its COMMIT
+   no other statement reaches the connection, so nobody sees half of a change.
+2. Every piece of work is a task that the database owns, and callers await it through a
+   shield. aiosqlite runs statements in a thread, where cancelling the caller stops nothing: a
+   cancelled BEGIN would still begin, and poison the connection for all who follow. So a
+   cancelled caller is released, and its work goes on to its end.
+3. Work runs in the order in which it was asked for.
+4. `close` awaits what is pending and refuses what comes after.
+
+Durability: in WAL mode with `synchronous = FULL` every commit is synced, so a committed
+message survives a loss of power (`NORMAL` would sync at checkpoints only and could lose the
+last seconds). Replies are flushed a few times a second, so a sync each is affordable.
+`fullfsync` makes macOS sync for real and means nothing elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+
+from tui_chat.errors import StoreError
+from tui_chat.model.text import clean
+from tui_chat.store.faults import told
+
+if TYPE_CHECKING:
+    import aiosqlite
+
+_T = TypeVar("_T")
+Row: TypeAlias = tuple[Any, ...]
+
+_LOG = logging.getLogger(__name__)
+
+_SETTINGS = ("journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "foreign_keys = ON")
+
+
+class Transaction:
+    """Statements that happen together or not at all. Not to be kept after its work ended."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._connection = connection
+
+    async def rows(self, sql: str, *values: object) -> list[Row]:
+        """Run a statement and return all its rows."""
+        found = await self._connection.execute_fetchall(sql, _storable(values))
+        return cast("list[Row]", found)
+
+    async def row(self, sql: str, *values: object) -> Row | None:
+        """Run a statement and return its first row, None where there is none."""
+        found = await self.rows(sql, *values)
+        return found[0] if found else None
+
+    async def run(self, sql: str, *values: object) -> None:
+        """Run a statement for its effect."""
+        await self.rows(sql, *values)
+
+
+class Database:
+    """The connection and the queue of work in front of it."""
+
+    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+        self._turn = asyncio.Lock()
+        self._pending: set[asyncio.Task[Any]] = set()
+        self._closing: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def connect(cls, path: Path, *, busy_timeout: float) -> Database:
+        """Open the file, which exists and has the present schema.
+
+        `busy_timeout` is how many seconds a statement waits for another program.
+        """
+        import aiosqlite
+
+        with told(path):
+            connection = await aiosqlite.connect(path, timeout=busy_timeout, isolation_level=None)
+            try:
+                for setting in _SETTINGS:
+                    await connection.execute_fetchall(f"PRAGMA {setting}")
+            except BaseException:
+                await connection.close()
+                raise
+        return cls(connection, path)
+
+    async def read(self, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
+        """Run work that changes nothing, on one state of the file."""
+        return await self._owned("BEGIN", work)
+
+    async def write(
+        self,
+        work: Callable[[Transaction], Awaitable[_T]],
+        *,
+        committed: Callable[[_T], object] | None = None,
+    ) -> _T:
+        """Run work and commit it; when this returns it is on the disk.
+
+        `committed` gets the result when it is there and before the next work begins, also
+        when the caller has been cancelled: for what is known in memory of the file.
+        """
+        return await self._owned("BEGIN IMMEDIATE", work, committed)
+
+    async def close(self) -> None:
+        """Let pending work end, then close the file. May be called again."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close(), name="store: close")
+        await asyncio.shield(self._closing)
+
+    async def _owned(
+        self,
+        begin: str,
+        work: Callable[[Transaction], Awaitable[_T]],
+        committed: Callable[[_T], object] | None = None,
+    ) -> _T:
+        if self._closing is not None:
+            raise StoreError("The database is closed.")
+        task = asyncio.create_task(self._alone(begin, work, committed), name="store: work")
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_log_unheard)
+            raise
+
+    async def _alone(
+        self,
+        begin: str,
+        work: Callable[[Transaction], Awaitable[_T]],
+        committed: Callable[[_T], object] | None,
+    ) -> _T:
+        async with self._turn:
+            with told(self._path):
+                try:
+                    await self._connection.execute_fetchall(begin)
+                    result = await work(Transaction(self._connection))
+                    await self._connection.execute_fetchall("COMMIT")
+                except BaseException:
+                    # Also when the loop itself is going down and cancels this task: the thread
+                    # takes statements in order, so this one follows the one that was cut off.
+                    await self._connection.rollback()
+                    raise
+            if committed is not None:
+                committed(result)
+            return result
+
+    async def _close(self) -> None:
+        if self._pending:
+            await asyncio.wait(self._pending)
+        with told(self._path):
+            await self._connection.close()
+
+
+def _storable(values: Iterable[object]) -> list[object]:
+    """Texts are cleaned once more: a lone surrogate must not cost a whole reply."""
+    return [clean(value) if isinstance(value, str) else value for value in values]
+
+
+def _log_unheard(task: asyncio.Task[Any]) -> None:
+    """Someone should know that work failed whose caller was cancelled meanwhile."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _LOG.warning("work went wrong after its caller had left: %s", error)

@@ -1,0 +1,82 @@
+"""SQLite's errors, told in words a person understands.
+
+Whatever SQLite or the file system says about the database becomes a `StoreError`, with the
+file's name in its sentence and what to do about it as its advice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_chat.errors import InputError, StoreBusy, StoreDamaged, StoreError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+# SQLite's primary result codes; `sqlite3` has these names, but importing it takes time.
+_PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT = 3, 5, 6, 8, 10, 11
+_FULL, _CANTOPEN, _NOTADB = 13, 14, 26
+
+
+@contextmanager
+def told(path: Path) -> Generator[None]:
+    """Turn what goes wrong with the database at `path` inside the block into our errors."""
+    import sqlite3
+
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise fault(error, path) from error
+    except OSError as error:
+        raise StoreError(
+            f"The folder of the database {path} cannot be used: {error.strerror or error}.",
+            advice="Check that it is a folder you may write to, or choose another place.",
+        ) from error
+    except OverflowError as error:
+        raise InputError("A number is too large to be stored.") from error
+
+
+def fault(error: sqlite3.Error, path: Path) -> StoreError:
+    """Return the error that says what SQLite's means for the user of `path`."""
+    # Errors that the Python module raises by itself carry no code.
+    code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (_BUSY, _LOCKED):
+        return StoreBusy(
+            f"Another program is using the database {path}.",
+            advice="Wait until it is done, or close it, and try again.",
+        )
+    if code == _NOTADB:
+        return StoreDamaged(
+            f"{path} is not a database.",
+            advice="Move the file away or choose another one; it was not changed.",
+        )
+    if code == _CORRUPT:
+        return StoreDamaged(
+            f"The database {path} is damaged.",
+            advice="Keep a copy of the file, then restore a backup (they lie beside it, *.bak) "
+            "or rescue what can be read with `sqlite3 FILE .recover`.",
+        )
+    if code in (_PERM, _READONLY):
+        return StoreError(
+            f"The database {path} cannot be written to.",
+            advice="Check the permissions of the file and of its folder.",
+        )
+    if code == _FULL:
+        return StoreError(
+            f"There is no room left on the disk of the database {path}.",
+            advice="Free some space and try again; what was stored before is safe.",
+        )
+    if code == _CANTOPEN:
+        return StoreError(
+            f"The database {path} cannot be opened.",
+            advice="Check that its folder exists and that you may write to it.",
+        )
+    if code == _IOERR:
+        return StoreError(
+            f"The disk of the database {path} reported an error.",
+            advice="Check the disk and the space left on it; what was stored before is safe.",
+        )
+    return StoreError(f"The database {path} refused the operation: {error}.")

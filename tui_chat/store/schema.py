@@ -1,0 +1,217 @@
+"""The shape of the database: which version a file has, and how it gets to another.
+
+1. The version is SQLite's `user_version`; 0 is an empty file. Migration N leads from N-1 to N
+   and has an undo that leads back. They are the numbered SQL files in `migrations`.
+2. A migration and the new version commit together, as one script that begins by checking the
+   version it starts from: of two programs that start at once, one migrates.
+3. Before a database that holds anything is migrated, a copy is laid beside it.
+4. A file that is newer, damaged or another program's is refused and not touched: it is looked
+   at through a read-only connection before anything else.
+
+Everything here is synchronous and opens its own connection; `Store.open` runs it in a thread.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_chat.errors import StoreError, StoreNewer
+from tui_chat.store.faults import told
+
+if TYPE_CHECKING:
+    import sqlite3
+
+APPLICATION_ID = 0x74756943
+"""Marks a file as ours, in SQLite's header."""
+
+_OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step between two versions."""
+
+    number: int
+    name: str
+    up: str
+    """SQL that leads from `number - 1` to `number`."""
+    undo: str
+    """SQL that leads back."""
+
+
+@cache
+def migrations() -> tuple[Migration, ...]:
+    """Return all migrations, in order, numbered from 1 without gaps."""
+    from importlib.resources import files
+
+    scripts = {
+        item.name: item.read_text(encoding="utf-8")
+        for item in files("tui_chat.store").joinpath("migrations").iterdir()
+        if item.name.endswith(".sql")
+    }
+    return tuple(
+        Migration(int(name[:4]), name[5:-4], sql, scripts[name[:-4] + ".undo.sql"])
+        for name, sql in sorted(scripts.items())
+        if not name.endswith(".undo.sql")
+    )
+
+
+def prepare(path: Path, *, now: float, busy_timeout: float) -> Path | None:
+    """Make `path` a database of the present version, creating or migrating it.
+
+    Waits up to `busy_timeout` seconds for other programs. Returns where the backup is, None where
+    none was needed.
+    """
+    import sqlite3
+
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        raise StoreError(
+            f"This Python comes with SQLite {sqlite3.sqlite_version}, which is too old.",
+            advice="Use a Python with SQLite 3.37 or newer.",
+        )
+    with told(path):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _create(path)
+        version = _look(path, busy_timeout)
+        if version == len(migrations()):
+            return None
+        with closing(connect(path, busy_timeout)) as connection:
+            saved = back_up(connection, path, now) if version else None
+            connection.execute("PRAGMA journal_mode = WAL")
+            migrate(connection, path)
+        return saved
+
+
+def connect(path: Path, busy_timeout: float) -> sqlite3.Connection:
+    """Open a plain connection that leaves transactions to us and loses no commit."""
+    import sqlite3
+
+    connection = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None)
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Return the version of an open database."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(
+    connection: sqlite3.Connection, path: Path, steps: Sequence[Migration] | None = None
+) -> None:
+    """Bring an open database to the last of `steps` (all migrations), one commit each."""
+    steps = migrations() if steps is None else steps
+    while (version := version_of(connection)) < len(steps):
+        step = steps[version]
+        if not _run(connection, step.up, version, step.number):
+            continue  # another program was quicker; see how far it came
+    if version > len(steps):
+        raise _newer(path, version)
+
+
+def undo(connection: sqlite3.Connection, target: int) -> None:
+    """Take an open database back to version `target`, one commit each."""
+    while (version := version_of(connection)) > target:
+        step = migrations()[version - 1]
+        _run(connection, step.undo, version, step.number - 1)
+
+
+def back_up(connection: sqlite3.Connection, path: Path, now: float) -> Path:
+    """Copy an open database to a file beside it; return where.
+
+    The copy gets its name when it is whole. The name tells version and time.
+    """
+    import sqlite3
+
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        _create(partial)
+        with closing(sqlite3.connect(partial)) as copy:
+            connection.backup(copy)
+            # From the copy itself: another program may have migrated a moment ago.
+            version = version_of(copy)
+        stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%S")
+        number = 0
+        while True:
+            again = f"-{number}" if number else ""
+            target = path.with_name(f"{path.name}.v{version}-{stamp}{again}.bak")
+            if not target.exists():
+                partial.rename(target)
+                return target
+            number += 1
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _create(path: Path) -> None:
+    """Make an empty file only its owner can read; conversations are private."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+
+
+def _look(path: Path, busy_timeout: float) -> int:
+    """Return the version of the file without changing it; refuse what is not for us."""
+    import sqlite3
+
+    # Read-only, SQLite neither recovers nor checkpoints into the file; `immutable` keeps it
+    # from leaving an empty log beside it, and is safe where nobody has the file open.
+    uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if _is_at_rest(path) else ''}"
+    with closing(sqlite3.connect(uri, uri=True, timeout=busy_timeout)) as connection:
+        version = version_of(connection)
+        mark = int(connection.execute("PRAGMA application_id").fetchone()[0])
+        filled = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    if (version or filled) and mark != APPLICATION_ID:
+        raise StoreError(
+            f"The database {path} belongs to another program.",
+            advice="Choose another file; this one was not changed.",
+        )
+    if version > len(migrations()):
+        raise _newer(path, version)
+    return version
+
+
+def _is_at_rest(path: Path) -> bool:
+    """Tell whether nobody has the file open: one in WAL mode has its log beside it then."""
+    with path.open("rb") as file:
+        in_wal_mode = file.read(20)[18:] == b"\2\2"
+    return in_wal_mode and not path.with_name(f"{path.name}-wal").exists()
+
+
+def _newer(path: Path, version: int) -> StoreNewer:
+    return StoreNewer(
+        f"The database {path} was written by a newer version of tui-chat "
+        f"(its version is {version}, this program knows {len(migrations())}).",
+        advice="Update tui-chat, or choose another file; this one was not changed.",
+    )
+
+
+def _run(connection: sqlite3.Connection, sql: str, before: int, after: int) -> bool:
+    """Run one step as one transaction; False if the database is no longer at `before`."""
+    import sqlite3
+
+    # `executescript` commits first, so the transaction is part of the script. A script cannot
+    # branch, but it can fail: the temporary table takes no row from another version.
+    script = f"""
+        BEGIN IMMEDIATE;
+        CREATE TEMP TABLE starting_from (version INTEGER CHECK (version = {before}));
+        INSERT INTO temp.starting_from SELECT user_version FROM pragma_user_version;
+        DROP TABLE temp.starting_from;
+        {sql}
+        PRAGMA user_version = {after};
+        COMMIT;
+    """  # noqa: S608 - numbers and our own migrations
+    try:
+        connection.executescript(script)
+    except sqlite3.Error:
+        connection.rollback()
+        if version_of(connection) != before:
+            return False
+        raise
+    return True

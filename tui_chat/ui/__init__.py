@@ -1,0 +1,1 @@
+"""The screen: shows values, posts messages, decides nothing."""

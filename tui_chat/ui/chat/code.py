@@ -1,0 +1,87 @@
+"""Code, coloured by name of style; Pygments knows the languages, the palette the colours."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from pygments.lexer import Lexer  # comes with rich
+from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]
+from pygments.token import Token, _TokenType  # pyright: ignore[reportPrivateUsage]
+from pygments.util import ClassNotFound
+
+from tui_chat.ui.chat.lines import Line, Run, fold, indented, run
+
+LONGEST = 1000
+"""Characters in a line beyond which code is not coloured: some grammars are slow on those."""
+
+_NAMES: dict[object, str] = {
+    Token.Comment: "code-comment",
+    Token.Comment.Preproc: "code-keyword",
+    Token.Keyword: "code-keyword",
+    Token.Keyword.Constant: "code-number",
+    Token.Keyword.Type: "code-class",
+    Token.Operator.Word: "code-keyword",
+    Token.Literal.Number: "code-number",
+    Token.Literal.String: "code-string",
+    Token.Literal.String.Doc: "code-comment",
+    Token.Name.Attribute: "code-name",
+    Token.Name.Builtin: "code-builtin",
+    Token.Name.Class: "code-class",
+    Token.Name.Decorator: "code-builtin",
+    Token.Name.Exception: "code-class",
+    Token.Name.Function: "code-name",
+    Token.Name.Tag: "code-keyword",
+    Token.Name.Variable: "code-builtin",
+    Token.Generic.Deleted: "code-deleted",
+    Token.Generic.Inserted: "code-inserted",
+    Token.Generic.Heading: "code-class",
+    Token.Generic.Subheading: "code-class",
+    Token.Generic.Prompt: "code-comment",
+    Token.Error: "code-block",
+}
+
+
+def code_lines(source: str, language: str, width: int, *, opens: bool = True) -> list[Line]:
+    """Lay code out: its language above it, and lines folded at `width`."""
+    made: list[Line] = []
+    word = language.split()[0] if language.split() else ""
+    if opens and word:
+        made += fold([run(f" {word[:40]}", "code-label")], width, fill="code-block")[:1]
+    mark = (Run(" "),)
+    for pieces in _coloured(source.split("\n"), word):
+        made += indented(fold(pieces, width - 2, fill="code-block"), mark, mark)
+    return made
+
+
+def _coloured(lines: list[str], word: str) -> list[list[Run]]:
+    lexer = _lexer(word.lower()) if word else None
+    if lexer is None or any(len(line) > LONGEST for line in lines):
+        return [[run(line.expandtabs(4), "code-text")] for line in lines]
+    made: list[list[Run]] = [[]]
+    for kind, value in lexer.get_tokens("\n".join(line.expandtabs(4) for line in lines)):
+        name = _name(kind)
+        for index, part in enumerate(value.split("\n")):
+            if index:
+                made.append([])
+            if part:
+                made[-1].append(run(part, name))
+    # Pygments ends with a newline of its own.
+    return made[: len(lines)] + [[] for _ in range(len(lines) - len(made))]
+
+
+@lru_cache(maxsize=64)
+def _lexer(word: str) -> Lexer | None:
+    try:
+        return get_lexer_by_name(word, stripnl=False, ensurenl=True)
+    except ClassNotFound:
+        return None
+
+
+@lru_cache(maxsize=512)
+def _name(kind: _TokenType) -> str:
+    at: _TokenType | None = kind
+    while at is not None:
+        if at in _NAMES:
+            return _NAMES[at]
+        at = at.parent
+    return "code-text"

@@ -1,0 +1,169 @@
+"""What stands above and below a message: who spoke, when, at what cost, and how it ended."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from rich.cells import cell_len
+
+from tui_chat.model.reply import Usage
+from tui_chat.model.session import Entry
+from tui_chat.ui.chat.lines import Action, Line, Run, clipped, indented, run, wrap
+from tui_chat.ui.visible import one_line
+
+_WORD = re.compile(r"[\u2e80-\u9fff\uac00-\ud7a3]|[^\s\u2e80-\u9fff\uac00-\ud7a3]+")
+_USUAL = {"", "stop", "end_turn", "stop_sequence", "completed", "tool_calls", "tool_use"}
+_LIMIT = {"length", "max_tokens", "max_output_tokens"}
+_FILTER = {"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"}
+
+RETRYABLE = frozenset({"failed", "interrupted", "stopped"})
+"""Statuses of replies that can be asked for again."""
+
+
+def count_words(text: str) -> int:
+    """Count words; where none are written apart, characters."""
+    return len(_WORD.findall(text))
+
+
+def number(value: int) -> str:
+    """Write a number as people read it."""
+    return f"{value:,}"
+
+
+def lasted(seconds: float) -> str:
+    """Write a duration in as few characters as say it."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02} s"
+
+
+def day_of(entry: Entry) -> str:
+    """Return the local day on which the message was written, or nothing."""
+    at = _local(entry)
+    return f"{at:%A} {at.day} {at:%B %Y}" if at else ""
+
+
+def head(entry: Entry, width: int, day: str, live: float | None) -> list[Line]:
+    """Lay out what stands above a message; `day` is given where a new day begins."""
+    lines = [Line(bare=True)]
+    if day:
+        words = f" {day} "
+        side = "─" * max(2, (width - cell_len(words)) // 2)
+        runs = (Run(side, ("rule",)), run(words, "meta"), Run(side, ("rule",)))
+        lines += [Line(wrap(runs, width)[0].runs, bare=True), Line(bare=True)]
+    name = clipped(one_line(_speaker(entry), 80), max(width - 8, 4))
+    left = [Run(name, (_SPEAKER_STYLE[entry.message.role],))]
+    if entry.message.pinned:
+        left.append(Run(" pinned", ("meta",)))
+    if live is not None:
+        left += [Run(" ● ", ("live",)), Run(_elapsed(live), ("meta",))]
+    room = width - sum(cell_len(piece.text) for piece in left)
+    meta = _meta(entry, room - 2)
+    right = [Run(" " * (room - cell_len(meta))), Run(meta, ("meta",))] if meta else []
+    return [*lines, Line((*left, *right))]
+
+
+def foot(entry: Entry, width: int) -> list[Line]:
+    """Lay out what stands below a message that did not end as it should."""
+    match entry.status:
+        case "stopped":
+            return [Line(), *_mark("■", "quiet", "Stopped by you; what came is kept.", width)]
+        case "interrupted":
+            words = "The program ended before the reply did; what came is kept."
+            return [*_box("~", "warning", "warning-box", words, "", width)]
+        case "failed":
+            words = entry.error or "The reply failed."
+            return [*_box("!", "error", "error-box", words, entry.advice, width)]
+        case "complete":
+            finish = entry.finish.lower()
+            if finish in _USUAL:
+                return []
+            if finish in _LIMIT:
+                words = "Cut short: the reply reached its token limit."
+            elif finish in _FILTER:
+                words = f"Ended by the provider's filter ({one_line(entry.finish, 40)})."
+            else:
+                words = f"Ended with “{one_line(entry.finish, 40)}”."
+            return [Line(), *_mark("■", "warning", words, width)]
+        case "streaming":
+            return []
+
+
+def _elapsed(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 60 else lasted(seconds)
+
+
+_SPEAKER_STYLE = {
+    "user": "speaker-user",
+    "assistant": "speaker-assistant",
+    "system": "speaker-small",
+    "tool": "speaker-small",
+}
+
+
+def _speaker(entry: Entry) -> str:
+    message = entry.message
+    match message.role:
+        case "user":
+            return message.name or "You"
+        case "assistant":
+            return entry.model or message.name or "Assistant"
+        case "system":
+            return "System"
+        case "tool":
+            return f"Result of {message.name}" if message.name else "Tool result"
+
+
+def _meta(entry: Entry, room: int) -> str:
+    """Return the facts at the right, the less important left out where there is no room."""
+    facts = [_tokens(entry.usage)]
+    if entry.seconds is not None:
+        facts.append(lasted(entry.seconds))
+    if at := _local(entry):
+        facts.append(f"{at:%H:%M}")
+    facts = [fact for fact in facts if fact]
+    while facts:
+        words = " · ".join(facts)
+        if cell_len(words) <= room:
+            return words
+        facts.pop(0)
+    return ""
+
+
+def _tokens(usage: Usage) -> str:
+    if usage.input is None and usage.output is None:
+        return ""
+    came = "?" if usage.input is None else number(usage.input)
+    went = "?" if usage.output is None else number(usage.output)
+    return f"{came} → {went} tokens"
+
+
+def _local(entry: Entry) -> datetime | None:
+    stamp = entry.message.timestamp
+    if stamp is None:
+        return None
+    try:
+        return datetime.fromtimestamp(stamp, UTC).astimezone()
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def _mark(mark: str, style: str, words: str, width: int) -> list[Line]:
+    lines = wrap((run(words, style),), width - 2)
+    return indented(lines, (Run(f"{mark} ", (style,)),), (Run("  "),))
+
+
+def _box(mark: str, style: str, fill: str, words: str, advice: str, width: int) -> list[Line]:
+    """Lay out a calm box: what happened, what to do, and the key that does it."""
+    bar = Run("▌", (style,))
+    lines = wrap((run(one_line(words, 1000), "box-text"),), width - 4, fill=fill)
+    made = indented(lines, (bar, Run(f"{mark} ", (style, "strong"))), (bar, Run("  ")))
+    if advice:
+        more = wrap((run(one_line(advice, 1000), "box-advice"),), width - 4, fill=fill)
+        made += indented(more, (bar, Run("  ")), (bar, Run("  ")))
+    keys = (bar, Run("  "), Run(" r ", ("key",)), Run(" Retry", ("button",)))
+    return [Line(), *made, Line(keys, fill, action=Action("retry"))]

@@ -1,0 +1,78 @@
+"""The transcript's colours, all from the theme; one component class for each style's name."""
+
+from __future__ import annotations
+
+import re
+
+CSS = """
+Transcript {
+    height: 1fr;
+    background: $background;
+    color: $foreground;
+    overflow-x: hidden;
+    overflow-y: scroll;
+    scrollbar-size-vertical: 1;
+    scrollbar-background: $background;
+    scrollbar-background-hover: $background;
+    scrollbar-background-active: $background;
+    scrollbar-color: $foreground 15%;
+    scrollbar-color-hover: $foreground 30%;
+    scrollbar-color-active: $primary;
+
+    & .transcript--user { background: $primary 9%; }
+    & .transcript--user-bar { color: $primary; }
+    & .transcript--cursor-bar { color: $accent; text-style: bold; }
+    & .transcript--speaker-user { color: $text-primary; text-style: bold; }
+    & .transcript--speaker-assistant { color: $text-accent; text-style: bold; }
+    & .transcript--speaker-small { color: $foreground 45%; text-style: bold; }
+    & .transcript--meta { color: $foreground 45%; }
+    & .transcript--quiet { color: $foreground 60%; }
+    & .transcript--live { color: $success; }
+    & .transcript--reasoning { color: $foreground 60%; text-style: italic; }
+    & .transcript--fold { color: $foreground 60%; }
+    & .transcript--fold-mark { color: $text-accent; }
+    & .transcript--strong { text-style: bold; }
+    & .transcript--emphasis { text-style: italic; }
+    & .transcript--strike { text-style: strike; }
+    & .transcript--code { color: $text-warning; background: $foreground 8%; }
+    & .transcript--link { color: $text-primary; text-style: underline; }
+    & .transcript--url { color: $foreground 45%; }
+    & .transcript--heading { color: $text-secondary; text-style: bold; }
+    & .transcript--heading-top { color: $text-primary; text-style: bold underline; }
+    & .transcript--quote { color: $foreground 70%; }
+    & .transcript--quote-bar { color: $foreground 30%; }
+    & .transcript--rule { color: $foreground 20%; }
+    & .transcript--list-mark { color: $text-accent; }
+    & .transcript--table-head { text-style: bold; }
+    & .transcript--table-line { color: $foreground 30%; }
+    & .transcript--warning { color: $text-warning; }
+    & .transcript--error { color: $text-error; }
+    & .transcript--warning-box { background: $warning 10%; }
+    & .transcript--error-box { background: $error 12%; }
+    & .transcript--box-text { color: $foreground; }
+    & .transcript--box-advice { color: $foreground 70%; }
+    & .transcript--key { color: $foreground; background: $foreground 18%; text-style: bold; }
+    & .transcript--button { color: $foreground; }
+    & .transcript--new-text {
+        color: $button-color-foreground;
+        background: $primary;
+        text-style: bold;
+    }
+    & .transcript--code-block { background: $foreground 5%; }
+    & .transcript--code-label { color: $foreground 45%; }
+    & .transcript--code-text { color: $foreground; }
+    & .transcript--code-comment { color: $foreground 50%; text-style: italic; }
+    & .transcript--code-keyword { color: $text-accent; }
+    & .transcript--code-string { color: $text-success; }
+    & .transcript--code-number { color: $text-warning; }
+    & .transcript--code-name { color: $text-primary; }
+    & .transcript--code-class { color: $text-primary; text-style: bold; }
+    & .transcript--code-builtin { color: $text-secondary; }
+    & .transcript--code-inserted { color: $text-success; }
+    & .transcript--code-deleted { color: $text-error; }
+}
+"""
+"""The transcript's style sheet."""
+
+COMPONENT_CLASSES: set[str] = set(re.findall(r"transcript--[a-z-]+", CSS))
+"""Every style that a run may name, prefixed."""

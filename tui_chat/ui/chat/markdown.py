@@ -1,0 +1,245 @@
+"""Markdown as lines of runs.
+
+The grammar is CommonMark with tables and strikethrough, and these differences, each because
+a conversation is read as it grows and is not trusted:
+
+1. HTML is text.
+2. Reference links (`[a]: url`) are text: a late definition would change what was read.
+3. A newline in a paragraph stays a newline; models and people both mean it.
+4. A link shows where it leads, and bare addresses are links.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
+
+from tui_chat.ui.chat.code import code_lines
+from tui_chat.ui.chat.lines import BLANK, Line, Run, Styles, indented, run, wrap
+from tui_chat.ui.chat.sections import Section
+from tui_chat.ui.chat.tables import Align, table_lines
+
+NARROWEST = 12
+"""Cells that quotes and lists leave for their text; nested deeper, they no longer indent."""
+
+_PARSER = (
+    MarkdownIt("commonmark", {"html": False})
+    .enable(["table", "strikethrough"])
+    .disable(["reference", "html_block", "html_inline"])
+)
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
+_BULLETS = "•◦▪"
+_STYLED = {"strong": "strong", "em": "emphasis", "s": "strike"}
+_ALWAYS_APART = {"heading", "fence", "code_block", "table", "hr", "blockquote"}
+
+
+def section_lines(
+    section: Section, width: int, styles: Styles = (), *, verbatim: bool = False
+) -> list[Line]:
+    """Lay one section out, without the blank line before it.
+
+    `verbatim` shows everything but fenced code as it was written.
+    """
+    if section.kind == "code":
+        return code_lines(section.source, section.lead, width, opens=section.opens)
+    if section.kind == "plain" or verbatim:
+        return plain_lines(section.source, width, styles)
+    source = f"{section.lead}\n{section.source}" if section.lead else section.source
+    tree = SyntaxTreeNode(_PARSER.parse(source))
+    return _Layout(source.split("\n")).blocks(tree.children, width, styles)
+
+
+def markdown_lines(source: str, width: int) -> list[Line]:
+    """Lay a short text out at once."""
+    tree = SyntaxTreeNode(_PARSER.parse(source))
+    return _Layout(source.split("\n")).blocks(tree.children, width, ())
+
+
+def plain_lines(text: str, width: int, styles: Styles = ()) -> list[Line]:
+    """Lay text out as it was written, its lines wrapped."""
+    made: list[Line] = []
+    for line in text.split("\n"):
+        bare = line.expandtabs(4)
+        body = bare.lstrip(" ")
+        margin = min(len(bare) - len(body), max(width - NARROWEST, 0))
+        space = (Run(" " * margin),) if margin else ()
+        made += indented(wrap(list(_linked(body, styles)), width - margin), space, space)
+    return made
+
+
+class _Layout:
+    """Lays out the blocks of one source, whose lines tell where its author left blanks."""
+
+    def __init__(self, source: list[str]) -> None:
+        self._source = source
+
+    def blocks(
+        self, nodes: Iterable[SyntaxTreeNode], width: int, styles: Styles, depth: int = 0
+    ) -> list[Line]:
+        made: list[Line] = []
+        blocks = list(nodes)
+        for before, node in pairwise([None, *blocks]):
+            if node is None:
+                continue
+            if before is not None and self._apart(before, node):
+                made.append(BLANK)
+            made += self.block(node, width, styles, depth)
+        return made
+
+    def _apart(self, before: SyntaxTreeNode, node: SyntaxTreeNode) -> bool:
+        if before.type in _ALWAYS_APART or node.type in _ALWAYS_APART:
+            return True
+        return self._blank_before(node)
+
+    def _blank_before(self, node: SyntaxTreeNode) -> bool:
+        start = node.map[0] if node.map else 0
+        return 0 < start <= len(self._source) and not self._source[start - 1].strip(" \t>")
+
+    def block(self, node: SyntaxTreeNode, width: int, styles: Styles, depth: int) -> list[Line]:
+        match node.type:
+            case "paragraph":
+                return self._paragraph(node, width, styles)
+            case "heading":
+                level = "heading-top" if node.tag in ("h1", "h2") else "heading"
+                return self._paragraph(node, width, (*styles, level))
+            case "bullet_list" | "ordered_list":
+                return self._list(node, width, styles, depth)
+            case "blockquote":
+                bar = Run("▎ ", ("quote-bar",))
+                room = width - 2
+                inner = self.blocks(node.children, max(room, NARROWEST), (*styles, "quote"), depth)
+                return indented(inner or [BLANK], (bar,), (bar,)) if room >= NARROWEST else inner
+            case "fence" | "code_block":
+                return code_lines(node.content.removesuffix("\n"), node.info, width)
+            case "hr":
+                return [Line((Run("─" * width, ("rule",)),))]
+            case "table":
+                return self._table(node, width, styles)
+            case _:
+                return plain_lines(node.content, width, styles)
+
+    def _paragraph(self, node: SyntaxTreeNode, width: int, styles: Styles) -> list[Line]:
+        made: list[Line] = []
+        for line in _lines(_inline(node, styles)):
+            made += wrap(line, width)
+        return made
+
+    def _list(self, node: SyntaxTreeNode, width: int, styles: Styles, depth: int) -> list[Line]:
+        ordered = node.type == "ordered_list"
+        first = int(node.attrs.get("start", 1)) if ordered else 0
+        items = node.children
+        size = len(str(first + len(items) - 1)) + 2 if ordered else 2
+        if width - size < NARROWEST:
+            size = 0
+        made: list[Line] = []
+        for index, item in enumerate(items):
+            if index and self._blank_before(item):
+                made.append(BLANK)
+            label = f"{first + index}." if ordered else _BULLETS[depth % len(_BULLETS)]
+            lines = self.blocks(item.children, width - size, styles, depth + 1) or [BLANK]
+            if not size:
+                made += lines
+                continue
+            mark = Run(label.rjust(size - 1) + " ", ("list-mark",))
+            made += indented(_checked(lines), (mark,), (Run(" " * size),))
+        return made
+
+    def _table(self, node: SyntaxTreeNode, width: int, styles: Styles) -> list[Line]:
+        rows = [
+            [
+                [
+                    piece
+                    for line in _lines(_inline(cell, self._cell(cell, styles)))
+                    for piece in line
+                ]
+                for cell in row.children
+            ]
+            for part in node.children
+            for row in part.children
+        ]
+        aligns: list[Align] = [_align(cell) for cell in node.children[0].children[0].children]
+        return table_lines(rows[0], rows[1:], aligns, width)
+
+    @staticmethod
+    def _cell(cell: SyntaxTreeNode, styles: Styles) -> Styles:
+        return (*styles, "table-head") if cell.type == "th" else styles
+
+
+def _align(cell: SyntaxTreeNode) -> Align:
+    style = str(cell.attrs.get("style", ""))
+    if style.endswith("right"):
+        return "right"
+    return "center" if style.endswith("center") else "left"
+
+
+def _checked(lines: list[Line]) -> list[Line]:
+    """Draw the box of a task list's item."""
+    first = lines[0]
+    if not first.runs or first.runs[0].text[:4] not in ("[ ] ", "[x] ", "[X] "):
+        return lines
+    head = first.runs[0]
+    box = "☐" if head.text[1] == " " else "☑"
+    runs = (Run(f"{box} ", ("list-mark",)), head._replace(text=head.text[4:]), *first.runs[1:])
+    return [Line(runs, first.fill), *lines[1:]]
+
+
+def _lines(runs: Iterable[Run | None]) -> Iterator[list[Run]]:
+    """Group runs into lines; None ends one."""
+    line: list[Run] = []
+    for piece in runs:
+        if piece is None:
+            yield line
+            line = []
+        elif piece.text:
+            line.append(piece)
+    yield line
+
+
+def _inline(node: SyntaxTreeNode, styles: Styles, link: str = "") -> Iterator[Run | None]:
+    """Walk inline nodes; None stands for a line's end."""
+    for child in node.children:
+        match child.type:
+            case "inline":
+                yield from _inline(child, styles, link)
+            case "text":
+                yield from _linked(child.content, styles, link)
+            case "softbreak" | "hardbreak":
+                yield None
+            case "code_inline":
+                yield run(child.content, *styles, "code", link=link)
+            case "strong" | "em" | "s":
+                yield from _inline(child, (*styles, _STYLED[child.type]), link)
+            case "link" | "image":
+                yield from _link(child, styles)
+            case _:
+                yield run(child.content, *styles, link=link)
+
+
+def _link(node: SyntaxTreeNode, styles: Styles) -> Iterator[Run | None]:
+    target = str(node.attrs.get("href") or node.attrs.get("src") or "")
+    if node.type == "image":
+        yield run("image: ", *styles, "url")
+    shown = list(_inline(node, (*styles, "link"), target))
+    yield from shown
+    said = "".join(piece.text for piece in shown if piece)
+    if said and said != target:
+        yield run(f" ({target})", *styles, "url", link=target)
+    elif not said:
+        yield run(target, *styles, "link", link=target)
+
+
+def _linked(text: str, styles: Styles, link: str = "") -> Iterator[Run]:
+    """Make runs of plain text, and links of the addresses in it."""
+    at = 0
+    if not link and "://" in text:
+        for found in _ADDRESS.finditer(text):
+            if found.start() > at:
+                yield run(text[at : found.start()], *styles)
+            yield run(found.group(), *styles, "link", link=found.group())
+            at = found.end()
+    if at < len(text):
+        yield run(text[at:], *styles, link=link)

@@ -1,0 +1,73 @@
+"""The chat pane: title, conversation, activity and editor, one over the other."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from tui_chat.model.reply import Reply
+from tui_chat.model.session import Entry
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.strips import ActivityLine, TitleLine, Tone
+from tui_chat.ui.chat.transcript import Transcript
+
+
+class ChatPane(Vertical):
+    """A conversation and the draft of its next message.
+
+    It shows what it is given. What the user wants is posted by its parts: see `Composer`
+    and `Transcript` for their messages, which bubble through here.
+    """
+
+    DEFAULT_CSS = """
+    ChatPane { background: $background; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.title_line = TitleLine()
+        self.transcript = Transcript()
+        self.activity = ActivityLine()
+        self.composer = Composer()
+
+    def compose(self) -> ComposeResult:
+        """Put the four over each other."""
+        yield self.title_line
+        yield self.transcript
+        yield self.activity
+        yield self.composer
+
+    def show(
+        self,
+        session_title: str,
+        subtitle: str,
+        entries: tuple[Entry, ...],
+        empty_text: str = "",
+    ) -> None:
+        """Show a session: its title, what it is bound to, and its branch.
+
+        `empty_text` is Markdown for the first screen, where there are no entries.
+        """
+        count = len(entries)
+        status = f"{count:,} message{'s' * (count != 1)}" if count else ""
+        self.title_line.show(session_title, subtitle, status)
+        self.transcript.empty_text = empty_text
+        self.transcript.show(entries)
+        streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
+        self.activity.streams(None if streaming is None else streaming.model)
+
+    def stream(self, entry_id: str, reply: Reply) -> None:
+        """Show what has come of a streaming entry's reply; call it as often as you like."""
+        self.transcript.stream(entry_id, reply)
+        self.activity.grew(reply)
+
+    def set_status(self, words: str, tone: Tone = "hint") -> None:
+        """Say something in the activity line; no words bring the hint back."""
+        self.activity.say(words, tone)
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Focus the editor."""
+        self.composer.focus(scroll_visible)
+        return self

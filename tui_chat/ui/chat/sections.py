@@ -1,0 +1,270 @@
+"""Cutting a message into sections that can be laid out one by one.
+
+Why: a growing reply must not be laid out again from its first word for every token, and a
+message of a megabyte must not be laid out at all beyond what is on the screen.
+
+1. A section is a run of whole lines, or what has come of the last one. Put together, and
+   with the lines between them that are blank, sections are the message.
+2. Cutting reads the text once, from left to right, and looks no further than the line it is
+   at. So a text gives the same sections however it arrives.
+3. A cut is made where every Markdown block is surely closed: before a line at column 0 that
+   follows a blank line (unless it goes on with a list), before a heading, and around a fence.
+   Laid out alone, such sections give what the whole text gives.
+4. A section that grows past `LINES` or `SIZE` is cut all the same: a list at its next item,
+   code and tables with their opening repeated (`lead`), anything else at the end of a line.
+5. A line over `SIZE` is plain text in pieces of that size. Nobody writes such a line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+SIZE = 4000
+"""Characters after which a section is cut where it can be, or a line is cut anywhere."""
+LINES = 80
+"""Lines after which a section is cut where it can be; twice that, where it cannot."""
+
+_FENCE = re.compile(r"^( {0,3})(?:(`{3,})([^`]*)|(~{3,})(.*))$")
+_INNER_FENCE = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:(`{3,})[^`]*|(~{3,}).*)$")
+_HEADING = re.compile(r"^#{1,6}(?:[ \t]|$)")
+_ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+_DELIMITER = re.compile(r"^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+
+Kind = Literal["markdown", "code", "plain"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """A piece of a message that is laid out alone. Compared by identity."""
+
+    kind: Kind
+    source: str
+    """Its lines; for code, without the fences."""
+    lead: str = ""
+    """For code the word after the fence; for Markdown, earlier lines it must be read with."""
+    gap: bool = True
+    """Whether it is set off by a blank line from what is before it."""
+    blank: bool = True
+    """Whether the author left a blank line there."""
+    opens: bool = True
+    """Whether code begins here, rather than going on from the section before."""
+    continues: bool = False
+    """Whether it begins within a line, which was cut for its length."""
+
+
+@dataclass(slots=True)
+class _Fence:
+    mark: str
+    indent: int
+    info: str
+
+    def closed_by(self, line: str) -> bool:
+        bare = line.strip()
+        return (
+            len(bare) >= len(self.mark)
+            and bare == bare[0] * len(bare)
+            and bare[0] == self.mark[0]
+            and len(line) - len(line.lstrip(" ")) <= max(3, self.indent)
+        )
+
+
+class Sections:
+    """A message's sections, so far. `feed` it text in pieces of any size."""
+
+    def __init__(self, text: str = "") -> None:
+        self.settled: list[Section] = []
+        """Sections that no further text can change."""
+        self._lines: list[str] = []
+        self._size = 0
+        self._partial = ""
+        self._fence: _Fence | None = None
+        self._inner: _Fence | None = None
+        self._list = False
+        self._blank = True
+        self._blank_before = True
+        self._gap = True
+        self._opens = True
+        self._lead = ""
+        self._return = False
+        self._cut = False
+        if text:
+            self.feed(text)
+
+    def feed(self, text: str) -> None:
+        """Add text at the end."""
+        if self._return:
+            text = "\r" + text
+        self._return = text.endswith("\r")
+        if self._return:
+            text = text[:-1]
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "␍")
+        *whole, rest = text.split("\n")
+        for line in whole:
+            self._take(self._partial + line)
+            self._partial = ""
+        self._partial += rest
+        if len(self._partial) > SIZE:
+            self._partial = self._chop(self._partial)
+
+    def all(self) -> list[Section]:
+        """Return every section, the last of which may be open."""
+        last = self.open
+        return [*self.settled, last] if last else self.settled
+
+    @property
+    def open(self) -> Section | None:
+        """The last section, as far as it came; None where there is nothing in it."""
+        partial = self._partial
+        if not partial or (self._fence and self._fence.closed_by(partial)):
+            return self._section(self._lines)
+        if not self._lines:
+            self._blank_before = self._blank
+        return self._section([*self._lines, partial])
+
+    def _take(self, line: str) -> None:
+        """Take one whole line."""
+        if len(line) > SIZE:
+            line = self._chop(line)
+        if self._cut:
+            # The end of an absurd line; what follows it starts afresh.
+            self._lines.append(line)
+            self._settle(gap=False)
+            self._cut = self._blank = False
+            return
+        if self._fence is not None:
+            if self._fence.closed_by(line):
+                self._settle()
+                self._fence = None
+                self._lead, self._blank, self._gap, self._opens = "", True, True, True
+            else:
+                self._keep(line)
+                if len(self._lines) >= LINES or self._size > SIZE:
+                    self._settle(gap=False)
+            return
+        if not line.strip():
+            if self._lines:
+                self._keep(line)
+            self._blank = True
+            return
+        self._cut_before(line)
+        if self._fence is None:
+            self._keep(line)
+        self._blank = False
+
+    def _cut_before(self, line: str) -> None:
+        """Settle what came before `line`, if it begins something new; enter fences."""
+        flush = not line[0].isspace()
+        if self._inner is not None:
+            if self._inner.closed_by(line):
+                self._inner = None
+                return
+            if not flush:
+                self._cut_oversize(line)
+                return
+            self._inner = None
+        fence = _FENCE.match(line)
+        if fence and (flush or not self._list):
+            self._settle()
+            indent, ticks, info, tildes, note = fence.groups()
+            self._fence = _Fence(ticks or tildes, len(indent), (info or note or "").strip())
+            self._lead, self._opens, self._gap = self._fence.info, True, True
+            return
+        item = bool(_ITEM.match(line))
+        begins = self._blank and not (self._list and item)
+        if flush and (begins or _HEADING.match(line)):
+            self._settle()
+        elif flush and item and self._list and self._is_long():
+            self._settle(gap=self._blank)
+        else:
+            self._cut_oversize(line)
+        if self._list or item:
+            self._list = True
+            inner = _INNER_FENCE.match(line)
+            if inner:
+                indent = len(line) - len(line.lstrip())
+                self._inner = _Fence(inner.group(1) or inner.group(2), indent + 12, "")
+
+    def _is_long(self) -> bool:
+        return len(self._lines) >= LINES or self._size > SIZE
+
+    def _cut_oversize(self, line: str) -> None:
+        """Cut where nothing invites it, because there is too much to lay out at once."""
+        if len(self._lines) < 2 * LINES and self._size <= 2 * SIZE:
+            return
+        head = self._table_head() if "|" in line and not self._blank else ""
+        listed = self._list
+        self._settle(gap=self._blank)
+        self._lead, self._list = head, listed
+
+    def _table_head(self) -> str:
+        """Return the two lines that make the last lines a table, if they are one."""
+        if self._lead:
+            return self._lead
+        for index in range(len(self._lines) - 1, 0, -1):
+            if "|" not in self._lines[index]:
+                return ""
+            if _DELIMITER.match(self._lines[index]):
+                return "\n".join(self._lines[index - 1 : index + 1])
+        return ""
+
+    def _chop(self, line: str) -> str:
+        """Cut an absurd line into plain pieces; return the last one, which may still grow."""
+        if not self._cut and self._lines:
+            self._settle(gap=self._blank)
+        while len(line) > SIZE:
+            space = line.rfind(" ", SIZE // 2, SIZE)
+            at = space + 1 if space > 0 else SIZE
+            self._blank_before = self._blank and not self._cut
+            self._lines = [line[:at]]
+            started = self._cut
+            self._cut = True
+            self._settle(gap=False, continues=started)
+            line = line[at:]
+        return line
+
+    def _keep(self, line: str) -> None:
+        if not self._lines:
+            self._blank_before = self._blank
+        self._lines.append(line)
+        self._size += len(line)
+
+    def _settle(self, *, gap: bool = True, continues: bool | None = None) -> None:
+        """Close the open section, and begin another."""
+        section = self._section(self._lines, continues)
+        if section:
+            self.settled.append(section)
+            self._opens = False
+        self._lines, self._size, self._gap = [], 0, gap
+        if self._fence is None:
+            self._lead, self._list, self._inner = "", False, None
+
+    def _section(self, lines: list[str], continues: bool | None = None) -> Section | None:
+        if self._fence is not None:
+            if not lines and not self._opens:
+                return None
+            source = "\n".join(_unindented(line, self._fence.indent) for line in lines)
+            return Section("code", source, self._lead, self._gap, opens=self._opens)
+        while lines and not lines[-1].strip():
+            lines = lines[:-1]
+        if not lines:
+            return None
+        kind: Kind = "plain" if self._cut else "markdown"
+        goes_on = self._cut if continues is None else continues
+        blank = self._blank_before and not goes_on
+        return Section(
+            kind,
+            "\n".join(lines),
+            self._lead,
+            gap=self._gap or blank,
+            blank=blank,
+            continues=goes_on,
+        )
+
+
+def _unindented(line: str, indent: int) -> str:
+    """Take off the indentation that the fence has itself."""
+    bare = line.lstrip(" ")
+    return line[min(indent, len(line) - len(bare)) :]

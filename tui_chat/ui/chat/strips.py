@@ -1,0 +1,150 @@
+"""The two lines around a conversation: whose it is above it, and what goes on below."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import ClassVar, Literal, cast
+
+from rich.cells import cell_len
+from textual.app import App
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+
+from tui_chat.model.reply import Reply
+from tui_chat.ui.chat.label import lasted
+from tui_chat.ui.chat.lines import clipped
+from tui_chat.ui.visible import one_line
+
+Tone = Literal["hint", "warning", "error"]
+"""How urgent a status is."""
+
+HINT = "Enter sends · Ctrl+J new line · Ctrl+P commands · F1 help"
+"""What the strip says while nothing goes on."""
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_LETTERS_PER_TOKEN = 4
+
+
+class TitleLine(Widget):
+    """The session's title, what it is bound to, and a quiet status at the right."""
+
+    DEFAULT_CSS = """
+    TitleLine { height: 1; padding: 0 1; background: $panel; color: $foreground; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._title: str = ""
+        self._subtitle: str = ""
+        self._status: str = ""
+
+    def show(self, title: str, subtitle: str, status: str) -> None:
+        """Show these; each is cut where there is no room, the status last."""
+        shown = one_line(title), one_line(subtitle), one_line(status)
+        if shown != (self._title, self._subtitle, self._status):
+            self._title, self._subtitle, self._status = shown
+            self.refresh()
+
+    def render(self) -> Content:
+        """Draw the line."""
+        width = self.content_size.width
+        status = self._status if cell_len(self._status) + 12 <= width else ""
+        room = width - (cell_len(status) + 2 if status else 0)
+        title = clipped(self._title, max(room, 1))
+        left = room - cell_len(title) - 3
+        subtitle = clipped(self._subtitle, left) if self._subtitle and left >= 8 else ""
+        between = "  " if subtitle else ""
+        used = cell_len(title) + cell_len(between) + cell_len(subtitle) + cell_len(status)
+        return Content.assemble(
+            (title, "bold"),
+            (between + subtitle, "$foreground 60%"),
+            " " * max(width - used, 0),
+            (status, "$foreground 45%"),
+        )
+
+
+class ActivityLine(Widget):
+    """What goes on: a hint, a notice, or how a streaming reply gets on."""
+
+    DEFAULT_CSS = """
+    ActivityLine { height: 1; padding: 0 2; background: $background; color: $foreground; }
+    """
+    _TONES: ClassVar[dict[Tone, str]] = {
+        "hint": "$foreground 45%",
+        "warning": "$text-warning",
+        "error": "$text-error",
+    }
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._words: str = HINT
+        self._tone: Tone = "hint"
+        self._began: float | None = None
+        self._reply: Reply | None = None
+        self._asked = ""
+        self._timer: Timer | None = None
+
+    def say(self, words: str, tone: Tone = "hint") -> None:
+        """Say something; no words bring the hint back."""
+        self._words, self._tone = one_line(words) or HINT, tone
+        self.refresh()
+
+    def streams(self, asked: str | None) -> None:
+        """Tell that a reply of `asked` streams, or with None that none does."""
+        if asked is None:
+            self._began = self._reply = None
+            if self._timer is not None:
+                self._timer.stop()
+                self._timer = None
+        elif self._began is None:
+            self._began = monotonic()
+            self._asked = one_line(asked, 60)
+            self._timer = self.set_interval(0.1, self.refresh)
+        self.refresh()
+
+    def grew(self, reply: Reply) -> None:
+        """Take note of what has come; it is drawn with the next turn of the spinner."""
+        self._reply = reply
+
+    def render(self) -> Content:
+        """Draw the line."""
+        width = self.content_size.width
+        if self._began is None:
+            words = _fitted(self._words, width)
+            return Content.styled(words, self._TONES[self._tone])
+        elapsed = monotonic() - self._began
+        still = cast("App[object]", super().app).animation_level == "none"  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+        frame = "●" if still else _FRAMES[int(elapsed * 10) % len(_FRAMES)]
+        facts = f"{self._progress(elapsed)} · {lasted(elapsed)}"
+        stops = "Esc stops"
+        room = width - 2 - len(stops) - 2
+        facts = clipped(facts, max(room, 1))
+        gap = " " * max(width - 2 - cell_len(facts) - len(stops), 1)
+        return Content.assemble(
+            (f"{frame} ", "$text-success"),
+            (facts, "$foreground 60%"),
+            gap,
+            (stops, "bold $foreground 80%"),
+        )
+
+    def _progress(self, elapsed: float) -> str:
+        reply = self._reply
+        if reply is None or reply.is_empty:
+            return f"Waiting for {self._asked}" if self._asked else "Waiting"
+        came = reply.usage.output
+        about = ""
+        if not came:
+            letters = len(reply.content) + sum(len(block.text) for block in reply.reasoning)
+            came, about = letters // _LETTERS_PER_TOKEN, "≈ "
+        rate = came / elapsed if elapsed > 0.5 else 0
+        verb = "Writing" if len(reply.content) else "Thinking"
+        speed = f" · {about}{rate:.0f} tokens/s" if rate >= 1 else ""
+        return f"{verb}{speed}"
+
+
+def _fitted(words: str, width: int) -> str:
+    """Leave out the last phrases of a hint that does not fit."""
+    phrases = words.split(" · ")
+    while len(phrases) > 1 and cell_len(" · ".join(phrases)) > width:
+        phrases.pop()
+    return clipped(" · ".join(phrases), max(width, 1))

@@ -1,0 +1,207 @@
+"""Small questions on top of the screen: each is answered with Enter or left with Esc."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+T = TypeVar("T")
+
+
+class Dialog(ModalScreen[T]):
+    """A framed box in the middle; Esc answers `None` or its like."""
+
+    DEFAULT_CSS = """
+    Dialog {
+        align: center middle;
+        background: $background 60%;
+        & > Vertical {
+            width: 72;
+            max-width: 92%;
+            height: auto;
+            max-height: 90%;
+            padding: 1 2;
+            border: round $primary;
+            border-title-color: $text-primary;
+            border-title-style: bold;
+            background: $surface;
+        }
+        Static { width: 1fr; height: auto; }
+        Input { margin-top: 1; }
+        OptionList { height: auto; max-height: 16; margin-top: 1; background: $surface; border: none; }
+        VerticalScroll { height: auto; max-height: 30; }
+        .buttons { height: auto; margin-top: 1; align-horizontal: right; }
+        .buttons Button { margin-left: 2; }
+        .hint { color: $text-muted; margin-top: 1; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
+
+    def action_leave(self) -> None:
+        """Leave without an answer."""
+        self.dismiss(None)
+
+
+class AskText(Dialog[str | None]):
+    """Asks for a line of text; the answer is stripped and never empty."""
+
+    def __init__(self, title: str, value: str) -> None:
+        super().__init__()
+        self._title = title
+        self._value = value
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical() as box:
+            box.border_title = self._title
+            yield Input(self._value)
+            yield Static("Enter keeps it · Esc leaves it as it was", classes="hint")
+
+    @on(Input.Submitted)
+    def _answer(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value.strip() or None)
+
+
+class Confirm(Dialog[bool | None]):
+    """Asks whether to do something that cannot be taken back."""
+
+    def __init__(self, title: str, question: str, *, yes: str, no: str = "Cancel") -> None:
+        super().__init__()
+        self._title = title
+        self._question = question
+        self._yes = yes
+        self._no = no
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box; the harmless button has the focus."""
+        with Vertical() as box:
+            box.border_title = self._title
+            yield Static(Text(self._question))
+            with Horizontal(classes="buttons"):
+                yield Button(self._no, id="no")
+                yield Button(self._yes, id="yes", variant="error")
+
+    def on_mount(self) -> None:
+        """Put the focus on the harmless button."""
+        self.query_one("#no", Button).focus()
+
+    @on(Button.Pressed)
+    def _answer(self, event: Button.Pressed) -> None:
+        self.dismiss(event.button.id == "yes")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One line of a `Choose` dialog."""
+
+    id: str
+    label: str
+    detail: str = ""
+
+
+class Choose(Dialog[str | None]):
+    """Asks for one of many; typing narrows the list. The answer is the choice's id."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
+    ]
+
+    def __init__(self, title: str, choices: Sequence[Choice], current: str) -> None:
+        super().__init__()
+        self._title = title
+        self._choices = choices
+        self._current = current
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical() as box:
+            box.border_title = self._title
+            yield Input(placeholder="Type to narrow the list")
+            options = OptionList()
+            options.can_focus = False
+            yield options
+
+    def on_mount(self) -> None:
+        """Show all, with the present choice marked."""
+        self._narrow("")
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        self._narrow(event.value)
+
+    def _narrow(self, words: str) -> None:
+        wanted = words.casefold().split()
+        fitting = [
+            choice
+            for choice in self._choices
+            if all(word in f"{choice.label} {choice.detail}".casefold() for word in wanted)
+        ]
+        options = self.query_one(OptionList)
+        options.clear_options()
+        options.add_options(self._option(choice) for choice in fitting)
+        ids = [choice.id for choice in fitting]
+        if ids:
+            options.highlighted = ids.index(self._current) if self._current in ids else 0
+
+    def _option(self, choice: Choice) -> Option:
+        mark = "● " if choice.id == self._current else "  "
+        line = Text(mark + choice.label)
+        if choice.detail:
+            line.append(f"  {choice.detail}", style="dim")
+        return Option(line, id=choice.id)
+
+    def action_move(self, by: int) -> None:
+        """Move the mark; the focus stays where one types."""
+        options = self.query_one(OptionList)
+        if by > 0:
+            options.action_cursor_down()
+        else:
+            options.action_cursor_up()
+
+    @on(Input.Submitted)
+    def _entered(self) -> None:
+        options = self.query_one(OptionList)
+        if options.highlighted is not None:
+            self.dismiss(options.get_option_at_index(options.highlighted).id)
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option.id)
+
+
+class Help(Dialog[None]):
+    """All keys at a glance."""
+
+    def __init__(self, sections: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> None:
+        super().__init__()
+        self._sections = sections
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical() as box:
+            box.border_title = "Keys"
+            with VerticalScroll():
+                for title, keys in self._sections:
+                    text = Text()
+                    text.append(f"{title}\n", style="bold")
+                    for key, what in keys:
+                        text.append(f"  {key:<22}", style="bold")
+                        text.append(f"{what}\n")
+                    yield Static(text)
+            yield Static("Esc closes this", classes="hint")
+
+    def on_mount(self) -> None:
+        """Let the keys scroll."""
+        self.query_one(VerticalScroll).focus()

@@ -1,0 +1,16 @@
+"""The inspector: the exact request body, live while the user types.
+
+hostile        characters that hide or deceive, as visible marks
+wrap           where a drawn line breaks
+drawn_line     a line as drawn, in runs of one origin
+layout         which row shows what; reused from keystroke to keystroke
+payload_view   PayloadView: draws the visible rows, has the cursor
+figures        numbers and addresses in few cells
+protocol_tabs  summary  legend  origin_status  notes_list   the one-liners around it
+inspector      Inspector: puts them together
+"""
+
+from tui_chat.ui.inspector.inspector import Inspector
+from tui_chat.ui.inspector.payload_view import PayloadView, Under
+
+__all__ = ["Inspector", "PayloadView", "Under"]

@@ -1,0 +1,68 @@
+"""What the cursor is on, in words: origin, rule of its place, JSON pointer."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from tui_chat.model.text import Origin, OriginKind
+from tui_chat.ui.inspector.figures import cut, cut_front
+from tui_chat.ui.inspector.payload_view import Under
+
+
+class OriginStatus(Widget):
+    """One or two lines below the body."""
+
+    DEFAULT_CSS = """
+    OriginStatus {
+        height: 2;
+        padding: 0 1;
+        background: $surface;
+        color: $foreground;
+        &.-one { height: 1; }
+    }
+    """
+
+    under: reactive[Under | None] = reactive[Under | None](None)
+    """What to tell about."""
+    rule: reactive[str] = reactive("")
+    """The rule that put its turn where it is, as a sentence; empty where there is none."""
+
+    def render(self) -> Content:
+        """Draw the origin, then the place."""
+        under = self.under
+        if under is None:
+            return Content("")
+        width = self.size.width
+        name = phrase(under)
+        label = cut(name, width - 2)
+        kind = under.origin.kind
+        parts = [("▍ ", f"$origin-{kind}"), (label, f"bold $origin-{kind}")]
+        pointer = under.pointer or "/"
+        room = width - 2 - cell_len(label) - 2
+        if self.size.height < 2:
+            if room >= 8:
+                place = cut_front(pointer, room)
+                parts += [(" " * (room + 2 - cell_len(place)), ""), (place, "$foreground-muted")]
+            return Content.assemble(*parts)
+        place = cut_front(pointer, max(width // 2, 16))
+        told = f"hides {under.hidden}" if under.hidden else self.rule
+        style = "$text-warning" if under.hidden else "$foreground-muted"
+        told = cut(told, width - 2 - cell_len(place) - 2)
+        gap = " " * (width - 2 - cell_len(told) - cell_len(place))
+        parts += [(f"\n  {told}", style), (gap, ""), (place, "$foreground-muted")]
+        return Content.assemble(*parts)
+
+
+def phrase(under: Under) -> str:
+    """Say where something came from: `macro “date” in preset message “Style”`."""
+    words = [under.origin.label]
+    around: Origin | None = under.origin.within
+    while around is not None:
+        words.append(around.label)
+        around = around.within
+    if under.origin.kind is OriginKind.GLUE and under.owner.kind is not OriginKind.GLUE:
+        words.append(under.owner.label)
+    return " in ".join(words)

@@ -1,0 +1,523 @@
+"""The request body on the screen: exact, coloured by origin, and cheap however long it is.
+
+1. Only visible rows become text (`render_line`); everything else is numbers in a `Layout`.
+2. The view follows the draft until the user scrolls away, and again when he comes back. While
+   it does not follow, what is at its top stays there, whatever comes or goes above.
+3. The cursor is a row and a piece on it. Until the user moves it, it stands on the draft.
+4. It tells what is under the cursor or the mouse (`Pointed`), and decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui_chat.model.payload import Payload, Piece, Str
+from tui_chat.model.text import Origin, OriginKind
+from tui_chat.ui.inspector.drawn_line import DrawnLine, Run
+from tui_chat.ui.inspector.hostile import name_of
+from tui_chat.ui.inspector.layout import Layout, Place, Spot
+
+GUTTER = 2
+"""The bar in the colour of the row's origin, and a blank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Under:
+    """What is under the cursor or the mouse."""
+
+    origin: Origin
+    owner: Origin
+    """Of the innermost object around it that somebody made: its message."""
+    pointer: str
+    """The JSON pointer of its node."""
+    line: int
+    """Number of the pretty line, from 1."""
+    hidden: str = ""
+    """The name of the first hidden character on the row, empty where there is none."""
+
+
+class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
+    """The body, laid out for reading."""
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *(f"payload--{kind}" for kind in OriginKind),
+        "payload--key",
+        "payload--mark",
+        "payload--cursor",
+        "payload--piece",
+    }
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown,space", "page(1)", "Page down", show=False),
+        Binding("home,g", "top", "Top", show=False),
+        Binding("end,G", "bottom", "End", show=False),
+        Binding("left,h", "piece(-1)", "Piece left", show=False),
+        Binding("right,l", "piece(1)", "Piece right", show=False),
+        Binding("d", "follow", "To the draft"),
+        Binding("enter", "open", "Open origin"),
+        Binding("y,ctrl+c", "copy", "Copy body"),
+    ]
+    DEFAULT_CSS = """
+    PayloadView {
+        background: $background;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
+        & > .payload--system { color: $origin-system; }
+        & > .payload--preset { color: $origin-preset; }
+        & > .payload--profile { color: $origin-profile; }
+        & > .payload--lore { color: $origin-lore; }
+        & > .payload--history { color: $origin-history; }
+        & > .payload--draft { color: $origin-draft; }
+        & > .payload--macro { color: $origin-macro; }
+        & > .payload--setting { color: $origin-setting; }
+        & > .payload--glue { color: $origin-glue; }
+        & > .payload--key { color: $origin-glue; }
+        & > .payload--mark { color: $text-warning; background: $warning-muted; }
+        & > .payload--cursor { background: $surface; }
+        &:focus > .payload--cursor { background: $panel; }
+        & > .payload--piece { text-style: underline; }
+    }
+    """
+
+    class Pointed(Message):
+        """Something else is under the cursor or the mouse now."""
+
+        def __init__(self, under: Under | None) -> None:
+            super().__init__()
+            self.under = under
+
+    class OriginChosen(Message):
+        """The user wants to see where this came from."""
+
+        def __init__(self, origin: Origin, start: int | None) -> None:
+            super().__init__()
+            self.origin = origin
+            self.start = start
+            """Offset in the origin's own text, where the characters are quoted from there."""
+
+    class Copied(Message):
+        """The body went to the clipboard."""
+
+        def __init__(self, size: int) -> None:
+            super().__init__()
+            self.size = size
+            """In bytes."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.payload: Payload | None = None
+        self.layout_now: Layout | None = None
+        """How the payload is laid out; None until it is shown at some width."""
+        self.following = True
+        """Whether the view keeps the draft in sight."""
+        self._cursor: Place | None = None
+        self._cursor_row = 0
+        self._piece: int | None = None
+        """Which of the row's pieces the cursor is on; None: the one that says most."""
+        self._mouse: tuple[int, int] | None = None
+        self._under: Under | None = None
+        self._settling = False
+        self._styles: dict[tuple[OriginKind, bool, bool], Style] = {}
+
+    # Showing
+
+    def show(self, payload: Payload | None) -> None:
+        """Show a payload in place of the one before; the eye keeps its place."""
+        self.payload = payload
+        self._mouse = None
+        self._lay_out()
+
+    def go_to(self, pointer: str) -> bool:
+        """Put the cursor on the node of a JSON pointer; False where there is none."""
+        row = self.layout_now.row_at(pointer) if self.layout_now else None
+        return self._go(row)
+
+    def jump(self, kind: OriginKind) -> bool:
+        """Put the cursor on the next place a kind of origin has, round the end."""
+        if self.layout_now is None:
+            return False
+        for after in (self._cursor_row, -1):
+            for row, _ in self.layout_now.leaves(kind, after):
+                return self._go(self._row_of_origin(row, kind, None))
+        return False
+
+    def reveal(self, origin: Origin) -> bool:
+        """Put the cursor on the first character that came from an origin."""
+        if self.layout_now is None:
+            return False
+        for row, node in self.layout_now.leaves(origin.kind):
+            origins = (
+                [s.origin for s in node.text.spans] if isinstance(node, Str) else [node.origin]
+            )
+            if origin in origins:
+                return self._go(self._row_of_origin(row, origin.kind, origin))
+        return False
+
+    @property
+    def under(self) -> Under | None:
+        """What is under the mouse, else under the cursor."""
+        return self._under
+
+    @property
+    def cursor_row(self) -> int:
+        """The row the cursor is on, from 0."""
+        return self._cursor_row
+
+    # Laying out
+
+    def _lay_out(self) -> None:
+        """Lay the payload out for the width there is, and settle the view."""
+        width = self.scrollable_content_region.width - GUTTER
+        if self.payload is None or width <= 0:
+            self.layout_now = None
+            self.virtual_size = Size(0, 0)
+            self._tell()
+            self.refresh()
+            return
+        before = self.layout_now
+        top = self._top_place(before)
+        self.layout_now = layout = Layout(self.payload, width, before)
+        self._settling = True
+        try:
+            self.virtual_size = Size(width + GUTTER, layout.rows)
+            if self._cursor is None:
+                self._cursor_row = self._home_row()
+            else:
+                self._cursor_row = layout.row_of(self._cursor)
+            if self.following or top is None:
+                self.scroll_to(y=self._follow_top(), animate=False, force=True)
+            else:
+                place, below = top
+                self.scroll_to(y=layout.row_of(place) + below, animate=False, force=True)
+        finally:
+            self._settling = False
+        self._tell()
+        self.refresh()
+
+    def _top_place(self, layout: Layout | None) -> tuple[Place, int] | None:
+        """Where the top of the view is, and how many rows the view begins below it."""
+        if layout is None or not 0 <= self.scroll_offset.y < layout.rows:
+            return None
+        spot = layout.spot(self.scroll_offset.y)
+        if spot.place.part != "leaf":
+            return spot.place, 0
+        offset = layout.line(spot).slice(spot.row)[0]
+        return Place(spot.place.steps, "leaf", offset), 0
+
+    def _home_row(self) -> int:
+        """The row of the draft's end; without a draft, of the newest message; else the last."""
+        layout = self.layout_now
+        if layout is None:
+            return 0
+        for kind in (OriginKind.DRAFT, OriginKind.HISTORY):
+            row = layout.last_row(kind)
+            if row is not None:
+                return row
+        return layout.rows - 1
+
+    def _follow_top(self) -> int:
+        """Where to scroll so that the draft's end is in sight, with the end if it fits."""
+        layout, height = self.layout_now, self.size.height
+        if layout is None:
+            return 0
+        end = max(layout.rows - height, 0)
+        below = height // 3
+        return min(end, max(self._home_row() + 1 + below - height, 0))
+
+    def on_resize(self) -> None:
+        """Lay out again where the width changed; keep following where only the height did."""
+        width = self.scrollable_content_region.width - GUTTER
+        if self.layout_now is None or self.layout_now.width != width:
+            self._lay_out()
+        elif self.following:
+            self._scroll(self._follow_top())
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Notice that the user scrolled, away from the draft or back to it."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self._settling and self.layout_now is not None and old_value != new_value:
+            self.following = round(new_value) >= self._follow_top()
+            if self.following and self._cursor is None:
+                self._cursor_row = self._home_row()
+            self._tell()
+
+    def _scroll(self, y: int) -> None:
+        self._settling = True
+        try:
+            self.scroll_to(y=y, animate=False, force=True)
+        finally:
+            self._settling = False
+
+    # Drawing
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one visible row."""
+        width = self.size.width
+        row = self.scroll_offset.y + y
+        layout = self.layout_now
+        if layout is None or row >= layout.rows:
+            return Strip.blank(width, self.rich_style)
+        spot = layout.spot(row)
+        line = layout.line(spot)
+        here = row == self._cursor_row
+        start, end = line.slice(spot.row)
+        runs = line.runs_in(start, end)
+        chosen = self._main_piece(runs) if here and self.has_focus else None
+        segments = [
+            Segment("▎ ", self._style(_bar_kind(runs, spot), False, here)),
+            Segment(
+                " " * (layout.hang(spot.depth) if spot.row else layout.indent(spot.depth)),
+                self._style(OriginKind.GLUE, False, here),
+            ),
+        ]
+        for run in runs:
+            text = line.text[max(run.start, start) : min(run.end, end)]
+            style = self._run_style(run, here)
+            if chosen is not None and run.piece is chosen.piece and len(runs) > 1:
+                style += self._part("payload--piece")
+            segments.append(Segment(text, style))
+        return Strip(segments).adjust_cell_length(width, self._style(OriginKind.GLUE, False, here))
+
+    def _run_style(self, run: Run, here: bool) -> Style:
+        if run.marks:
+            return self._style(run.piece.origin.kind, False, here) + self._part("payload--mark")
+        return self._style(_kind_shown(run.piece), run.piece.is_key, here)
+
+    def _style(self, kind: OriginKind, key: bool, here: bool) -> Style:
+        known = self._styles.get((kind, key, here))
+        if known is None:
+            known = self.rich_style + self._part("payload--key" if key else f"payload--{kind}")
+            if here:
+                known += self._part("payload--cursor")
+            self._styles[(kind, key, here)] = known
+        return known
+
+    def _part(self, name: str) -> Style:
+        return self.get_component_rich_style(name, partial=True)
+
+    def notify_style_update(self) -> None:
+        """Forget styles that a theme or a focus changed."""
+        super().notify_style_update()
+        self._styles.clear()
+
+    # Pointing
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Tell what the mouse is over."""
+        offset = event.get_content_offset(self)
+        self._mouse = None if offset is None else (offset.x, offset.y)
+        self._tell()
+
+    def on_leave(self) -> None:
+        """Tell what the cursor is on again."""
+        self._mouse = None
+        self._tell()
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor where the mouse is; a double click opens the origin."""
+        offset = event.get_content_offset(self)
+        layout = self.layout_now
+        if offset is None or layout is None:
+            return
+        row = self.scroll_offset.y + offset.y
+        if row >= layout.rows:
+            return
+        spot, line = self._seen(row)
+        runs = line.runs_in(*line.slice(spot.row))
+        found = self._run_at(spot, line, offset.x)
+        self._set_cursor(row, runs.index(found) if found in runs else None)
+        if event.chain == 2:
+            self.action_open()
+
+    def _tell(self) -> None:
+        """Say what is under the mouse or the cursor, where that changed."""
+        under = self._look()
+        if under != self._under:
+            self._under = under
+            self.post_message(self.Pointed(under))
+
+    def _look(self) -> Under | None:
+        layout = self.layout_now
+        if layout is None:
+            return None
+        if self._mouse is not None and self.scroll_offset.y + self._mouse[1] < layout.rows:
+            spot, line = self._seen(self.scroll_offset.y + self._mouse[1])
+            run = self._run_at(spot, line, self._mouse[0])
+        else:
+            spot, line = self._seen(min(self._cursor_row, layout.rows - 1))
+            run = None
+        start, end = line.slice(spot.row)
+        runs = line.runs_in(start, end)
+        run = run or self._main_piece(runs)
+        if run is None:
+            return None
+        marks = run if run.marks else next((other for other in runs if other.marks), None)
+        hidden = name_of(line.text[max(marks.start, start) : marks.end]) if marks else ""
+        return Under(run.piece.origin, spot.owner, spot.place.pointer, spot.line + 1, hidden)
+
+    def _main_piece(self, runs: list[Run]) -> Run | None:
+        """The run the cursor is on: the chosen one, else the first that somebody wrote."""
+        if self._piece is not None and self._piece < len(runs):
+            return runs[self._piece]
+        written = (run for run in runs if _kind_shown(run.piece) is not OriginKind.GLUE)
+        return next(written, runs[0] if runs else None)
+
+    def _run_at(self, spot: Spot, line: DrawnLine, x: int) -> Run | None:
+        """The run under a column of the pane; None beside the text."""
+        layout = self.layout_now
+        if layout is None:
+            return None
+        x -= GUTTER + (layout.hang(spot.depth) if spot.row else layout.indent(spot.depth))
+        start, end = line.slice(spot.row)
+        for run in line.runs_in(start, end):
+            x -= Segment(line.text[max(run.start, start) : min(run.end, end)]).cell_length
+            if x < 0:
+                return run
+        return None
+
+    def _seen(self, row: int) -> tuple[Spot, DrawnLine]:
+        assert self.layout_now is not None
+        spot = self.layout_now.spot(row)
+        return spot, self.layout_now.line(spot)
+
+    def _row_of_origin(self, row: int, kind: OriginKind, origin: Origin | None) -> int:
+        """The row of a line on which a kind, or one origin, begins."""
+        spot, line = self._seen(row)
+        for run in line.runs:
+            if run.piece.origin.kind is kind and not run.piece.is_key:
+                if origin is None or run.piece.origin == origin:
+                    return row + sum(1 for cut in line.breaks if cut <= run.start)
+        return row - spot.row
+
+    # Moving
+
+    def _go(self, row: int | None) -> bool:
+        if row is None:
+            return False
+        self._set_cursor(row, None, middle=True)
+        return True
+
+    def _set_cursor(self, row: int, piece: int | None, *, middle: bool = False) -> None:
+        layout = self.layout_now
+        if layout is None:
+            return
+        row = max(0, min(row, layout.rows - 1))
+        spot, line = self._seen(row)
+        self._cursor = Place(spot.place.steps, spot.place.part, line.slice(spot.row)[0])
+        before, self._cursor_row, self._piece = self._cursor_row, row, piece
+        self._mouse = None
+        top, height = self.scroll_offset.y, self.size.height
+        if not top <= row < top + height:
+            if middle:
+                top = row - height // 3
+            else:
+                top = row if row < top else row - height + 1
+            self._scroll(max(top, 0))
+        self.following = self.scroll_offset.y >= self._follow_top()
+        self.refresh_line(before)
+        self.refresh_line(row)
+        self._tell()
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor by rows, from where the eye is."""
+        top, height = self.scroll_offset.y, self.size.height
+        row = self._cursor_row
+        if not top <= row < top + height:  # it was scrolled out of sight
+            row = top if row < top else top + height - 1
+            rows = 0
+        self._set_cursor(row + rows, None)
+
+    def action_page(self, pages: int) -> None:
+        """Move by a pane, less one row that stays as a guide."""
+        step = max(self.size.height - 1, 1) * pages
+        self._scroll(self.scroll_offset.y + step)
+        self._set_cursor(self._cursor_row + step, None)
+
+    def action_top(self) -> None:
+        """Go to the first row."""
+        self._set_cursor(0, None)
+
+    def action_bottom(self) -> None:
+        """Go to the last row."""
+        self._set_cursor(self.layout_now.rows - 1 if self.layout_now else 0, None)
+
+    def action_follow(self) -> None:
+        """Go back to the draft and stay with it."""
+        self._cursor, self._piece, self.following = None, None, True
+        self._lay_out()
+
+    def action_piece(self, step: int) -> None:
+        """Go to the next piece of the row that has another origin."""
+        if self.layout_now is None:
+            return
+        spot, line = self._seen(self._cursor_row)
+        runs = line.runs_in(*line.slice(spot.row))
+        now = self._main_piece(runs)
+        if now is None:
+            return
+        ways = range(runs.index(now) + step, len(runs) if step > 0 else -1, step)
+        for index in ways:
+            if runs[index].piece.origin != now.piece.origin:
+                self._set_cursor(self._cursor_row, index)
+                return
+
+    # Asking
+
+    def action_open(self) -> None:
+        """Ask for the source of what the cursor is on."""
+        if self.layout_now is None:
+            return
+        spot, line = self._seen(self._cursor_row)
+        start, end = line.slice(spot.row)
+        run = self._main_piece(line.runs_in(start, end))
+        if run is not None:
+            offset = line.source_offset(run, max(run.start, start))
+            self.post_message(self.OriginChosen(run.piece.origin, offset))
+
+    def action_copy(self) -> None:
+        """Put the exact body on the clipboard."""
+        if self.payload is not None:
+            body = self.payload.body
+            self.app.copy_to_clipboard(body.decode())
+            self.post_message(self.Copied(len(body)))
+
+    def rows_shown(self) -> Iterator[str]:
+        """Yield the text of the visible rows, for tests and for screen readers."""
+        for y in range(self.size.height):
+            yield self.render_line(y).text.rstrip()
+
+
+def _kind_shown(piece: Piece) -> OriginKind:
+    """The kind a piece is coloured as: keys and brackets stand back whatever they belong to."""
+    if piece.is_key or (piece.start is None and piece.text in _PUNCTUATION):
+        return OriginKind.GLUE
+    return piece.origin.kind
+
+
+_PUNCTUATION = frozenset(("{", "}", "[", "]", "{}", "[]"))
+
+
+def _bar_kind(runs: list[Run], spot: Spot) -> OriginKind:
+    """The kind of a row's bar: of its text, else of the message around it."""
+    for run in runs:
+        kind = _kind_shown(run.piece)
+        if kind is not OriginKind.GLUE:
+            return kind
+    return spot.owner.kind

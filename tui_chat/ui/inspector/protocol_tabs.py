@@ -1,0 +1,99 @@
+"""The protocols side by side in one line; the one that Enter would send carries a dot."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from tui_chat.model.endpoint import Protocol
+
+_NAMES: tuple[tuple[Protocol, tuple[str, str, str]], ...] = (
+    (Protocol.OPENAI_CHAT, ("OpenAI Chat", "Chat", "Chat")),
+    (Protocol.OPENAI_RESPONSES, ("Responses", "Responses", "Resp")),
+    (Protocol.ANTHROPIC, ("Anthropic", "Anthropic", "Anthr")),
+    (Protocol.GEMINI, ("Gemini", "Gemini", "Gem")),
+)
+"""Each with its name for wide, middling and narrow panes."""
+
+OWN = "•"
+
+
+class ProtocolTabs(Widget, can_focus=True):
+    """One line of tabs. Choosing one only says so; the owner sets `active`."""
+
+    ALLOW_SELECT = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "step(-1)", "Previous protocol", show=False),
+        Binding("right,l", "step(1)", "Next protocol", show=False),
+    ]
+    DEFAULT_CSS = """
+    ProtocolTabs {
+        height: 1;
+        background: $surface;
+        color: $foreground;
+    }
+    """
+
+    active: reactive[Protocol] = reactive(Protocol.OPENAI_CHAT)
+    """The protocol that is shown."""
+    own: reactive[Protocol | None] = reactive[Protocol | None](None)
+    """The protocol of the session's endpoint."""
+
+    class Chosen(Message):
+        """The user wants to see another protocol."""
+
+        def __init__(self, protocol: Protocol) -> None:
+            super().__init__()
+            self.protocol = protocol
+
+    def render(self) -> Content:
+        """Draw the tabs."""
+        parts: list[tuple[str, str]] = []
+        for protocol, text in self._labels():
+            if protocol is self.active:
+                style = "bold underline" if self.has_focus else "bold"
+                parts.append((text, f"{style} $block-cursor-foreground on $block-cursor-background"))
+            elif protocol is self.own:
+                parts.append((text, "$foreground"))
+            else:
+                parts.append((text, "$foreground-muted"))
+        return Content.assemble(*parts)
+
+    def _labels(self) -> list[tuple[Protocol, str]]:
+        """The tabs' texts, in the longest form that fits."""
+        for form in range(3):
+            for pad in (" ", ""):
+                labels = [
+                    (protocol, f"{pad}{OWN if protocol is self.own else ' '}{names[form]}{pad} ")
+                    for protocol, names in _NAMES
+                ]
+                if sum(len(text) for _, text in labels) <= self.size.width:
+                    return labels
+        return labels
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the tab under the mouse."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        x = offset.x
+        for protocol, text in self._labels():
+            if 0 <= x < len(text):
+                self.choose(protocol)
+            x -= len(text)
+
+    def choose(self, protocol: Protocol) -> None:
+        """Say that a protocol was chosen, unless it is the one already shown."""
+        if protocol is not self.active:
+            self.post_message(self.Chosen(protocol))
+
+    def action_step(self, step: int) -> None:
+        """Choose the neighbour, round the end."""
+        order = list(Protocol)
+        self.choose(order[(order.index(self.active) + step) % len(order)])

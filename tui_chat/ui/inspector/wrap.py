@@ -1,0 +1,124 @@
+r"""Where a drawn line breaks so that it fits the pane.
+
+1. A line becomes rows. The first row has `first` cells, the others, which hang, `rest`.
+2. Rows are slices: put together they are the line, and none is wider than its cells.
+3. A break comes after the escape `\n`, since the writer broke the line there; else after the
+   last space in the row's second half; else between wide characters; else where it must.
+4. An escape (`\n`, `\u0007`, a mark) is never split, and a base character keeps the marks
+   that combine with it, up to eight characters a cell.
+
+Heights of far-away lines come from here as well, so it has to be fast: text of known single
+width goes row by row through the regex engine, everything else character by character.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from rich.cells import get_character_cell_size as cells_of
+
+LEAST = 12
+"""The fewest cells a row may have; no escape is longer."""
+
+_NARROW = re.compile(
+    "[\x20-\x7e\xa1-\xac\xae-\u02ff\u0370-\u0377\u0384-\u038a\u038e-\u03a1\u03a3-\u0482"
+    "\u2010-\u2015\u2018-\u201f\u2020-\u2022\u2026\u20ac\u2500-\u257f]*"
+)
+"""Text whose characters are all one cell wide. Not all there is, but all that is common."""
+
+_WIDE = (
+    "[\u3001-\u3029\u3041-\u3096\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]"
+)
+"""Characters two cells wide: again only the common ones."""
+
+_PARAGRAPH_END = re.compile(r"\\n(?<!\\\\n)(?:\\n)*")
+r"""Line breaks the writer made. After a backslash, `\n` may be half of `\\n`: left alone.
+The literal comes first, for then the engine searches at the speed of `str.find`."""
+
+ESCAPE = re.compile(r"\\(?:u\{[0-9a-f]+\}|u[0-9a-f]{4}|.)")
+"""A JSON escape or a mark: several characters on the screen that stand for one."""
+
+
+def breaks(text: str, first: int, rest: int, head: int = 0) -> list[int]:
+    """Return the offsets at which the second and later rows of a line begin.
+
+    `head` is how many characters the key takes in front of the value; the line is not broken
+    between them for a space alone.
+    """
+    narrow = text.isascii() or _NARROW.fullmatch(text) is not None
+    if narrow and len(text) <= first and "\\n" not in text:
+        return []
+    ends = [found.end() for found in _PARAGRAPH_END.finditer(text)] if "\\n" in text else []
+    while ends and len(text) - ends[-1] <= 2:  # the closing quote and comma stay with it
+        ends.pop()
+    found: list[int] = []
+    at, room = 0, first
+    space_near = _last_space(max(rest // 2, 1), rest).match
+    for end in (*ends, len(text)):
+        while not (narrow and end - at <= room):
+            if narrow and at >= head and room == rest and (row := space_near(text, at, at + rest)):
+                cut = row.end()  # nearly every row of prose; the general road is below
+            elif (cut := _row_end(text, at, end, room, narrow, head)) >= end:
+                break
+            found.append(cut)
+            at, room = cut, rest
+        if end < len(text):
+            found.append(end)
+            at, room = end, rest
+    return found
+
+
+def _row_end(text: str, at: int, end: int, room: int, narrow: bool, head: int) -> int:
+    """Return where the row that begins at `at` ends, at most at `end`."""
+    if narrow or _NARROW.match(text, at, min(end, at + room)).end() == min(end, at + room):  # type: ignore[union-attr]  # it matches the empty string
+        if end - at <= room:
+            return end
+        least = max(room // 2, head + 1 - at)
+        if least < room and (space := _last_space(least, room).match(text, at, at + room)):
+            return space.end()
+        return _before_escape(text, at, at + room)
+    return _wide_row_end(text, at, end, room, head)
+
+
+@lru_cache(512)
+def _last_space(least: int, room: int) -> re.Pattern[str]:
+    """Match a row of `least` to `room` characters that ends in a space."""
+    return re.compile(f".{{{max(least - 1, 0)},{room - 1}}} ", re.DOTALL)
+
+
+@lru_cache(512)
+def _all_wide(count: int) -> re.Pattern[str]:
+    return re.compile(f"{_WIDE}{{{count}}}")
+
+
+def _wide_row_end(text: str, at: int, end: int, room: int, head: int) -> int:
+    if full := _all_wide(room // 2).match(text, at, end):
+        return full.end()
+    used = space = 0
+    cut, limit = at, min(end, at + 8 * room)
+    while cut < limit:
+        width = cells_of(text[cut])
+        if used + width > room:
+            break
+        used += width
+        cut += 1
+        if text[cut - 1] == " " and used * 2 >= room and cut > head:
+            space = cut
+    if cut == end or cells_of(text[cut]) > 1 or cells_of(text[cut - 1]) > 1:
+        return cut
+    return space or _before_escape(text, at, cut)
+
+
+def _before_escape(text: str, at: int, cut: int) -> int:
+    """Move a cut that would split an escape in front of it. `at` is between escapes."""
+    last = text.rfind("\\", max(at, cut - LEAST), cut)
+    if last < 0:
+        return cut
+    start = last
+    while start > at and text[start - 1] == "\\":
+        start -= 1
+    if (last - start) % 2:  # the last backslash is the second half of an escaped one
+        return cut
+    escape = ESCAPE.match(text, last)
+    return last if escape is not None and escape.end() > cut and last > at else cut

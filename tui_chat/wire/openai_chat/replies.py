@@ -1,0 +1,238 @@
+"""Answers of the Chat Completions API, and of the many that imitate it.
+
+1. A chunk's `delta` and a whole answer's `message` have one shape and are read by one function.
+2. Only choice 0 is read. Text may come as a string or as typed parts.
+3. Tool calls are told apart by `index`. Where it is missing, or one index comes with a second
+   id and name, the id begins a new call.
+4. Reasoning comes under a vendor's name: `reasoning_content`, `reasoning`, or OpenRouter's
+   `reasoning_details`, which repeat `reasoning` and win over it.
+5. The reply has ended when a `finish_reason` was seen or `[DONE]` came. Usage comes later still,
+   in a chunk without choices. An empty `finish_reason` is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui_chat.errors import Refused
+from tui_chat.model.reply import FinishReason, Reply, StreamEvent, Usage
+from tui_chat.wire.chunks import chunks_of, cut, no_reply, read_body
+from tui_chat.wire.lenient import (
+    JsonObject,
+    compact,
+    count,
+    items,
+    mapping,
+    raw_string,
+    string,
+)
+from tui_chat.wire.refusals import refused
+from tui_chat.wire.reply_events import ReplyEvents, folded
+
+_REASONS: dict[str, FinishReason] = {
+    "stop": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "tool_calls": "tool_calls",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "filtered",
+    "safety": "filtered",
+    "refusal": "refused",
+}
+
+_LEGACY = -1
+"""The index of a `function_call` from before there were `tool_calls`."""
+
+_PLAIN_REASONING = ("reasoning_content", "reasoning")
+
+
+class OpenAIChatParser:
+    """Reads one streamed reply."""
+
+    def __init__(self) -> None:
+        self._events = ReplyEvents()
+        self._ids: list[str] = []
+        """The ids of the calls so far, by our numbers."""
+        self._numbers: dict[int, int] = {}
+        """Our number by the provider's index."""
+        self._done = False
+
+    def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
+        """Take one event of the stream."""
+        if data.strip() == "[DONE]":
+            self._done = True
+            if not self._events.ended:
+                self._events.finished("stop", "")
+        elif not self._done:
+            for chunk in chunks_of(event, data, whole=self._events.ended):
+                self.take_in(chunk)
+        return self._events.take()
+
+    def close(self) -> Sequence[StreamEvent]:
+        """Tell that the stream ended."""
+        if not self._events.ended:
+            raise cut(began=self._events.began)
+        return ()
+
+    def take_in(self, chunk: JsonObject) -> None:
+        """Read a chunk, or a whole answer."""
+        choices = items(chunk.get("choices"))
+        usage = mapping(chunk.get("usage")) or mapping(mapping(chunk.get("x_groq")).get("usage"))
+        if choices or usage or "choices" in chunk:
+            self._events.started(string(chunk.get("model")), string(chunk.get("id")))
+        for each in choices:
+            choice = mapping(each)
+            if count(choice.get("index")) not in (None, 0):
+                continue
+            self._delta(mapping(choice.get("delta")) or mapping(choice.get("message")))
+            usage = usage or mapping(choice.get("usage"))
+            if raw := string(choice.get("finish_reason")):
+                self._events.finished(_REASONS.get(raw.lower(), "other"), raw)
+        if usage:
+            self._events.usage(_usage(usage))
+
+    def finish(self) -> Reply:
+        """Return the reply of an answer that came whole and has been taken in."""
+        if not self._events.ended:
+            self._events.finished("stop", "")
+        return folded(self._events)
+
+    def _delta(self, delta: JsonObject) -> None:
+        self._reason(delta)
+        google = mapping(mapping(delta.get("extra_content")).get("google"))
+        content = delta.get("content")
+        signature = string(google.get("thought_signature"))
+        if parts := items(content):
+            self._parts(parts)
+            self._events.text("", signature=signature)
+        else:
+            self._events.text(raw_string(content), signature=signature)
+        if refusal := raw_string(delta.get("refusal")):
+            self._events.refusal(refusal)
+        for each in items(delta.get("tool_calls")):
+            self._call(mapping(each))
+        if function := mapping(delta.get("function_call")):
+            self._function(_LEGACY, "", function)
+
+    def _parts(self, parts: list[object]) -> None:
+        for each in parts:
+            part = mapping(each)
+            match part.get("type"):
+                case "thinking":  # Mistral: text parts inside
+                    for inner in items(part.get("thinking")):
+                        text = raw_string(mapping(inner).get("text"))
+                        self._events.reasoning(
+                            self._events.block("thinking"), text, kind="thinking"
+                        )
+                case "refusal":
+                    self._events.refusal(raw_string(part.get("refusal")))
+                case _:
+                    self._events.text(raw_string(part.get("text")))
+
+    def _reason(self, delta: JsonObject) -> None:
+        spoke = False
+        for each in items(delta.get("reasoning_details")):
+            spoke = self._detail(mapping(each)) or spoke
+        for field in () if spoke else _PLAIN_REASONING:
+            if text := raw_string(delta.get(field)):
+                self._events.reasoning(self._events.block(field), text, kind=field)
+                break
+        for each in items(delta.get("thinking_blocks")):  # litellm, beside reasoning_content
+            if signature := string(mapping(each).get("signature")):
+                block = self._events.block(_PLAIN_REASONING[0])
+                self._events.reasoning(block, signature=signature)
+
+    def _detail(self, detail: JsonObject) -> bool:
+        """Read one of OpenRouter's details; say whether it had readable text."""
+        kind = string(detail.get("type"))
+        text = raw_string(detail.get("text")) or raw_string(detail.get("summary"))
+        signature = string(detail.get("signature"))
+        encrypted = string(detail.get("data"))
+        if text or signature or encrypted:
+            self._events.reasoning(
+                self._events.block((kind, count(detail.get("index")))),
+                text,
+                signature=signature,
+                encrypted=encrypted,
+                id=string(detail.get("id")),
+                kind=f"{kind} {string(detail.get('format'))}".strip(),
+            )
+        return bool(text)
+
+    def _call(self, call: JsonObject) -> None:
+        google = mapping(mapping(call.get("extra_content")).get("google"))
+        self._function(
+            count(call.get("index")),
+            string(call.get("id")),
+            mapping(call.get("function")),
+            string(google.get("thought_signature")),
+        )
+
+    def _function(
+        self, index: int | None, id: str, function: JsonObject, signature: str = ""
+    ) -> None:
+        said = function.get("arguments")
+        arguments = "" if said is None else said if isinstance(said, str) else compact(said)
+        name = string(function.get("name"))
+        if arguments or name or id or signature:
+            number = self._number(index, id, name)
+            self._events.tool(number, arguments, id=id, name=name, signature=signature)
+
+    def _number(self, index: int | None, id: str, name: str) -> int:
+        """Return the number of the call that a delta belongs to."""
+        again = False
+        number = len(self._ids) - 1 if index is None else self._numbers.get(index, -1)
+        if number >= 0:
+            known = self._ids[number]
+            other = bool(id and id != known)
+            if index is None:
+                again = other or bool(name and not id)
+            else:
+                again = other and bool(name and known)
+        if number < 0 or again:
+            number = self._events.call(len(self._ids))
+            self._ids.append(id)
+        self._ids[number] = self._ids[number] or id
+        if index is not None:
+            self._numbers[index] = number
+        return number
+
+
+def _usage(said: JsonObject) -> Usage:
+    details = mapping(said.get("prompt_tokens_details"))
+    cached = count(details.get("cached_tokens"))
+    if cached is None:
+        cached = count(said.get("prompt_cache_hit_tokens"))  # DeepSeek
+    prompt, output = count(said.get("prompt_tokens")), count(said.get("completion_tokens"))
+    reasoning = count(mapping(said.get("completion_tokens_details")).get("reasoning_tokens"))
+    total = count(said.get("total_tokens"))
+    # xAI counts reasoning beside the completion; its total gives it away.
+    if reasoning and total and total == (prompt or 0) + (output or 0) + reasoning:
+        output = (output or 0) + reasoning
+    return Usage(
+        input=prompt,
+        output=output,
+        cached=cached,
+        cache_write=count(details.get("cache_write_tokens")),
+        reasoning=reasoning,
+    )
+
+
+def read(body: bytes) -> Reply:
+    """Read an answer that came whole."""
+    answer = mapping(read_body(body))
+    if not items(answer.get("choices")):
+        raise no_reply(answer)
+    parser = OpenAIChatParser()
+    parser.take_in(answer)
+    return parser.finish()
+
+
+def refusal(status: int, body: bytes) -> Refused:
+    """Put an HTTP error into words."""
+    return refused(status, body)
