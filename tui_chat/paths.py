@@ -15,42 +15,42 @@ _PACKAGE = Path(__file__).parent
 
 
 def config_dir() -> Path:
-    """What the user writes: `config.toml`, own themes, own presets."""
+    """Return where the user writes: `config.toml`, own themes, own presets."""
     return _system()[0]
 
 
 def data_dir() -> Path:
-    """What the program writes and must not lose: the database and its backups."""
+    """Return where the program writes what it must not lose: the database and its backups."""
     return _system()[1]
 
 
 def cache_dir() -> Path:
-    """What can be thrown away and made again."""
+    """Return where things are that can be made again."""
     return _system()[2]
 
 
 def config_file() -> Path:
-    """The configuration that is read where no flag names another."""
+    """Return the configuration that is read where no flag names another."""
     return config_dir() / "config.toml"
 
 
 def database_file() -> Path:
-    """The database that is used where nothing names another."""
+    """Return the database that is used where nothing names another."""
     return data_dir() / "chat.db"
 
 
 def user_themes() -> Path:
-    """The folder of the user's own themes."""
+    """Return the folder of the user's own themes."""
     return config_dir() / "themes"
 
 
 def user_presets() -> Path:
-    """The folder of the user's own presets."""
+    """Return the folder of the user's own presets."""
     return config_dir() / "presets"
 
 
 def bundled(folder: Literal["themes", "sample_presets"]) -> Path:
-    """A folder that ships with the program.
+    """Return a folder that ships with the program.
 
     A wheel carries it inside the package (`force-include` in pyproject.toml); a source
     checkout has it at its top. The folder is missing only where an installation is damaged.

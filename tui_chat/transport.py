@@ -15,7 +15,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from tui_chat.errors import KeyMissing, ProviderError, ReplyCut, Unreachable
@@ -61,8 +61,9 @@ class Incoming:
         from httpx_sse import EventSource
 
         self._response.encoding = "utf-8"  # the standard knows no other
+        source = cast("httpx.Response", _Ended(self._response))
         with _reading():
-            async for event in EventSource(self._response).aiter_sse():
+            async for event in EventSource(source).aiter_sse():
                 yield event.event, event.data
 
     async def body(self) -> bytes:
@@ -79,6 +80,23 @@ class Incoming:
             except (KeyError, ValueError):
                 continue
         return None
+
+
+class _Ended:
+    """A response whose last event counts though no blank line follows it.
+
+    The standard drops such an event; real providers end their last one so, and it may carry
+    text and the reason for stopping.
+    """
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+        self.headers = response.headers
+
+    async def aiter_text(self) -> AsyncIterator[str]:
+        async for text in self._response.aiter_text():
+            yield text
+        yield "\n\n"
 
 
 class Transport:

@@ -138,6 +138,22 @@ class TestTransport:
                 await reader
             assert gate.cancelled.is_set()
 
+    async def test_closing_at_full_speed_is_no_clean_end(self, client):
+        path, body = request("openai_chat", "lorem:max:5000", stream=True)
+        sent = client.build_request("POST", path, json=body)
+        response = await client.send(sent, stream=True)
+        begun = asyncio.Event()
+
+        async def read() -> None:
+            async for _ in response.aiter_raw():
+                begun.set()
+
+        reader = asyncio.create_task(read())
+        await begun.wait()
+        await response.aclose()
+        with pytest.raises(httpx.ReadError):
+            await reader
+
     async def test_cancelling_the_reader_stops_the_model(self):
         gate = Gate()
         async with httpx.AsyncClient(transport=LoopbackTransport(world=gate.world)) as client:

@@ -2,29 +2,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
 from tui_chat.errors import InputError, StoreError
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message, ToolCall
+from tui_chat.model.message import Message, Part, ToolCall
 from tui_chat.model.reply import Usage
 from tui_chat.model.request import Exchange, RequestRecord
 from tui_chat.model.role import Role
 from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.model.session import Entry
-from tui_chat.store import Ending, Store, requests
+from tui_chat.store import Ending, Store, messages, requests, sessions
+from tui_chat.store.database import Transaction
 
 Make = Callable[..., RequestRecord]
 
 RICH = Message(
     "assistant",
     "Text with \0, 中文, 😀 and \u2028.",
+    tool_call_id="c0",
     tool_calls=(ToolCall("c1", "find", '{"q": "中'), ToolCall("c2", "find", "{}")),
     name="Helper",
     timestamp=12.5,
     pinned=True,
+    parts=(Part("image", "image/png", data="aGk="), Part("file", url="https://x", name="中")),
     semantics=MessageSemantics(
         reasoning=(
             ReasoningBlock(Protocol.ANTHROPIC, "Hm.\0", signature="s=="),
@@ -151,7 +154,7 @@ async def test_every_use_of_a_deleted_session_is_refused(
         store.finish_reply(reply.id, message=reply, status="complete"),
         begin(store, made.session_id, request_record()),
     ):
-        with pytest.raises(InputError):
+        with pytest.raises(StoreError, match="no longer"):
             await refused
 
 
@@ -239,6 +242,9 @@ async def test_absurd_token_counts_do_not_spoil_the_list(
 
 
 async def test_a_message_comes_back_as_it_was(store: Store) -> None:
+    plain = Message("user")
+    same = {f.name for f in fields(Message) if getattr(RICH, f.name) == getattr(plain, f.name)}
+    assert same == {"id"}, "a new field of Message wants a value in RICH"
     made = await store.create_session()
     entry = await store.add_message(made.session_id, RICH, None)
     assert entry == Entry(replace(RICH, id=entry.message.id))
@@ -280,7 +286,7 @@ async def test_a_parent_of_another_session_is_refused(store: Store) -> None:
     one, two = await store.create_session(), await store.create_session()
     entry = await store.add_message(one.session_id, Message("user"), None)
     for parent in (entry.message.id, "nowhere"):
-        with pytest.raises(InputError):
+        with pytest.raises(StoreError):
             await store.add_message(two.session_id, Message("user"), parent)
 
 
@@ -298,12 +304,18 @@ async def test_lone_surrogates_cost_a_character_and_no_more(store: Store) -> Non
 
 async def test_a_branch_deeper_than_sqlites_cascades_is_read_and_deleted(store: Store) -> None:
     made = await store.create_session()
-    parent = None
-    for number in range(1500):  # more than the 1,000 levels a cascade may have
-        entry = await store.add_message(made.session_id, Message("user", str(number)), parent)
-        parent = entry.message.id
+    depth = 1500  # more than the 1,000 levels that a cascade may have
+
+    async def fill(tx: Transaction) -> None:  # at one go: each message by itself is a sync
+        for number in range(depth):
+            message = Message("user", str(number), id=f"m{number}")
+            entry = Entry(message, f"m{number - 1}" if number else None)
+            await messages.insert(tx, entry, messages.Place(made.session_id, 0.0))
+        await sessions.move_head(tx, made.session_id, f"m{depth - 1}", 0.0)
+
+    await store._database.write(fill)
     branch = await store.branch(made.session_id)
-    assert [e.message.content for e in branch] == list(map(str, range(1500)))
+    assert [e.message.content for e in branch] == list(map(str, range(depth)))
     await store.delete_session(made.session_id)
     assert await store.branch(made.session_id) == ()
 
@@ -371,7 +383,7 @@ async def test_what_was_flushed_is_seen_and_the_end_is_kept(
         await store.flush_reply(reply.id, message)
         seen = (await store.branch(made.session_id))[-1]
         assert seen.status == "streaming"
-        assert seen.message == replace(message, pinned=False, name="", timestamp=reply.timestamp)
+        assert seen.message == replace(message, pinned=False, name="", tool_call_id="")
 
     ended = await store.finish_reply(
         reply.id,
@@ -396,7 +408,7 @@ async def test_what_was_flushed_is_seen_and_the_end_is_kept(
         seconds=1.5,
     )
     assert (await store.branch(made.session_id))[-1] == ended
-    with pytest.raises(InputError):
+    with pytest.raises(StoreError):
         await store.flush_reply(reply.id, reply)
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message, ToolCall
+from tui_chat.model.message import Message, Part, ToolCall
 from tui_chat.model.request import RequestRecord
 from tui_chat.model.semantics import MessageSemantics
 from tui_chat.model.session import Entry
@@ -28,8 +28,11 @@ T = TypeVar("T")
 
 texts = st.text(max_size=20)
 semantics = st.from_type(MessageSemantics)
+parts = st.lists(st.from_type(Part), max_size=1).map(tuple)
 calls = st.lists(st.builds(ToolCall, texts, texts, texts), max_size=2).map(tuple)
-replies = st.builds(Message, st.just("assistant"), texts, tool_calls=calls, semantics=semantics)
+replies = st.builds(
+    Message, st.just("assistant"), texts, tool_calls=calls, parts=parts, semantics=semantics
+)
 pick = st.integers(0, 1000)
 
 
@@ -78,22 +81,22 @@ def test_defaults_are_left_out_and_unknown_keys_are_ignored() -> None:
 
 
 @given(st.lists(st.text("ab", max_size=8), max_size=8))
-def test_pieces_say_exactly_what_changed(contents: list[str]) -> None:
+def test_changes_say_exactly_what_changed(contents: list[str]) -> None:
     written, text = Written(Message("assistant")), ""
     for content in contents:
-        written, pieces = grown(written, Message("assistant", content))
-        for piece in pieces:
-            text = text[: piece.keep] + piece.text
+        written, changes = grown(written, Message("assistant", content))
+        for change in changes:
+            text = text[: change.keep] + change.text
         assert text == content
     if contents:
         again, nothing = grown(written, Message("assistant", contents[-1]))
-        assert (again.content, nothing) == (contents[-1], [])
+        assert (again.texts["content"], nothing) == (contents[-1], [])
 
 
 def test_a_growing_reply_costs_what_is_added() -> None:
     written, _ = grown(Written(Message("assistant")), Message("assistant", "x" * 1_000_000))
-    _, pieces = grown(written, Message("assistant", "x" * 1_000_001))
-    assert [(piece.keep, piece.text) for piece in pieces] == [(1_000_000, "x")]
+    _, changes = grown(written, Message("assistant", "x" * 1_000_001))
+    assert [(change.keep, change.text) for change in changes] == [(1_000_000, "x")]
 
 
 @dataclass

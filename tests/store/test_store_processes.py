@@ -57,7 +57,7 @@ async def test_killed_at_any_moment_nothing_acknowledged_is_lost(
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     store = await open_store()
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT count(*) FROM pieces").fetchall() == [(0,)]
+        assert connection.execute("SELECT count(*) FROM reply_changes").fetchall() == [(0,)]
     summaries = await store.sessions()
     assert sorted(s.title for s in summaries) == sorted(told)
     for summary in summaries:

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from reply_streams import fold, parse, sse_events
+from tests.wire.reply_streams import fold, parse, sse_events
 from tui_chat.errors import Refused
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.reply import Reply, Usage

@@ -8,7 +8,7 @@ import pytest
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Placement, Turn
-from tui_chat.model.message import ToolCall
+from tui_chat.model.message import Part, ToolCall
 from tui_chat.model.semantics import Layout, MessageSemantics, Piece, ReasoningBlock
 from tui_chat.model.text import Origin, OriginKind, Text
 from tui_chat.wire.pieces import laid_out
@@ -87,3 +87,22 @@ def test_marks_for_another_number_of_calls_are_dropped() -> None:
 def test_texts_keep_their_origin() -> None:
     texts = [what for _, what in laid_out(turn("abc"), Protocol.GEMINI) if isinstance(what, Text)]
     assert [span.start for text in texts for span in text.spans] == [0, 2]
+
+
+def test_pictures_stand_where_the_layout_says_or_after_the_text() -> None:
+    picture = Part("image", "image/png", "AAAA")
+    layout = Layout(
+        Protocol.GEMINI, (Piece("part"), Piece("text", 3), Piece("reasoning"), Piece("call"))
+    )
+    assert [s[2] for s in seen(turn("abc", layout, parts=(picture,)))] == [
+        picture,
+        "abc",
+        THOUGHT,
+        CALL,
+    ]
+    assert [s[2] for s in seen(turn("abcd", layout, parts=(picture,)))] == [
+        THOUGHT,
+        "abcd",
+        picture,
+        CALL,
+    ]

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from reply_streams import fold, parse
 
+from tests.wire.reply_streams import fold, parse
 from tui_chat.errors import Refused, ReplyCut
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.reply import Reply, Usage
@@ -148,7 +148,7 @@ def test_blocks_that_are_not_ours_are_put_together_and_kept() -> None:
         start(),
         opened(0, "text", text="Looking."),
         closed(0),
-        opened(1, **{"kind": "server_tool_use"}, id="srv_1", name="web_search", input={}),
+        opened(1, "server_tool_use", id="srv_1", name="web_search", input={}),
         delta(1, "input_json_delta", partial_json='{"query":'),
         delta(1, "input_json_delta", partial_json=' "x"}'),
         closed(1),

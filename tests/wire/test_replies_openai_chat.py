@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from reply_streams import fold, parse, sse_events
 
+from tests.wire.reply_streams import fold, parse, sse_events
 from tui_chat.errors import Refused, ReplyCut
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.reply import Reply, Usage

@@ -82,9 +82,8 @@ class _Stream(httpx.AsyncByteStream):
         try:
             async for data in play(self._answer.steps, self._world, self._pause):
                 await asyncio.sleep(0)  # a model at full speed must not hold the event loop
+                self._check_open()
                 yield data
-                if self._closed:
-                    return
         except ConnectionCut:
             raise httpx.RemoteProtocolError(
                 "peer closed connection without sending complete message body "
@@ -107,12 +106,15 @@ class _Stream(httpx.AsyncByteStream):
             done, _ = await asyncio.wait({self._waiting}, timeout=self._timeout)
             if not done:
                 raise httpx.ReadTimeout("The loopback model fell silent", request=self._request)
-            if self._closed:
-                raise httpx.ReadError("The response was closed", request=self._request)
+            self._check_open()
             self._waiting.result()
         finally:
             self._waiting.cancel()
             self._waiting = None
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise httpx.ReadError("The response was closed", request=self._request)
 
 
 async def _forever() -> None:

@@ -70,6 +70,6 @@ class Message:
     """Seconds since the epoch, UTC."""
     pinned: bool = False
     """Kept by every truncation."""
+    semantics: MessageSemantics = NO_MESSAGE_SEMANTICS
     parts: tuple[Part, ...] = ()
     """Pictures, sounds and files. They follow the text unless `semantics.layout` says else."""
-    semantics: MessageSemantics = NO_MESSAGE_SEMANTICS

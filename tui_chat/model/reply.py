@@ -307,7 +307,7 @@ def _continues(pieces: tuple[PieceSoFar, ...], delta: TextDelta) -> bool:
     return not (delta.text or delta.id)
 
 
-_ORDER: dict[PieceKind, int] = {"reasoning": 0, "text": 1, "call": 2, "other": 3}
+_ORDER: dict[str, int] = {"reasoning": 0, "text": 1, "call": 2, "other": 3}
 
 
 def _layout(reply: Reply, protocol: Protocol) -> Layout | None:

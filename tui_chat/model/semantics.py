@@ -61,7 +61,8 @@ class Piece:
     """`text`: Responses' `commentary` or `final_answer`; must be kept on replay."""
     name: str = ""
     """`other`: the provider's word for it (`server_tool_use`, `web_search_call`,
-    `executableCode`). `result`: `object` where the text is the response object itself as JSON."""
+    `executableCode`). `result`: `object` where the text is the response object itself as JSON.
+    `call`: `untyped` where Chat's `type` was left out."""
     data: str = ""
     """`other`: the block as compact JSON, for pass-through only."""
     cache: str = ""

@@ -1,29 +1,32 @@
-"""A streaming reply on its way to the disk, piece by piece.
+"""A streaming reply on its way to the disk, change by change.
 
 Writing the whole reply at every flush costs the square of its length: for 1 MB arriving over
-100 s, four flushes a second, 540 MB reach the disk. Pieces make it 15 MB and a flush eight
+100 s, four flushes a second, 540 MB reach the disk. Changes make it 15 MB and a flush several
 times quicker.
 
-1. A reply has three growing fields: its content, its tool calls and its semantics (where
-   reasoning grows), the latter two as JSON text.
-2. A piece says: the field is now its first `keep` characters, followed by `text`. So growing
+1. A reply has growing fields: its content, and as JSON text its parts, its tool calls and its
+   semantics (where reasoning grows).
+2. A change says: the field is now its first `keep` characters, followed by `text`. So growing
    at the end costs what was added, and a change anywhere else is still told exactly.
-3. Each piece builds on the one before, so what is in the file must be known exactly: the
-   store takes over a new `Written` when its pieces are committed, not earlier or later.
-4. When the reply ends, the whole is written to its row and the pieces go.
+3. Each change builds on the one before, so what is in the file must be known exactly: the
+   store takes over a new `Written` when its changes are committed, not earlier or later.
+4. When the reply ends, the whole is written to its row and the changes go.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tui_chat.model.message import Message
 from tui_chat.model.text import clean
 from tui_chat.store.database import Transaction
-from tui_chat.store.rows import semantics_text, tool_calls_text
+from tui_chat.store.rows import JsonField, json_text
 
-Field = Literal["content", "tool_calls", "semantics"]
+Field = Literal["content"] | JsonField
+
+_JSON_FIELDS: tuple[JsonField, ...] = ("parts", "tool_calls", "semantics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +34,13 @@ class Written:
     """What of a reply is in the file."""
 
     message: Message
-    content: str = ""
-    tool_calls: str = ""
-    semantics: str = ""
+    texts: Mapping[Field, str] = field(default_factory=dict[Field, str])
+    """Each field as it is stored; one that is left out is empty."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A change of one field."""
+class Change:
+    """What has become of one field."""
 
     field: Field
     keep: int
@@ -47,60 +49,51 @@ class Piece:
     """What follows them."""
 
 
-def grown(written: Written, message: Message) -> tuple[Written, list[Piece]]:
-    """Return what will be in the file once `message` is, and the pieces that are missing."""
-    old = written.message
-    now = Written(
-        message,
-        clean(message.content),
-        written.tool_calls
-        if message.tool_calls == old.tool_calls
-        else clean(tool_calls_text(message)),
-        written.semantics if message.semantics == old.semantics else clean(semantics_text(message)),
-    )
-    changes: tuple[tuple[Field, str, str], ...] = (
-        ("content", written.content, now.content),
-        ("tool_calls", written.tool_calls, now.tool_calls),
-        ("semantics", written.semantics, now.semantics),
-    )
-    return now, [
-        Piece(field, keep, after[keep:])
-        for field, before, after in changes
-        if before != after
-        for keep in (_common(before, after),)
-    ]
+def grown(written: Written, message: Message) -> tuple[Written, list[Change]]:
+    """Return what will be in the file once `message` is, and the changes that lead there."""
+    texts: dict[Field, str] = {"content": clean(message.content)}
+    for name in _JSON_FIELDS:
+        if getattr(message, name) == getattr(written.message, name):
+            texts[name] = written.texts.get(name, "")
+        else:
+            texts[name] = clean(json_text(message, name))
+    changes: list[Change] = []
+    for name, after in texts.items():
+        before = written.texts.get(name, "")
+        if before != after:
+            keep = _common(before, after)
+            changes.append(Change(name, keep, after[keep:]))
+    return Written(message, texts), changes
 
 
-async def write_pieces(tx: Transaction, entry_id: str, pieces: list[Piece]) -> None:
-    """Put pieces behind those that are there."""
-    for piece in pieces:
+async def write_changes(tx: Transaction, entry_id: str, changes: list[Change]) -> None:
+    """Put changes behind those that are there."""
+    for change in changes:
         await tx.run(
-            "INSERT INTO pieces (message_id, field, keep, text) VALUES (?, ?, ?, ?)",
-            *(entry_id, piece.field, piece.keep, piece.text),
+            "INSERT INTO reply_changes (message_id, field, keep, text) VALUES (?, ?, ?, ?)",
+            *(entry_id, change.field, change.keep, change.text),
         )
 
 
-async def drop_pieces(tx: Transaction, entry_id: str) -> None:
-    """Forget the pieces of a reply that was written whole."""
-    await tx.run("DELETE FROM pieces WHERE message_id = ?", entry_id)
+async def drop_changes(tx: Transaction, entry_id: str) -> None:
+    """Forget the changes of a reply that was written whole."""
+    await tx.run("DELETE FROM reply_changes WHERE message_id = ?", entry_id)
 
 
 async def folded(tx: Transaction, entry_id: str) -> dict[Field, str]:
     """Return the fields of a streaming reply as they are so far."""
     fields: dict[Field, tuple[list[str], int]] = {
-        "content": ([], 0),
-        "tool_calls": ([], 0),
-        "semantics": ([], 0),
+        name: ([], 0) for name in ("content", *_JSON_FIELDS)
     }
-    for field, keep, text in await tx.rows(
-        "SELECT field, keep, text FROM pieces WHERE message_id = ? ORDER BY seq", entry_id
+    for name, keep, text in await tx.rows(
+        "SELECT field, keep, text FROM reply_changes WHERE message_id = ? ORDER BY seq", entry_id
     ):
-        parts, length = fields[field]
+        parts, length = fields[name]
         if keep < length:
             parts[:] = ["".join(parts)[:keep]]
         parts.append(text)
-        fields[field] = (parts, keep + len(text))
-    return {field: "".join(parts) for field, (parts, _) in fields.items()}
+        fields[name] = (parts, keep + len(text))
+    return {name: "".join(parts) for name, (parts, _) in fields.items()}
 
 
 def _common(before: str, after: str) -> int:

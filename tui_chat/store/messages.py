@@ -6,25 +6,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from operator import itemgetter
 
-from tui_chat.errors import InputError
+from tui_chat.errors import StoreError
+from tui_chat.model.message import Message
 from tui_chat.model.session import Entry
 from tui_chat.store.database import Row, Transaction
-from tui_chat.store.growing import drop_pieces, folded
+from tui_chat.store.growing import drop_changes, folded
 from tui_chat.store.rows import (
     ENTRY,
+    ENTRY_NAMES,
     entry_of,
-    semantics_text,
-    tool_calls_text,
+    json_text,
     usage_values,
 )
 from tui_chat.store.sessions import require
 
-_COLUMNS = 25
+_COLUMNS = 26
 
 _INSERT = f"""
     INSERT INTO messages (
-        session_id, message_id, parent_id, message_role, content, tool_calls, tool_call_id, name,
-        semantics, timestamp, pinned, status, error, advice, model, endpoint, usage_input,
+        session_id, message_id, parent_id, message_role, content, parts, tool_calls, semantics,
+        tool_call_id, name, timestamp, pinned, status, error, advice, model, endpoint, usage_input,
         usage_output, usage_cached, usage_cache_write, usage_reasoning, finish, seconds, owner,
         created
     ) VALUES ({", ".join("?" * _COLUMNS)})
@@ -44,12 +45,12 @@ _BRANCH = f"""
 
 _FINISH = f"""
     UPDATE messages AS m SET
-        content = ?, tool_calls = ?, tool_call_id = ?, name = ?, semantics = ?,
+        content = ?, parts = ?, tool_calls = ?, semantics = ?, tool_call_id = ?, name = ?,
         timestamp = coalesce(?, timestamp), status = ?, owner = '', error = ?, advice = ?,
         usage_input = ?, usage_output = ?, usage_cached = ?, usage_cache_write = ?,
         usage_reasoning = ?, finish = ?, seconds = ?
     WHERE m.message_id = ?
-    RETURNING {ENTRY.replace("m.", "")}
+    RETURNING {", ".join(ENTRY_NAMES)}
 """
 
 
@@ -69,7 +70,7 @@ async def check_parent(tx: Transaction, session_id: str, parent_id: str | None) 
     if parent_id is not None and not await tx.row(
         "SELECT 1 FROM messages WHERE message_id = ? AND session_id = ?", parent_id, session_id
     ):
-        raise InputError("The message to continue from is not in this session.")
+        raise StoreError("The message to continue from is not in this session.")
 
 
 async def insert(tx: Transaction, entry: Entry, place: Place) -> None:
@@ -78,8 +79,16 @@ async def insert(tx: Transaction, entry: Entry, place: Place) -> None:
     await tx.run(
         _INSERT,
         *(place.session_id, message.id, entry.parent_id, message.role, message.content),
-        *(tool_calls_text(message), message.tool_call_id, message.name, semantics_text(message)),
-        *(message.timestamp, message.pinned, entry.status, entry.error, entry.advice),
+        *_json_texts(message),
+        *(
+            message.tool_call_id,
+            message.name,
+            message.timestamp,
+            message.pinned,
+            entry.status,
+            entry.error,
+            entry.advice,
+        ),
         *(entry.model, entry.endpoint, *usage_values(entry.usage), entry.finish, entry.seconds),
         *(place.owner, place.created),
     )
@@ -90,13 +99,13 @@ async def finish(tx: Transaction, entry: Entry) -> Entry:
     message = entry.message
     row = await tx.row(
         _FINISH,
-        *(message.content, tool_calls_text(message), message.tool_call_id, message.name),
-        *(semantics_text(message), message.timestamp, entry.status, entry.error, entry.advice),
+        *(message.content, *_json_texts(message), message.tool_call_id, message.name),
+        *(message.timestamp, entry.status, entry.error, entry.advice),
         *(*usage_values(entry.usage), entry.finish, entry.seconds, message.id),
     )
     if row is None:
-        raise InputError("The session of this reply no longer exists.")
-    await drop_pieces(tx, message.id)
+        raise StoreError("The session of this reply no longer exists.")
+    await drop_changes(tx, message.id)
     return entry_of(row)
 
 
@@ -119,11 +128,12 @@ async def interrupt_all(tx: Transaction, token: str) -> None:
     ):
         fields = await folded(tx, entry_id)
         await tx.run(
-            "UPDATE messages SET content = ?, tool_calls = ?, semantics = ?, "
+            "UPDATE messages SET content = ?, parts = ?, tool_calls = ?, semantics = ?, "
             "status = 'interrupted', owner = '' WHERE message_id = ?",
-            *(fields["content"], fields["tool_calls"], fields["semantics"], entry_id),
+            *(fields["content"], fields["parts"], fields["tool_calls"], fields["semantics"]),
+            entry_id,
         )
-        await drop_pieces(tx, entry_id)
+        await drop_changes(tx, entry_id)
 
 
 async def branch(tx: Transaction, session_id: str) -> list[Row]:
@@ -132,17 +142,25 @@ async def branch(tx: Transaction, session_id: str) -> list[Row]:
     # They come in this order or its reverse, which is sorted for nothing here; SQLite would
     # carry the contents through its sorter.
     rows.sort(key=itemgetter(-1), reverse=True)
-    return [await _with_pieces(tx, row) if row[_STATUS] == "streaming" else row for row in rows]
+    return [await _as_far_as_it_is(tx, row) if row[_STATUS] == "streaming" else row for row in rows]
 
 
-_NAMES = ENTRY.replace("m.", "").split(", ")
-_STATUS = _NAMES.index("status")
+def _json_texts(message: Message) -> tuple[str, str, str]:
+    """Write the JSON columns, in the order in which statements name them."""
+    return (
+        json_text(message, "parts"),
+        json_text(message, "tool_calls"),
+        json_text(message, "semantics"),
+    )
 
 
-async def _with_pieces(tx: Transaction, row: Row) -> Row:
+_STATUS = ENTRY_NAMES.index("status")
+
+
+async def _as_far_as_it_is(tx: Transaction, row: Row) -> Row:
     """Fill in what a streaming reply has received so far."""
     fields = await folded(tx, row[0])
     filled = list(row)
     for field, text in fields.items():
-        filled[_NAMES.index(field)] = text
+        filled[ENTRY_NAMES.index(field)] = text
     return tuple(filled)

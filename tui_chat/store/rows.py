@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any, Literal
+
 from tui_chat.errors import StoreDamaged
-from tui_chat.model.message import Message, ToolCall
+from tui_chat.model.message import Message, Part, ToolCall
 from tui_chat.model.reply import NO_USAGE, Usage
 from tui_chat.model.role import Role
 from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
@@ -11,81 +14,80 @@ from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.store.database import Row
 from tui_chat.store.json_values import pack, unpack
 
-ENTRY = (
-    "m.message_id, m.parent_id, m.message_role, m.content, m.tool_calls, m.tool_call_id, m.name, "
-    "m.semantics, m.timestamp, m.pinned, m.status, m.error, m.advice, m.model, m.endpoint, "
-    "m.usage_input, m.usage_output, m.usage_cached, m.usage_cache_write, m.usage_reasoning, "
-    "m.finish, m.seconds"
+ENTRY_NAMES = (
+    *("message_id", "parent_id", "message_role", "content", "parts", "tool_calls", "semantics"),
+    *("tool_call_id", "name", "timestamp", "pinned", "status", "error", "advice"),
+    *("model", "endpoint"),
+    *("usage_input", "usage_output", "usage_cached", "usage_cache_write", "usage_reasoning"),
+    *("finish", "seconds"),
 )
-"""The columns of `messages AS m` that `entry_of` reads."""
+"""The columns of `messages` that `entry_of` reads."""
 
-SESSION = (
-    "session_id, title, role_id, model, endpoint, preset, profile, head_id, temperature, "
-    "max_tokens, created, updated"
-)
-"""The columns that `session_of` reads."""
+ENTRY = ", ".join(f"m.{name}" for name in ENTRY_NAMES)
+"""The same for a query on `messages AS m`."""
 
-ROLE = "role_id, name, system_prompt, model, temperature, max_tokens, preset, status"
-"""The columns that `role_of` reads."""
+SESSION = ", ".join(field.name for field in fields(Session))
+"""The columns that `session_of` reads; they are called as the value's fields are."""
 
+ROLE = ", ".join(field.name for field in fields(Role))
+"""The columns that `role_of` reads; they are called as the value's fields are."""
+
+JsonField = Literal["parts", "tool_calls", "semantics"]
+"""Fields of a message that are kept as JSON."""
+
+_KINDS: dict[JsonField, Any] = {
+    "parts": tuple[Part, ...],
+    "tool_calls": tuple[ToolCall, ...],
+    "semantics": MessageSemantics,
+}
+_SILENT = Message("assistant")
 _NO_USAGE = (None,) * 5
 _MOST_TOKENS = 2**53 - 1  # what every JSON reader agrees on; a provider may say anything
 
 
 def entry_of(row: Row) -> Entry:
-    """Read the columns `ENTRY`; others may follow them."""
-    message_id, parent_id, message_role, content, tool_calls, tool_call_id, name = row[:7]
-    semantics, timestamp, pinned, status, error, advice, model, endpoint = row[7:15]
-    usage, finish, seconds = row[15:20], row[20], row[21]
+    """Read the columns `ENTRY_NAMES`; others may follow them."""
+    message_id, parent_id, message_role, content, parts, tool_calls, semantics = row[:7]
+    tool_call_id, name, timestamp, pinned, status, error, advice, model, endpoint = row[7:16]
+    usage, finish, seconds = row[16:21], row[21], row[22]
     try:
         message = Message(
-            message_role,
-            content,
-            message_id,
-            tool_calls_of(tool_calls),
-            tool_call_id,
-            name,
-            timestamp,
-            bool(pinned),
-            semantics_of(semantics),
+            role=message_role,
+            content=content,
+            id=message_id,
+            tool_calls=unpack(_KINDS["tool_calls"], tool_calls) if tool_calls else (),
+            tool_call_id=tool_call_id,
+            name=name,
+            timestamp=timestamp,
+            pinned=bool(pinned),
+            parts=unpack(_KINDS["parts"], parts) if parts else (),
+            semantics=(
+                unpack(_KINDS["semantics"], semantics) if semantics else NO_MESSAGE_SEMANTICS
+            ),
         )
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError) as fault:
         raise StoreDamaged(
-            f"The stored message {message_id} cannot be read: {error}.",
+            f"The stored message {message_id} cannot be read: {fault}.",
             advice="Restore a backup of the database (they lie beside it, *.bak).",
-        ) from error
+        ) from fault
     return Entry(
-        message,
-        parent_id,
-        status,
-        error,
-        advice,
-        model,
-        endpoint,
-        NO_USAGE if usage == _NO_USAGE else Usage(*usage),
-        finish,
-        seconds,
+        message=message,
+        parent_id=parent_id,
+        status=status,
+        error=error,
+        advice=advice,
+        model=model,
+        endpoint=endpoint,
+        usage=NO_USAGE if usage == _NO_USAGE else Usage(*usage),
+        finish=finish,
+        seconds=seconds,
     )
 
 
-def tool_calls_of(text: str) -> tuple[ToolCall, ...]:
-    """Read the column `tool_calls`."""
-    return unpack(tuple[ToolCall, ...], text) if text else ()
-
-
-def tool_calls_text(message: Message) -> str:
-    """Write the column `tool_calls`."""
-    return pack(message.tool_calls) if message.tool_calls else ""
-
-
-def semantics_of(text: str) -> MessageSemantics:
-    """Read the column `semantics`."""
-    return unpack(MessageSemantics, text) if text else NO_MESSAGE_SEMANTICS
-
-
-def semantics_text(message: Message) -> str:
-    """Write the column `semantics`."""
-    return "" if message.semantics == NO_MESSAGE_SEMANTICS else pack(message.semantics)
+def json_text(message: Message, field: JsonField) -> str:
+    """Write one of the JSON columns; empty where the message says nothing there."""
+    value = getattr(message, field)
+    return "" if value == getattr(_SILENT, field) else pack(value)
 
 
 def usage_values(usage: Usage) -> tuple[int | None, ...]:

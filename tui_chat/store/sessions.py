@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from tui_chat.errors import InputError
+from tui_chat.errors import StoreError
 from tui_chat.model.session import Session, SessionSummary
 from tui_chat.store.database import Transaction
 from tui_chat.store.roles import enabled_role
@@ -82,7 +82,7 @@ async def find(tx: Transaction, session_id: str) -> Session | None:
 async def require(tx: Transaction, session_id: str) -> None:
     """Refuse a session that is gone; another program may have deleted it."""
     if await tx.row("SELECT 1 FROM sessions WHERE session_id = ?", session_id) is None:
-        raise InputError("This session no longer exists.")
+        raise StoreError("This session no longer exists.")
 
 
 async def summaries(tx: Transaction) -> tuple[SessionSummary, ...]:
@@ -104,7 +104,7 @@ async def change(tx: Transaction, session_id: str, changes: SessionChanges) -> S
         )
     session = await find(tx, session_id)
     if session is None:
-        raise InputError("This session no longer exists.")
+        raise StoreError("This session no longer exists.")
     return session
 
 

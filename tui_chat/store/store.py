@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Unpack
 
-from tui_chat.errors import InputError
+from tui_chat.errors import StoreError
 from tui_chat.model.message import Message
 from tui_chat.model.reply import NO_USAGE, Usage
 from tui_chat.model.request import Exchange, RequestRecord
@@ -24,7 +24,7 @@ from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.store import memory, messages, owner, requests, roles, schema, sessions
 from tui_chat.store.database import Database, Row, Transaction
 from tui_chat.store.faults import told
-from tui_chat.store.growing import Written, grown, write_pieces
+from tui_chat.store.growing import Written, grown, write_changes
 from tui_chat.store.rows import entry_of
 
 Ending = Literal["complete", "stopped", "failed", "interrupted"]
@@ -137,7 +137,7 @@ class Store:
         self, session_id: str, **changes: Unpack[sessions.SessionChanges]
     ) -> Session:
         """Change the settings that are named and return the session. Its place in the list
-        and its `updated` stay, since nothing was said. `InputError` if it is gone.
+        and its `updated` stay, since nothing was said. `StoreError` if it is gone.
         """
         return await self._database.write(lambda tx: sessions.change(tx, session_id, changes))
 
@@ -157,7 +157,7 @@ class Store:
     async def add_message(self, session_id: str, message: Message, parent_id: str | None) -> Entry:
         """Add a finished message after `parent_id` (None: as a first one) and show its branch.
 
-        An id it brings along is kept. `InputError` if the session is gone or the parent is not
+        An id it brings along is kept. `StoreError` if the session is gone or the parent is not
         in it.
         """
         now = self._now()
@@ -188,7 +188,7 @@ class Store:
 
         `parent_id` is what the question follows or, where `user` is None because a reply is
         asked for again, what the reply follows. The reply becomes the session's head. A draft
-        with the question's very text is done with and goes. `InputError` if the session is
+        with the question's very text is done with and goes. `StoreError` if the session is
         gone or the parent is not in it.
         """
         now = self._now()
@@ -221,18 +221,18 @@ class Store:
         return await self._database.write(work, committed=begun)
 
     async def flush_reply(self, entry_id: str, message: Message) -> None:
-        """Store what has arrived of a streaming reply: content, tool calls and semantics.
+        """Store what has arrived of a streaming reply: text, parts, tool calls, semantics.
 
-        Costs what was added since the last flush, and nothing if nothing was. `InputError` if
+        Costs what was added since the last flush, and nothing if nothing was. `StoreError` if
         this store does not receive the reply, or its session is gone.
         """
 
         async def work(tx: Transaction) -> Written:
             written = self._written.get(entry_id)
             if written is None or not await messages.is_streaming(tx, entry_id):
-                raise InputError("This reply is no longer being received.")
-            after, pieces = grown(written, message)
-            await write_pieces(tx, entry_id, pieces)
+                raise StoreError("This reply is no longer being received.")
+            after, changes = grown(written, message)
+            await write_changes(tx, entry_id, changes)
             return after
 
         await self._database.write(work, committed=partial(self._written.__setitem__, entry_id))
@@ -251,7 +251,7 @@ class Store:
     ) -> Entry:
         """End a reply with all of what arrived; return it as it is stored now.
 
-        `InputError` if its session is gone.
+        `StoreError` if its session is gone.
         """
         now = self._now()
         ended = Entry(
@@ -300,7 +300,7 @@ class Store:
         return await self._database.read(lambda tx: memory.draft(tx, session_id))
 
     async def save_draft(self, session_id: str, text: str) -> None:
-        """Keep what is being typed. `InputError` if the session is gone."""
+        """Keep what is being typed. `StoreError` if the session is gone."""
         await self._database.write(lambda tx: memory.save_draft(tx, session_id, text))
 
     async def remember(self, key: str, value: str) -> None:

@@ -25,13 +25,14 @@ from textual.widget import Widget
 from textual.widgets import Footer
 
 from tui_chat.config import Config
-from tui_chat.errors import TuiChatError
+from tui_chat.errors import InputError, TuiChatError
 from tui_chat.model.endpoint import Protocol
+from tui_chat.paths import bundled
 from tui_chat.ui.chat import ChatPane, Composer, Transcript
 from tui_chat.ui.dialogs import AskText, Choice, Choose, Confirm, Help
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.sidebar import SessionList
-from tui_chat.ui.themes import load_themes
+from tui_chat.ui.themes import load_themes, origin_defaults
 from tui_chat.ui.welcome import KEYS_BY_PLACE, welcome
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class TuiChat(App[None]):
     .-narrow #sessions { layer: above; dock: left; width: 36; max-width: 100%; }
     .-narrow #inspector { layer: above; dock: top; width: 100%; height: 100%; margin-bottom: 6; }
     """
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it without ClassVar
         (0, "-narrow"),
         (MEDIUM, "-medium"),
         (WIDE, "-wide"),
@@ -117,25 +118,32 @@ class TuiChat(App[None]):
 
     def on_mount(self) -> None:
         """Show the first frame, then lay the desk."""
-        themes = load_themes(self._config.config_dir / "themes")
-        for theme in themes.themes:
-            self.register_theme(theme)
-        for error in themes.errors:
-            self._complain(error)
-        if self._config.theme in self.available_themes:
-            self.theme = self._config.theme
-        else:
-            known = ", ".join(sorted(t.name for t in themes.themes))
-            self.notify(
-                f"There is no theme “{self._config.theme}”. There are: {known}.",
-                severity="warning",
-                markup=False,
-            )
-            self.theme = themes.themes[0].name
+        self._load_themes()
         self.set_keymap(dict(self._config.keys))
         self._chat.show("New chat", "", (), welcome())
         self._composer.focus()
         self.call_after_refresh(self._lay_desk)
+
+    def _load_themes(self) -> None:
+        folders = (bundled("themes"), self._config.config_dir / "themes")
+        themes, faults = load_themes(folders)
+        for theme in themes:
+            self.register_theme(theme)
+        for fault in faults:
+            self._complain(fault)
+        if self._config.theme in self.available_themes:
+            self.theme = self._config.theme
+        else:
+            known = ", ".join(sorted(self.available_themes))
+            self._complain(
+                InputError(
+                    f"There is no theme “{self._config.theme}”.", advice=f"There are: {known}."
+                )
+            )
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Give themes that are not ours colours for the origins."""
+        return origin_defaults(self.current_theme.dark)
 
     @work(group="desk")
     async def _lay_desk(self) -> None:
@@ -181,7 +189,7 @@ class TuiChat(App[None]):
     def _hear(self, change: Change) -> None:
         from tui_chat.desk import BranchChanged, ReplyGrew, SessionsChanged, Trouble
 
-        if not self.is_running or self._desk is None and not isinstance(change, Trouble):
+        if not self.is_running or (self._desk is None and not isinstance(change, Trouble)):
             return
         match change:
             case SessionsChanged():
@@ -297,6 +305,22 @@ class TuiChat(App[None]):
         if self._desk is not None:
             await self._desk.retry(event.entry_id)
 
+    @on(Transcript.CopyRequested)
+    def _copy(self, event: Transcript.CopyRequested) -> None:
+        self.copy_to_clipboard(event.text)
+        count = len(event.text)
+        self.notify(f"Copied {count:,} character{'s' * (count != 1)}.", timeout=3, markup=False)
+
+    @on(Transcript.LinkClicked)
+    @work(group="dialog", exclusive=True)
+    async def _follow_link(self, event: Transcript.LinkClicked) -> None:
+        """Open a link only when it is one, and only when the user has read where it goes."""
+        url = event.url
+        if not url.startswith(("https://", "http://")):
+            self._complain(InputError("Only web links can be opened.", advice=url[:200]))
+        elif await self.push_screen_wait(Confirm("Open this link?", url, yes="Open")):
+            self.open_url(url)
+
     @on(Composer.StopRequested)
     async def action_back(self) -> None:
         """Stop the reply that is arriving, else close the pane that is in the way."""
@@ -391,7 +415,9 @@ class TuiChat(App[None]):
         if desk is None:
             return
         choices = [
-            Choice(f"{endpoint.name}\n{model}", model, f"{endpoint.name}, {endpoint.protocol.label}")
+            Choice(
+                f"{endpoint.name}\n{model}", model, f"{endpoint.name}, {endpoint.protocol.label}"
+            )
             for endpoint in desk.config.endpoints
             for model in endpoint.models
         ]
@@ -451,18 +477,14 @@ class TuiChat(App[None]):
         self._hidden.discard(name)
         self._opened = name
         self._arrange()
-        self.call_after_refresh(self._focus_in, pane)
-
-    def _focus_in(self, pane: Widget) -> None:
-        target = next((child for child in pane.query("*") if child.focusable), None)
-        (target or pane).focus()
+        self.call_after_refresh(pane.focus)
 
     def action_find(self) -> None:
         """Show the sessions and go to the line that narrows them."""
         self._hidden.discard("sessions")
         self._opened = "sessions"
         self._arrange()
-        self.call_after_refresh(self._sessions.focus_filter)
+        self.call_after_refresh(self._sessions.action_filter)
 
     # --- the rest ------------------------------------------------------------------------
 

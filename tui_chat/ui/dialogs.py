@@ -38,7 +38,8 @@ class Dialog(ModalScreen[T]):
         }
         Static { width: 1fr; height: auto; }
         Input { margin-top: 1; }
-        OptionList { height: auto; max-height: 16; margin-top: 1; background: $surface; border: none; }
+        OptionList { height: auto; max-height: 16; margin-top: 1; border: none; }
+        OptionList { background: $surface; }
         VerticalScroll { height: auto; max-height: 30; }
         .buttons { height: auto; margin-top: 1; align-horizontal: right; }
         .buttons Button { margin-left: 2; }

@@ -35,20 +35,28 @@ _COLOURS = (
 )
 _ORIGINS = tuple(str(kind) for kind in OriginKind)
 
-_DARK_ORIGINS = dict(
-    zip(
-        _ORIGINS,
-        "#b79cf2 #6fb0f5 #3fc1a9 #e08f5f #d3d9e2 #ffd75f #f78fc4 #9cc46a #8791a2".split(),
-        strict=True,
-    )
-)
-_LIGHT_ORIGINS = dict(
-    zip(
-        _ORIGINS,
-        "#6a35b8 #1357b8 #00665a #9a3f0c #2b313c #7d4f00 #ab1a6b #3f6212 #5f6673".split(),
-        strict=True,
-    )
-)
+_DARK_ORIGINS = {
+    OriginKind.SYSTEM: "#c893fc",
+    OriginKind.PRESET: "#3ed5f3",
+    OriginKind.PROFILE: "#1fb57c",
+    OriginKind.LORE: "#c9973a",
+    OriginKind.HISTORY: "#d3d9e2",
+    OriginKind.DRAFT: "#fbf070",
+    OriginKind.MACRO: "#f79aa4",
+    OriginKind.SETTING: "#b4e39a",
+    OriginKind.GLUE: "#8a94a5",
+}
+_LIGHT_ORIGINS = {
+    OriginKind.SYSTEM: "#5f2d9c",
+    OriginKind.PRESET: "#2450e0",
+    OriginKind.PROFILE: "#084a31",
+    OriginKind.LORE: "#bd2016",
+    OriginKind.HISTORY: "#2b313c",
+    OriginKind.DRAFT: "#4f2200",
+    OriginKind.MACRO: "#960560",
+    OriginKind.SETTING: "#33701d",
+    OriginKind.GLUE: "#5f6280",
+}
 
 
 def origin_defaults(dark: bool) -> dict[str, str]:
@@ -105,7 +113,13 @@ def _theme(table: Mapping[str, Any], path: Path) -> Theme:
         raise InputError(f"{path}: colours.primary: is missing")
     origins = _colours(table, "origins", _ORIGINS, path)
     own = {f"origin-{kind}": colour for kind, colour in origins.items()}
-    return Theme(name=name, dark=dark, variables={**origin_defaults(dark), **own}, **colours)
+    return Theme(
+        name=name,
+        dark=dark,
+        primary=colours.pop("primary"),
+        variables={**origin_defaults(dark), **own},
+        **cast("dict[str, Any]", colours),
+    )
 
 
 def _colours(

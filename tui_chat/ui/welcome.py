@@ -34,8 +34,9 @@ KEYS_BY_PLACE: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "In the request",
         (
-            ("← →", "Another protocol"),
+            ("1 2 3 4", "Another protocol"),
             ("↑ ↓", "Where each line comes from"),
+            ("n", "Go to the notes"),
             ("y", "Copy the exact body"),
         ),
     ),

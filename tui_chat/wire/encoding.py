@@ -26,6 +26,13 @@ def quote(text: str, origin: Origin) -> Str:
     return Str(Text.of(text, origin))
 
 
+def field_of(origin: Origin, what: str) -> Origin:
+    """Return the origin of a field of a message that is not its text: an id, the arguments of a
+    call, the bytes of a picture. It leads to the message by its id and by `within`.
+    """
+    return Origin(origin.kind, origin.id, what, within=origin)
+
+
 def setting(sourced: Sourced[Any]) -> Tree:
     """Return a parameter's value, its origin being who set it."""
     return tree_of(sourced.value, sourced.origin)

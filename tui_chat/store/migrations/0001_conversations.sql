@@ -58,6 +58,7 @@ CREATE TABLE messages (
   -- JSON, or empty where there is nothing to say.
   tool_calls        TEXT NOT NULL DEFAULT '',
   semantics         TEXT NOT NULL DEFAULT '',
+  parts             TEXT NOT NULL DEFAULT '',
   content           TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
@@ -66,17 +67,17 @@ CREATE INDEX messages_tally ON messages (session_id, usage_input, usage_output);
 CREATE INDEX messages_parent ON messages (parent_id);
 CREATE INDEX messages_streaming ON messages (owner) WHERE status = 'streaming';
 
--- A streaming reply as it grows: in order, each piece says that the field is now its first
+-- A streaming reply as it grows: in order, each change says that the field is now its first
 -- `keep` characters followed by `text`. Folded into `messages` when the reply ends.
-CREATE TABLE pieces (
+CREATE TABLE reply_changes (
   seq        INTEGER PRIMARY KEY,
   message_id TEXT NOT NULL REFERENCES messages (message_id) ON DELETE CASCADE,
-  field      TEXT NOT NULL CHECK (field IN ('content', 'tool_calls', 'semantics')),
+  field      TEXT NOT NULL CHECK (field IN ('content', 'parts', 'tool_calls', 'semantics')),
   keep       INTEGER NOT NULL,
   text       TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX pieces_message ON pieces (message_id);
+CREATE INDEX reply_changes_message ON reply_changes (message_id);
 
 CREATE TABLE requests (
   seq        INTEGER PRIMARY KEY,

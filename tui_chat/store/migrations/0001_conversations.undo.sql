@@ -3,7 +3,7 @@
 DROP TABLE settings;
 DROP TABLE drafts;
 DROP TABLE requests;
-DROP TABLE pieces;
+DROP TABLE reply_changes;
 DROP TABLE messages;
 DROP TABLE sessions;
 PRAGMA application_id = 0;

@@ -8,7 +8,7 @@ sections    cutting a text into pieces that can be laid out alone
 markdown    a section as lines; code and tables beside it
 lines       Run, Line, wrapping: laid-out text that knows names of styles and no colours
 label       what stands above and below a message
-look        the transcript's style sheet; palette mixes its colours
+look        the transcript's style sheet
 picked      what the mouse has selected
 composer    Composer: the draft's editor; pastes keeps large pastes beside the text
 strips      the title line and the activity line

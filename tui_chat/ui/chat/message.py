@@ -136,8 +136,9 @@ class MessageLayout:
         self._live = live
         self._unfolded = unfolded
         small = entry.message.role in ("system", "tool")
-        same = grown is not None and grown._holds(entry) and grown._width == self._width
-        if same and grown is not None:
+        if grown is None or not grown._becomes(entry, self._width):
+            grown = None
+        if grown is not None:
             self._body, self._thought = grown._body, grown._thought
         else:
             self._body = Growing(
@@ -198,14 +199,18 @@ class MessageLayout:
         """Lay out again what was folded or unfolded."""
         self._parts_changed()
 
-    def _holds(self, entry: Entry) -> bool:
-        """Whether what has grown here is what the entry says."""
+    def _becomes(self, entry: Entry, width: int) -> bool:
+        """Take the rest of the finished entry, if what has grown here is its beginning."""
         reply = self._live.reply if self._live else None
-        return (
-            reply is not None
-            and reply.text == entry.message.content
-            and reply.thought == _thought(entry)
-        )
+        if reply is None or self._width != width or entry.status == "streaming":
+            return False
+        text, thought = entry.message.content, _thought(entry)
+        said, thought_so_far = reply.text, reply.thought
+        if not (text.startswith(said) and thought.startswith(thought_so_far)):
+            return False
+        self._body.feed(text[len(said) :])
+        self._thought.feed(thought[len(thought_so_far) :])
+        return True
 
     def _key(self, what: str) -> str:
         message = self.entry.message

@@ -53,7 +53,7 @@ class ChatPane(Vertical):
         count = len(entries)
         status = f"{count:,} message{'s' * (count != 1)}" if count else ""
         self.title_line.show(session_title, subtitle, status)
-        self.transcript.empty_text = empty_text
+        self.transcript.welcome(empty_text)
         self.transcript.show(entries)
         streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
         self.activity.streams(None if streaming is None else streaming.model)

@@ -10,7 +10,7 @@ message of a megabyte must not be laid out at all beyond what is on the screen.
 3. A cut is made where every Markdown block is surely closed: before a line at column 0 that
    follows a blank line (unless it goes on with a list), before a heading, and around a fence.
    Laid out alone, such sections give what the whole text gives.
-4. A section that grows past `LINES` or `SIZE` is cut all the same: a list at its next item,
+4. A section that grows past some lines, or past `SIZE`, is cut all the same: a list at its next item,
    code and tables with their opening repeated (`lead`), anything else at the end of a line.
 5. A line over `SIZE` is plain text in pieces of that size. Nobody writes such a line.
 """
@@ -23,8 +23,10 @@ from typing import Literal
 
 SIZE = 4000
 """Characters after which a section is cut where it can be, or a line is cut anywhere."""
+ITEMS = 40
+"""Lines after which a list is cut at its next item."""
 LINES = 80
-"""Lines after which a section is cut where it can be; twice that, where it cannot."""
+"""Lines after which code is cut; twice that, and anything is cut at the end of a line."""
 
 _FENCE = re.compile(r"^( {0,3})(?:(`{3,})([^`]*)|(~{3,})(.*))$")
 _INNER_FENCE = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:(`{3,})[^`]*|(~{3,}).*)$")
@@ -66,7 +68,7 @@ class _Fence:
             len(bare) >= len(self.mark)
             and bare == bare[0] * len(bare)
             and bare[0] == self.mark[0]
-            and len(line) - len(line.lstrip(" ")) <= max(3, self.indent)
+            and _indent(line) <= max(3, self.indent)
         )
 
 
@@ -82,6 +84,7 @@ class Sections:
         self._fence: _Fence | None = None
         self._inner: _Fence | None = None
         self._list = False
+        self._margin = 0
         self._blank = True
         self._blank_before = True
         self._gap = True
@@ -176,19 +179,21 @@ class Sections:
         begins = self._blank and not (self._list and item)
         if flush and (begins or _HEADING.match(line)):
             self._settle()
-        elif flush and item and self._list and self._is_long():
+        elif item and self._list and self._is_long() and _indent(line) == self._margin:
             self._settle(gap=self._blank)
         else:
             self._cut_oversize(line)
         if self._list or item:
+            if not self._list or not self._lines:
+                self._margin = _indent(line)
             self._list = True
             inner = _INNER_FENCE.match(line)
             if inner:
-                indent = len(line) - len(line.lstrip())
-                self._inner = _Fence(inner.group(1) or inner.group(2), indent + 12, "")
+                mark = inner.group(1) or inner.group(2)
+                self._inner = _Fence(mark, _indent(line) + 12, "")
 
     def _is_long(self) -> bool:
-        return len(self._lines) >= LINES or self._size > SIZE
+        return len(self._lines) >= ITEMS or self._size > SIZE
 
     def _cut_oversize(self, line: str) -> None:
         """Cut where nothing invites it, because there is too much to lay out at once."""
@@ -266,5 +271,8 @@ class Sections:
 
 def _unindented(line: str, indent: int) -> str:
     """Take off the indentation that the fence has itself."""
-    bare = line.lstrip(" ")
-    return line[min(indent, len(line) - len(bare)) :]
+    return line[min(indent, _indent(line)) :]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))

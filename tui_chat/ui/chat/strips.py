@@ -19,7 +19,7 @@ from tui_chat.ui.visible import one_line
 Tone = Literal["hint", "warning", "error"]
 """How urgent a status is."""
 
-HINT = "Enter sends · Ctrl+J new line · Ctrl+P commands · F1 help"
+HINT = "F1 help · Ctrl+P commands · F2 sessions · F4 request"
 """What the strip says while nothing goes on."""
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _LETTERS_PER_TOKEN = 4

@@ -29,11 +29,11 @@ from tui_chat.ui.chat import label, look, picked
 from tui_chat.ui.chat.lines import Line
 from tui_chat.ui.chat.markdown import markdown_lines
 from tui_chat.ui.chat.message import Live, MessageLayout, estimate
-from tui_chat.ui.chat.palette import Palette
 from tui_chat.ui.chat.viewport import Place, Viewport
+from tui_chat.ui.palette import Palette
 
 REDRAW = 1 / 30
-"""Seconds between two redraws of a growing reply, at least."""
+"""Seconds between two redraws of a growing reply, at least; thrice its cost, if that is more."""
 KEPT = 400
 """Messages whose layout is kept while they are out of sight."""
 GUTTER = 2
@@ -94,8 +94,6 @@ class Transcript(ScrollView, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.entries: tuple[Entry, ...] = ()
         """What is shown, root to head."""
-        self.empty_text = ""
-        """Markdown for the first screen, shown while there are no entries."""
         self.cursor: int | None = None
         """Index of the message that keys act on; None for what the screen suggests."""
         self._viewport = Viewport(self._layout)
@@ -107,10 +105,12 @@ class Transcript(ScrollView, can_focus=True):
         self._since: dict[str, float] = {}
         self._dirty = False
         self._drawn = 0.0
+        self._cost = 0.0
         self._timer: Timer | None = None
         self._clock: Timer | None = None
         self._unseen = False
         self._placing = False
+        self._empty_text = ""
         self._empty: list[Line] = []
 
     # What is shown
@@ -152,6 +152,12 @@ class Transcript(ScrollView, can_focus=True):
         self._settle()
         self._run_clock()
 
+    def welcome(self, text: str) -> None:
+        """Set the Markdown of the first screen, shown while there are no entries."""
+        if text != self._empty_text:
+            self._empty_text, self._empty = text, []
+            self._settle()
+
     def stream(self, entry_id: str, reply: Reply) -> None:
         """Show what has come of a streaming entry's reply; redraws a few dozen times a second."""
         if self._replies.get(entry_id) is reply:
@@ -159,7 +165,7 @@ class Transcript(ScrollView, can_focus=True):
         self._replies[entry_id] = reply
         self._dirty = True
         if self._timer is None:
-            wait = REDRAW - (monotonic() - self._drawn)
+            wait = max(REDRAW, 3 * self._cost) - (monotonic() - self._drawn)
             if wait <= 0:
                 self.flush()
             else:
@@ -173,6 +179,7 @@ class Transcript(ScrollView, can_focus=True):
         if not self._dirty:
             return
         self._dirty = False
+        began = monotonic()
         for index in self._streaming():
             entry = self.entries[index]
             reply = self._replies.get(entry.message.id)
@@ -184,6 +191,7 @@ class Transcript(ScrollView, can_focus=True):
             self._unseen = True
         self._settle()
         self._drawn = monotonic()
+        self._cost = self._drawn - began
 
     def reveal(self, message_id: str) -> bool:
         """Scroll to a message and put the cursor on it; False where it is not shown."""
@@ -270,8 +278,8 @@ class Transcript(ScrollView, can_focus=True):
         view = self._viewport
         if not self._width:
             return
-        if not self.entries and not self._empty:
-            self._empty = markdown_lines(self.empty_text, min(self._measure, 64))
+        if not self.entries and not self._empty and self._empty_text:
+            self._empty = markdown_lines(self._empty_text, min(self._measure, 64))
         view.settle()
         self._publish()
 

@@ -3,7 +3,9 @@
 hostile        characters that hide or deceive, as visible marks
 wrap           where a drawn line breaks
 drawn_line     a line as drawn, in runs of one origin
-layout         which row shows what; reused from keystroke to keystroke
+blocks         how many rows everything takes; reused from keystroke to keystroke
+layout         which row shows what, and where something is
+looking        what is under the cursor, in words
 payload_view   PayloadView: draws the visible rows, has the cursor
 figures        numbers and addresses in few cells
 protocol_tabs  summary  legend  origin_status  notes_list   the one-liners around it
@@ -11,6 +13,7 @@ inspector      Inspector: puts them together
 """
 
 from tui_chat.ui.inspector.inspector import Inspector
-from tui_chat.ui.inspector.payload_view import PayloadView, Under
+from tui_chat.ui.inspector.looking import Under
+from tui_chat.ui.inspector.payload_view import PayloadView
 
 __all__ = ["Inspector", "PayloadView", "Under"]

@@ -15,7 +15,8 @@ def short_number(number: int) -> str:
     for unit, name in ((1_000_000, "M"), (1_000, "k")):
         if abs(number) >= unit:
             figure = number / unit
-            return f"{figure:.1f}".removesuffix(".0") + name if figure < 100 else f"{figure:.0f}{name}"
+            digits = f"{figure:.1f}".removesuffix(".0") if abs(figure) < 100 else f"{figure:.0f}"
+            return digits + name
     return str(number)
 
 
@@ -60,11 +61,12 @@ def short_url(url: str, width: int) -> str:
 
 
 def fitting(parts: Sequence[str], width: int, between: str = " · ") -> str:
-    """Join as many parts as fit, the first ones first."""
+    """Join parts up to the first that does not fit."""
     line = parts[0] if parts else ""
     for part in parts[1:]:
-        if cell_len(line + between + part) <= width:
-            line += between + part
+        if cell_len(line + between + part) > width:
+            break
+        line += between + part
     return cut(line, width)
 
 

@@ -1,9 +1,9 @@
-"""Characters that hide or deceive, drawn so that they can be seen.
+r"""Characters that hide or deceive, drawn so that they can be seen.
 
 The payload's text is other people's text. Escape sequences cannot occur in it, since JSON
 escapes C0 controls; what remains are characters that a terminal obeys or swallows: C1
 controls, bidi overrides, zero-width and tag characters, floods of combining marks. The
-payload keeps them, the screen shows each as a mark, `\\u202e` or `\\u{e0041}`, in the warning
+payload keeps them, the screen shows each as a mark, `\u202e` or `\u{e0041}`, in the warning
 colour. Marks look like JSON escapes, so the wrapping keeps them whole by the same rule.
 """
 

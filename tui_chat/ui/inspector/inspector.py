@@ -18,9 +18,10 @@ from tui_chat.model.envelope import Turn
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector.figures import size_in_words
 from tui_chat.ui.inspector.legend import Legend
+from tui_chat.ui.inspector.looking import Under
 from tui_chat.ui.inspector.notes_list import NotesList
 from tui_chat.ui.inspector.origin_status import OriginStatus
-from tui_chat.ui.inspector.payload_view import PayloadView, Under
+from tui_chat.ui.inspector.payload_view import PayloadView
 from tui_chat.ui.inspector.protocol_tabs import ProtocolTabs
 from tui_chat.ui.inspector.summary import Summary
 
@@ -95,7 +96,7 @@ class Inspector(Widget):
         self._notes = NotesList()
 
     def compose(self) -> ComposeResult:
-        """What the eye meets: the body; around it one-liners."""
+        """Put the body in the middle, one-liners around it."""
         yield self._tabs
         yield self._summary
         with Vertical(id="inspector-body"):
@@ -215,7 +216,7 @@ class Inspector(Widget):
             self._view.reveal(note.origin)
 
     def _rule(self, under: Under) -> str:
-        """The rule that placed the turn a piece belongs to."""
+        """Return the rule that placed the turn a piece belongs to."""
         if self.composed is None:
             return ""
         turns = self.composed.envelope.turns

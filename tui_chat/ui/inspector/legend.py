@@ -22,6 +22,9 @@ _NAMES: dict[OriginKind, tuple[str, str, str]] = {
     OriginKind.GLUE: ("protocol", "protocol", "prot"),
 }
 
+_FORMS = ((0, "■ "), (1, "■ "), (2, "■ "), (2, "■"))
+"""Length of the name and square, the most generous first."""
+
 
 class Legend(Widget):
     """One line. A click on a kind asks for the next place it has in the payload."""
@@ -51,22 +54,21 @@ class Legend(Widget):
     def render(self) -> Content:
         """Draw the kinds in the order of `OriginKind`, as long as they fit."""
         parts: list[tuple[str, str]] = []
-        for kind, text in self._labels():
+        for kind, mark, name in self._labels():
             weight = "bold underline " if kind is self.current else ""
-            mark, name = text[:-1].split(" ", 1) if " " in text[:-1] else (text[:1], text[1:-1])
-            parts.append((f"{mark} " if " " in text[:-1] else mark, f"$origin-{kind}"))
-            parts.append((name, f"{weight}$origin-{kind}"))
-            parts.append((" ", ""))
+            parts += [(mark, f"$origin-{kind}"), (name, f"{weight}$origin-{kind}"), (" ", "")]
         return Content.assemble(*parts)
 
-    def _labels(self) -> list[tuple[OriginKind, str]]:
-        shown = [kind for kind in OriginKind if kind in self.kinds]
-        labels: list[tuple[OriginKind, str]] = []
-        for form, mark in ((0, "■ "), (1, "■ "), (2, "■ "), (2, "■"), (2, "")):
-            labels = [(kind, f"{mark}{_NAMES[kind][form]} ") for kind in shown]
-            if sum(len(text) for _, text in labels) - 1 <= self.size.width:
-                break
-        return labels
+    def _labels(self) -> list[tuple[OriginKind, str, str]]:
+        """Each kind with its square and its name, in the longest form that fits."""
+        kinds = [kind for kind in OriginKind if kind in self.kinds]
+        for form, mark in _FORMS:
+            labels = [(kind, mark, _NAMES[kind][form]) for kind in kinds]
+            if sum(len(mark + name) + 1 for _, mark, name in labels) - 1 <= self.size.width:
+                return labels
+        return [
+            (kind, "■", " " + _NAMES[kind][2] if kind is self.current else "") for kind in kinds
+        ]
 
     def on_click(self, event: events.Click) -> None:
         """Ask for the kind under the mouse."""
@@ -74,7 +76,8 @@ class Legend(Widget):
         if offset is None:
             return
         x = offset.x
-        for kind, text in self._labels():
-            if 0 <= x < len(text):
+        for kind, mark, name in self._labels():
+            width = len(mark + name) + 1
+            if 0 <= x < width:
                 self.post_message(self.Picked(kind))
-            x -= len(text)
+            x -= width

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -120,14 +121,18 @@ class NotesHeader(Widget):
     def render(self) -> Content:
         """Draw the count."""
         if not self.notes:
-            return Content.styled("✓ nothing changed or left out", "$foreground-muted")
+            told = "✓ nothing changed or left out"
+            told = told if self.size.width >= len(told) else "✓ no notes"
+            return Content.styled(told, "$foreground-muted")
         numbers = Counter(note.level for note in self.notes)
         fold = "▾ " if self.expanded else "▸ "
         words = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
         parts: list[tuple[str, str]] = [(fold, "$foreground-muted")]
         for level, word in words.items():
             if numbers[level]:
-                parts.append((f"{SYMBOLS[level]} {counted(numbers[level], word)}  ", _COLOURS[level]))
+                parts.append(
+                    (f"{SYMBOLS[level]} {counted(numbers[level], word)}  ", _COLOURS[level])
+                )
         if len(self.notes) > MOST:
             parts.append((fitting([f"the first {MOST} below"], 30), "$foreground-muted"))
         return Content.assemble(*parts)
@@ -161,7 +166,9 @@ class NoteRows(ScrollView, can_focus=True, inherit_bindings=False):
         color: $foreground;
         overflow-x: hidden;
         scrollbar-gutter: stable;
-        scrollbar-size-vertical: 1;
+        scrollbar-size: 0 1;
+        scrollbar-background: $surface;
+        scrollbar-color: $foreground 25%;
         & > .notes--error { color: $text-error; }
         & > .notes--warning { color: $text-warning; }
         & > .notes--info { color: $text-accent; }
@@ -187,20 +194,33 @@ class NoteRows(ScrollView, can_focus=True, inherit_bindings=False):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        self._laid_for = self.scrollable_content_region.width
+        self._wrap(self.scrollable_content_region.width)
+        self.virtual_size = Size(self._laid_for, len(self._rows))
+        self.refresh(layout=True)
+
+    def _wrap(self, width: int) -> None:
+        self._laid_for = width
         room = max(self._laid_for - 2, LEAST)
         self._rows = []
         for number, note in enumerate(self._notes):
             text = shown(note.sentence)
             cuts = [0, *breaks(text, room, room), len(text)]
-            for row, (start, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
+            for row, (start, end) in enumerate(pairwise(cuts)):
                 self._rows.append((number, row == 0, text[start:end]))
-        self.virtual_size = Size(self._laid_for, len(self._rows))
-        self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many rows as the notes take at a width."""
+        width -= self.scrollbar_gutter.width
+        if width != self._laid_for:
+            self._wrap(width)
+        return len(self._rows)
 
     def on_resize(self) -> None:
         """Wrap again where the width changed."""
-        if self.scrollable_content_region.width != self._laid_for:
+        if (
+            self.scrollable_content_region.width != self._laid_for
+            or self.virtual_size.height != len(self._rows)
+        ):
             self._lay_out()
 
     def render_line(self, y: int) -> Strip:
@@ -218,7 +238,8 @@ class NoteRows(ScrollView, can_focus=True, inherit_bindings=False):
         symbol = f"{SYMBOLS[level]} " if first else "  "
         used = cell_len(symbol + text)
         return Strip(
-            [Segment(symbol, sign), Segment(text, style), Segment(" " * (width - used), style)], width
+            [Segment(symbol, sign), Segment(text, style), Segment(" " * (width - used), style)],
+            width,
         )
 
     def on_click(self, event: events.Click) -> None:

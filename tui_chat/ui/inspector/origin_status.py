@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector.figures import cut, cut_front
-from tui_chat.ui.inspector.payload_view import Under
+from tui_chat.ui.inspector.looking import Under
 
 
 class OriginStatus(Widget):
@@ -36,23 +36,17 @@ class OriginStatus(Widget):
         if under is None:
             return Content("")
         width = self.size.width
-        name = phrase(under)
-        label = cut(name, width - 2)
+        label = cut(phrase(under), width - 2)
         kind = under.origin.kind
         parts = [("▍ ", f"$origin-{kind}"), (label, f"bold $origin-{kind}")]
-        pointer = under.pointer or "/"
-        room = width - 2 - cell_len(label) - 2
-        if self.size.height < 2:
-            if room >= 8:
-                place = cut_front(pointer, room)
-                parts += [(" " * (room + 2 - cell_len(place)), ""), (place, "$foreground-muted")]
-            return Content.assemble(*parts)
-        place = cut_front(pointer, max(width // 2, 16))
-        told = f"hides {under.hidden}" if under.hidden else self.rule
-        style = "$text-warning" if under.hidden else "$foreground-muted"
-        told = cut(told, width - 2 - cell_len(place) - 2)
-        gap = " " * (width - 2 - cell_len(told) - cell_len(place))
-        parts += [(f"\n  {told}", style), (gap, ""), (place, "$foreground-muted")]
+        room = width - 2 - cell_len(label)
+        if room >= 10:
+            place = cut_front(under.pointer or "/", room - 2)
+            parts += [(" " * (room - cell_len(place)), ""), (place, "$foreground-muted")]
+        if self.size.height > 1:
+            told = f"hides {under.hidden}" if under.hidden else self.rule
+            style = "$text-warning" if under.hidden else "$foreground-muted"
+            parts.append((f"\n  {cut(told, width - 2)}", style))
         return Content.assemble(*parts)
 
 

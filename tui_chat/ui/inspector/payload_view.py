@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -22,29 +21,14 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui_chat.model.payload import Payload, Piece, Str
+from tui_chat.model.payload import Payload, Str
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector.drawn_line import DrawnLine, Run
-from tui_chat.ui.inspector.hostile import name_of
 from tui_chat.ui.inspector.layout import Layout, Place, Spot
+from tui_chat.ui.inspector.looking import Under, bar_kind, kind_shown, main_run, run_at, under
 
 GUTTER = 2
 """The bar in the colour of the row's origin, and a blank."""
-
-
-@dataclass(frozen=True, slots=True)
-class Under:
-    """What is under the cursor or the mouse."""
-
-    origin: Origin
-    owner: Origin
-    """Of the innermost object around it that somebody made: its message."""
-    pointer: str
-    """The JSON pointer of its node."""
-    line: int
-    """Number of the pretty line, from 1."""
-    hidden: str = ""
-    """The name of the first hidden character on the row, empty where there is none."""
 
 
 class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
@@ -78,13 +62,19 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
         overflow-x: hidden;
         overflow-y: auto;
         scrollbar-gutter: stable;
-        scrollbar-size-vertical: 1;
+        scrollbar-size: 0 1;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+        scrollbar-color: $foreground 25%;
+        scrollbar-color-hover: $foreground 40%;
+        scrollbar-color-active: $primary;
         & > .payload--system { color: $origin-system; }
         & > .payload--preset { color: $origin-preset; }
         & > .payload--profile { color: $origin-profile; }
         & > .payload--lore { color: $origin-lore; }
         & > .payload--history { color: $origin-history; }
-        & > .payload--draft { color: $origin-draft; }
+        & > .payload--draft { color: $origin-draft; text-style: bold; }
         & > .payload--macro { color: $origin-macro; }
         & > .payload--setting { color: $origin-setting; }
         & > .payload--glue { color: $origin-glue; }
@@ -222,7 +212,7 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
         return Place(spot.place.steps, "leaf", offset), 0
 
     def _home_row(self) -> int:
-        """The row of the draft's end; without a draft, of the newest message; else the last."""
+        """Return the row of the draft's end; without one, of the newest message; else the last."""
         layout = self.layout_now
         if layout is None:
             return 0
@@ -279,13 +269,10 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
         here = row == self._cursor_row
         start, end = line.slice(spot.row)
         runs = line.runs_in(start, end)
-        chosen = self._main_piece(runs) if here and self.has_focus else None
+        chosen = main_run(runs, self._piece) if here and self.has_focus else None
         segments = [
-            Segment("▎ ", self._style(_bar_kind(runs, spot), False, here)),
-            Segment(
-                " " * (layout.hang(spot.depth) if spot.row else layout.indent(spot.depth)),
-                self._style(OriginKind.GLUE, False, here),
-            ),
+            Segment("▎ ", self._style(bar_kind(runs, spot), False, here)),
+            Segment(" " * layout.lead(spot), self._style(OriginKind.GLUE, False, here)),
         ]
         for run in runs:
             text = line.text[max(run.start, start) : min(run.end, end)]
@@ -298,7 +285,7 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
     def _run_style(self, run: Run, here: bool) -> Style:
         if run.marks:
             return self._style(run.piece.origin.kind, False, here) + self._part("payload--mark")
-        return self._style(_kind_shown(run.piece), run.piece.is_key, here)
+        return self._style(kind_shown(run.piece), run.piece.is_key, here)
 
     def _style(self, kind: OriginKind, key: bool, here: bool) -> Style:
         known = self._styles.get((kind, key, here))
@@ -341,7 +328,7 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
             return
         spot, line = self._seen(row)
         runs = line.runs_in(*line.slice(spot.row))
-        found = self._run_at(spot, line, offset.x)
+        found = run_at(spot, line, offset.x - GUTTER - layout.lead(spot))
         self._set_cursor(row, runs.index(found) if found in runs else None)
         if event.chain == 2:
             self.action_open()
@@ -359,38 +346,10 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
             return None
         if self._mouse is not None and self.scroll_offset.y + self._mouse[1] < layout.rows:
             spot, line = self._seen(self.scroll_offset.y + self._mouse[1])
-            run = self._run_at(spot, line, self._mouse[0])
-        else:
-            spot, line = self._seen(min(self._cursor_row, layout.rows - 1))
-            run = None
-        start, end = line.slice(spot.row)
-        runs = line.runs_in(start, end)
-        run = run or self._main_piece(runs)
-        if run is None:
-            return None
-        marks = run if run.marks else next((other for other in runs if other.marks), None)
-        hidden = name_of(line.text[max(marks.start, start) : marks.end]) if marks else ""
-        return Under(run.piece.origin, spot.owner, spot.place.pointer, spot.line + 1, hidden)
-
-    def _main_piece(self, runs: list[Run]) -> Run | None:
-        """The run the cursor is on: the chosen one, else the first that somebody wrote."""
-        if self._piece is not None and self._piece < len(runs):
-            return runs[self._piece]
-        written = (run for run in runs if _kind_shown(run.piece) is not OriginKind.GLUE)
-        return next(written, runs[0] if runs else None)
-
-    def _run_at(self, spot: Spot, line: DrawnLine, x: int) -> Run | None:
-        """The run under a column of the pane; None beside the text."""
-        layout = self.layout_now
-        if layout is None:
-            return None
-        x -= GUTTER + (layout.hang(spot.depth) if spot.row else layout.indent(spot.depth))
-        start, end = line.slice(spot.row)
-        for run in line.runs_in(start, end):
-            x -= Segment(line.text[max(run.start, start) : min(run.end, end)]).cell_length
-            if x < 0:
-                return run
-        return None
+            run = run_at(spot, line, self._mouse[0] - GUTTER - layout.lead(spot))
+            return under(spot, line, run, None)
+        spot, line = self._seen(min(self._cursor_row, layout.rows - 1))
+        return under(spot, line, None, self._piece)
 
     def _seen(self, row: int) -> tuple[Spot, DrawnLine]:
         assert self.layout_now is not None
@@ -398,12 +357,12 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
         return spot, self.layout_now.line(spot)
 
     def _row_of_origin(self, row: int, kind: OriginKind, origin: Origin | None) -> int:
-        """The row of a line on which a kind, or one origin, begins."""
+        """Return the row of a line on which a kind, or one origin, begins."""
         spot, line = self._seen(row)
         for run in line.runs:
-            if run.piece.origin.kind is kind and not run.piece.is_key:
-                if origin is None or run.piece.origin == origin:
-                    return row + sum(1 for cut in line.breaks if cut <= run.start)
+            piece = run.piece
+            if piece.origin.kind is kind and not piece.is_key and origin in (None, piece.origin):
+                return row + sum(1 for cut in line.breaks if cut <= run.start)
         return row - spot.row
 
     # Moving
@@ -469,7 +428,7 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
             return
         spot, line = self._seen(self._cursor_row)
         runs = line.runs_in(*line.slice(spot.row))
-        now = self._main_piece(runs)
+        now = main_run(runs, self._piece)
         if now is None:
             return
         ways = range(runs.index(now) + step, len(runs) if step > 0 else -1, step)
@@ -486,7 +445,7 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
             return
         spot, line = self._seen(self._cursor_row)
         start, end = line.slice(spot.row)
-        run = self._main_piece(line.runs_in(start, end))
+        run = main_run(line.runs_in(start, end), self._piece)
         if run is not None:
             offset = line.source_offset(run, max(run.start, start))
             self.post_message(self.OriginChosen(run.piece.origin, offset))
@@ -495,29 +454,10 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
         """Put the exact body on the clipboard."""
         if self.payload is not None:
             body = self.payload.body
-            self.app.copy_to_clipboard(body.decode())
+            self.app.copy_to_clipboard(body.decode())  # pyright: ignore[reportUnknownMemberType]  # Textual's App is generic
             self.post_message(self.Copied(len(body)))
 
     def rows_shown(self) -> Iterator[str]:
         """Yield the text of the visible rows, for tests and for screen readers."""
         for y in range(self.size.height):
             yield self.render_line(y).text.rstrip()
-
-
-def _kind_shown(piece: Piece) -> OriginKind:
-    """The kind a piece is coloured as: keys and brackets stand back whatever they belong to."""
-    if piece.is_key or (piece.start is None and piece.text in _PUNCTUATION):
-        return OriginKind.GLUE
-    return piece.origin.kind
-
-
-_PUNCTUATION = frozenset(("{", "}", "[", "]", "{}", "[]"))
-
-
-def _bar_kind(runs: list[Run], spot: Spot) -> OriginKind:
-    """The kind of a row's bar: of its text, else of the message around it."""
-    for run in runs:
-        kind = _kind_shown(run.piece)
-        if kind is not OriginKind.GLUE:
-            return kind
-    return spot.owner.kind

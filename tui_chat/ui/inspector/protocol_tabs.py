@@ -54,11 +54,14 @@ class ProtocolTabs(Widget, can_focus=True):
 
     def render(self) -> Content:
         """Draw the tabs."""
-        parts: list[tuple[str, str]] = []
+        parts: list[str | tuple[str, str]] = []
         for protocol, text in self._labels():
+            if parts:
+                parts.append(" ")
             if protocol is self.active:
                 style = "bold underline" if self.has_focus else "bold"
-                parts.append((text, f"{style} $block-cursor-foreground on $block-cursor-background"))
+                colours = "$block-cursor-foreground on $block-cursor-background"
+                parts.append((text, f"{style} {colours}"))
             elif protocol is self.own:
                 parts.append((text, "$foreground"))
             else:
@@ -66,14 +69,15 @@ class ProtocolTabs(Widget, can_focus=True):
         return Content.assemble(*parts)
 
     def _labels(self) -> list[tuple[Protocol, str]]:
-        """The tabs' texts, in the longest form that fits."""
+        """Return the tabs' texts, in the longest form that fits."""
+        labels: list[tuple[Protocol, str]] = []
         for form in range(3):
             for pad in (" ", ""):
                 labels = [
-                    (protocol, f"{pad}{OWN if protocol is self.own else ' '}{names[form]}{pad} ")
+                    (protocol, f"{pad}{OWN if protocol is self.own else ''}{names[form]}{pad}")
                     for protocol, names in _NAMES
                 ]
-                if sum(len(text) for _, text in labels) <= self.size.width:
+                if sum(len(text) + 1 for _, text in labels) - 1 <= self.size.width:
                     return labels
         return labels
 
@@ -86,7 +90,7 @@ class ProtocolTabs(Widget, can_focus=True):
         for protocol, text in self._labels():
             if 0 <= x < len(text):
                 self.choose(protocol)
-            x -= len(text)
+            x -= len(text) + 1
 
     def choose(self, protocol: Protocol) -> None:
         """Say that a protocol was chosen, unless it is the one already shown."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.content import Content
+from textual.geometry import Size
 from textual.reactive import reactive
 from textual.widget import Widget
 
@@ -60,7 +61,7 @@ class Summary(Widget):
         budget = self._composed.envelope.budget
         return min(self.lines, 3 if budget is not None and budget.limit else 2)
 
-    def get_content_height(self, *_: object) -> int:
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many lines as there is something to say and room for."""
         return self._height()
 
@@ -78,11 +79,12 @@ class Summary(Widget):
         return Content("\n").join(lines)
 
     def _request(self, composed: Composed, width: int) -> Content:
-        """The model on the left, where it goes on the right."""
+        """Say the model on the left and where it goes on the right."""
         model = cut(composed.model, max(width // 2, 10))
         room = width - cell_len(model) - 1
         if self._own is not None and self._own is not composed.protocol:
-            told = cut(f"preview, Enter sends {self._own.label}", room)
+            sends = f"Enter sends {self._own.label}"
+            told = next((t for t in (f"preview, {sends}", sends, "preview") if len(t) <= room), "")
             style = "$text-warning"
         else:
             url = short_url(composed.url, room - 5)
@@ -109,7 +111,7 @@ class Summary(Widget):
 
 
 def _tokens(budget: Budget, width: int) -> tuple[str, str]:
-    """The token count, exact or estimated, and how alarming it is."""
+    """Return the token count, exact or estimated, and how alarming it is."""
     about = "" if budget.exact else "~"
     over = budget.free is not None and budget.free < 0
     style = "bold $text-error" if over else "bold"
@@ -121,7 +123,7 @@ def _tokens(budget: Budget, width: int) -> tuple[str, str]:
 
 
 def _bar(budget: Budget, limit: int, width: int) -> Content:
-    """What is fixed, the history, what is free and what is kept for the reply."""
+    """Draw what is fixed, the history, what is free and what is kept for the reply."""
     free = limit - budget.reserve - budget.total
     told = f" {short_number(free)} free" if free >= 0 else f" {short_number(-free)} over"
     fixed, history, open_, reserve = shares(
@@ -131,7 +133,7 @@ def _bar(budget: Budget, limit: int, width: int) -> Content:
     return Content.assemble(
         ("━" * fixed, used),
         ("━" * history, "$text-error" if free < 0 else "$origin-history"),
-        ("─" * open_, "$surface-lighten-2"),
+        ("─" * open_, "$foreground-disabled"),
         ("╌" * reserve, "$origin-setting"),
         (told, "$text-error" if free < 0 else "$foreground-muted"),
     )

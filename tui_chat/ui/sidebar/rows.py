@@ -14,6 +14,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_chat.model.session import SessionSummary
+from tui_chat.ui.palette import Palette
 from tui_chat.ui.sidebar.ago import ago
 from tui_chat.ui.visible import one_line
 
@@ -27,7 +28,7 @@ class SessionRows(ScrollView, can_focus=True):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"session-rows--{name}"
-        for name in ("title", "open", "detail", "bar", "streaming", "failed", "interrupted")
+        for name in ("open", "detail", "bar", "streaming", "failed", "interrupted")
     } | {f"session-rows--{name}" for name in ("cursor", "hover", "empty", "cursor-detail")}
     DEFAULT_CSS = """
     SessionRows {
@@ -44,7 +45,6 @@ class SessionRows(ScrollView, can_focus=True):
         scrollbar-color-hover: $foreground 30%;
         scrollbar-color-active: $primary;
 
-        & .session-rows--title { color: $foreground; background: $surface; }
         & .session-rows--open { text-style: bold; }
         & .session-rows--detail { color: $foreground 50%; }
         & .session-rows--cursor-detail { color: $foreground 70%; }
@@ -86,6 +86,7 @@ class SessionRows(ScrollView, can_focus=True):
         self._now: float | None = None
         self._empty = ""
         self._hover = -1
+        self._palette = Palette(self, "session-rows")
 
     @property
     def chosen(self) -> SessionSummary | None:
@@ -140,12 +141,17 @@ class SessionRows(ScrollView, can_focus=True):
         self.virtual_size = Size(self.scrollable_content_region.width, len(self.summaries) * TALL)
         self._reveal()
 
+    def notify_style_update(self) -> None:
+        """Forget the colours of the old theme, or of the other focus."""
+        self._palette.clear()
+        super().notify_style_update()
+
     # Drawing
 
     def render_line(self, y: int) -> Strip:
         """Draw one line of a row."""
         width = self.scrollable_content_region.width
-        plain = self.get_component_rich_style("session-rows--title")
+        plain = self._palette()
         if not self.summaries:
             return self._empty_line(y, width)
         index, second = divmod(y + round(self.scroll_y), TALL)
@@ -156,13 +162,7 @@ class SessionRows(ScrollView, can_focus=True):
         names = (lit,) if lit else ()
         draw = self._second if second else self._first
         strip = Strip(draw(summary, width, names))
-        return strip.adjust_cell_length(width, self._style(*names))
-
-    def _style(self, *names: str):
-        base = self.get_component_rich_style("session-rows--title")
-        for name in names:
-            base += self.get_component_rich_style(f"session-rows--{name}", partial=True)
-        return base
+        return strip.adjust_cell_length(width, self._palette(*names))
 
     def _first(self, summary: SessionSummary, width: int, names: tuple[str, ...]) -> list[Segment]:
         is_open = summary.session_id == self._current
@@ -173,24 +173,24 @@ class SessionRows(ScrollView, can_focus=True):
         title = _clipped(one_line(summary.title) or "Untitled", max(room, 1))
         bar = "▌ " if is_open else "  "
         used = 2 + cell_len(title) + cell_len(right) + len(time) + 1
-        style = self._style(*names, "open") if is_open else self._style(*names)
+        style = self._palette(*names, "open") if is_open else self._palette(*names)
         pieces = [
-            Segment(bar, self._style(*names, "bar")),
+            Segment(bar, self._palette(*names, "bar")),
             Segment(title, style),
             Segment(" " * max(width - used, 0), style),
         ]
         if mark:
-            pieces.append(Segment(right, self._style(*names, summary.status)))
-        pieces.append(Segment(f"{time} ", self._style(*names, self._detail(names))))
+            pieces.append(Segment(right, self._palette(*names, summary.status)))
+        pieces.append(Segment(f"{time} ", self._palette(*names, self._detail(names))))
         return pieces
 
     def _second(self, summary: SessionSummary, width: int, names: tuple[str, ...]) -> list[Segment]:
         is_open = summary.session_id == self._current
         facts = [one_line(fact, 80) for fact in (summary.role_name, summary.model) if fact]
         words = " · ".join(facts) or "no model yet"
-        style = self._style(*names, self._detail(names))
+        style = self._palette(*names, self._detail(names))
         return [
-            Segment("▌ " if is_open else "  ", self._style(*names, "bar")),
+            Segment("▌ " if is_open else "  ", self._palette(*names, "bar")),
             Segment(_clipped(words, max(width - 3, 1)), style),
         ]
 
@@ -199,7 +199,7 @@ class SessionRows(ScrollView, can_focus=True):
         return "cursor-detail" if "cursor" in names else "detail"
 
     def _empty_line(self, y: int, width: int) -> Strip:
-        style = self._style("empty")
+        style = self._palette("empty")
         words = self._empty.split("\n")
         text = f"  {words[y - 1]}" if 0 < y <= len(words) else ""
         return Strip([Segment(_clipped(text, width), style)]).adjust_cell_length(width, style)

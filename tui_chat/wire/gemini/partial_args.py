@@ -44,8 +44,9 @@ class PartialArguments:
         """Return the arguments."""
         arguments = dict(self._begun)
         for path, value in self._values.items():
-            if value is self._strings.get(path):
-                value = "".join(self._strings[path])
+            pieces = self._strings.get(path)
+            if pieces is not None and value is pieces:
+                value = "".join(pieces)
             steps = _steps(path)
             if not steps or not _put(arguments, steps, value):
                 arguments[path] = value

@@ -6,8 +6,6 @@ from rich.style import Style
 from textual.color import Color
 from textual.widget import Widget
 
-from tui_chat.ui.chat.lines import Styles
-
 
 class Palette:
     """The styles of one widget's component classes, mixed on its background.
@@ -19,7 +17,7 @@ class Palette:
     def __init__(self, widget: Widget, prefix: str) -> None:
         self._widget = widget
         self._prefix = prefix
-        self._known: dict[Styles, Style] = {}
+        self._known: dict[tuple[str, ...], Style] = {}
 
     def clear(self) -> None:
         """Forget the colours: the theme has changed."""
@@ -32,7 +30,7 @@ class Palette:
             found = self._known[names] = self._mixed(names)
         return found
 
-    def _mixed(self, names: Styles) -> Style:
+    def _mixed(self, names: tuple[str, ...]) -> Style:
         widget = self._widget
         _, background = widget.background_colors
         ink = background + widget.styles.color

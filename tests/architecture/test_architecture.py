@@ -1,0 +1,86 @@
+"""The walls: what may know what, statically and at run time."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tui_chat
+
+PACKAGE = Path(tui_chat.__file__).parent
+PURE = ("model", "context", "wire", "compose.py", "tokens.py", "errors.py")
+
+COMPOSE_A_REQUEST = """
+import sys
+from tui_chat.compose import compose
+from tui_chat.context import Inputs
+from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.model.preset import Preset
+for protocol in Protocol:
+    endpoint = Endpoint("e", protocol, "https://e.invalid", models=("gpt-4o",))
+    composed = compose(Inputs(endpoint, Preset("p"), draft="hello"))
+    assert b"hello" in composed.payload.body and composed.payload.text
+print("\\n".join(sys.modules))
+"""
+
+
+def test_imports_fall_one_way():
+    """All contracts of pyproject.toml hold."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()"],
+        cwd=PACKAGE.parent,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 broken" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def loaded_by_composing() -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", COMPOSE_A_REQUEST], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["httpx", "httpx_sse", "textual", "rich", "aiosqlite", "sqlite3", "asyncio", "socket", "ssl",
+     "random", "secrets", "platformdirs", "click", "tui_chat.store", "tui_chat.transport"],
+)  # fmt: skip
+def test_composing_a_request_loads_no(module: str, loaded_by_composing: set[str]):
+    assert module not in loaded_by_composing
+
+
+def test_composing_a_request_loads_what_it_needs(loaded_by_composing: set[str]):
+    assert {"tui_chat.compose", "tui_chat.wire.gemini.encode"} <= loaded_by_composing
+
+
+def pure_modules() -> list[Path]:
+    found: list[Path] = []
+    for name in PURE:
+        path = PACKAGE / name
+        found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    return found
+
+
+@pytest.mark.parametrize("path", pure_modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_no_pure_module_asks_the_clock(path: Path):
+    asked = {
+        node.attr
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+    }
+    assert not asked & {"now", "utcnow", "today", "monotonic", "perf_counter", "time_ns"}
+
+
+def test_the_package_docstring_maps_every_room():
+    said = tui_chat.__doc__ or ""
+    rooms = {p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    missing = {room for room in rooms if not room.startswith("__") and room not in said}
+    assert not missing

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tui_chat.compose import compose
+from tui_chat.config import Config
+from tui_chat.context import Inputs, Settings
+from tui_chat.interop.history import read_history
+from tui_chat.model.endpoint import Protocol
+from tui_chat.preset_files import load_preset, load_role
+
+ENDPOINTS = {
+    "openai_chat": "openai",
+    "openai_responses": "openai-responses",
+    "anthropic": "anthropic",
+    "gemini": "google",
+}
+HISTORY = [
+    {"role": "user", "content": "Who wrote “红楼梦”?"},
+    {"role": "assistant", "content": "Cao Xueqin."},
+    {"role": "user", "content": "When?"},
+    {"role": "assistant", "content": "In the 18th century."},
+]
+PRESET = {
+    "name": "test",
+    "presetMessages": [
+        {"id": "s", "role": "system", "content": "Be exact."},
+        {"id": "world", "type": "placeholder", "role": "user"},
+        {"role": "user", "content": "W", "anchorTarget": "world", "anchorPoint": "before"},
+        {"type": "chat_history", "role": "user"},
+        {"id": "r", "role": "user", "content": "Reminder.", "insertionPoint": -2},
+    ],
+}
+ROLE = {"name": "Critic", "system_prompt": "You are a critic.", "temperature": 0.3, "maxTokens": 64}
+
+
+def build(*words: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "tui_chat", "--config-dir", str(cwd), "build", *words],
+        cwd=cwd,
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "history.json").write_text(json.dumps(HISTORY))
+    (tmp_path / "history.jsonl").write_text("\n".join(json.dumps(m) for m in HISTORY))
+    (tmp_path / "preset.json").write_text(json.dumps(PRESET))
+    (tmp_path / "role.json").write_text(json.dumps(ROLE))
+    return tmp_path
+
+
+FILES = ("--preset", "preset.json", "--role", "role.json", "--model", "m-1", "--draft", "Go on")
+
+
+@pytest.mark.parametrize("protocol", list(Protocol))
+def test_the_body_is_what_the_app_composes(protocol: Protocol, folder: Path):
+    done = build(*FILES, "--history", "history.json", "--protocol", protocol.value, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    composed = compose(
+        Inputs(
+            Config().endpoint_named(ENDPOINTS[protocol]),
+            load_preset(folder / "preset.json"),
+            read_history((folder / "history.json").read_text(), "h"),
+            "Go on",
+            role=load_role(folder / "role.json"),
+            settings=Settings(model="m-1"),
+        )
+    )
+    assert done.stdout == composed.payload.body
+    assert b"Reminder." in done.stdout
+
+
+def test_jsonl_history_gives_the_same_body(folder: Path):
+    one, other = (
+        build(*FILES, "--history", name, cwd=folder) for name in ("history.json", "history.jsonl")
+    )
+    assert one.stdout == other.stdout != b""
+
+
+def test_the_envelope_names_origins_drops_and_tokens(folder: Path):
+    done = build(
+        *FILES, "--history", "history.json", "--show", "envelope", "--context-limit", "60",
+        "--reply-reserve", "0", cwd=folder,
+    )  # fmt: skip
+    body = json.loads(done.stdout)
+    assert [(t["content"], t["origin"]["kind"]) for t in body["turns"]] == [
+        ("You are a critic.", "system"),
+        ("Be exact.", "preset"),
+        ("W", "preset"),
+        ("Reminder.", "preset"),
+        ("In the 18th century.", "history"),
+        ("Go on", "draft"),
+    ]
+    assert [d["preview"] for d in body["dropped"]] == [m["content"] for m in HISTORY[:3]]
+    assert body["tokens"]["dropped"] == sum(d["tokens"] for d in body["dropped"])
+    assert body["tokens"]["total"] <= 60
+    assert any(note["code"] == "history-dropped" for note in body["notes"])
+
+
+def test_curl_and_request_never_hold_a_key(folder: Path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret")
+    for show in ("curl", "request"):
+        done = build(*FILES, "--protocol", "anthropic", "--show", show, cwd=folder)
+        assert b"sk-ant-secret" not in done.stdout + done.stderr
+        assert b"https://api.anthropic.com/v1/messages" in done.stdout
+    assert (
+        b"${ANTHROPIC_API_KEY}"
+        in build(*FILES, "--protocol", "anthropic", "--show", "curl", cwd=folder).stdout
+    )
+
+
+def test_the_protocol_follows_the_models_name(folder: Path):
+    done = build("--model", "gemini-2.5-flash", "--draft", "hi", "--show", "request", cwd=folder)
+    assert b":streamGenerateContent?alt=sse" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("preset.json", "{", ["preset.json", "not JSON", "line 1"]),
+        ("preset.json", '{"presetMessages": [{"role": "boss"}]}', ["$.presetMessages[0].role"]),
+        ("preset.json", '[{"insertionPoint": "deep"}]', ["$[0].insertionPoint"]),
+        ("preset.json", "5", ["preset.json", "$"]),
+        ("history.json", '[{"role": "user", "content": 5}]', ["$[0].content"]),
+        ("history.json", '[{"role": "wizard"}]', ["$[0].role", "wizard"]),
+        ("history.json", "[" * 100_000, ["nested too deeply"]),
+        ("history.json", '{"role": "user"}\nnonsense', ["line 2", "not JSON"]),
+        ("role.json", '{"system_prompt": "x"}', ["role.json", "name"]),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    name: str, text: str, words: list[str], folder: Path
+):
+    (folder / name).write_text(text)
+    done = build(*FILES, "--history", "history.json", cwd=folder)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    said = done.stderr.decode()
+    assert said.count("\n") == 1, said
+    assert all(word in said for word in words), said
+
+
+@pytest.mark.parametrize(
+    "words", [("--history", "missing.json"), ("--protocol", "smoke-signals"), ("--port", "1")]
+)
+def test_bad_flags_exit_with_2(words: tuple[str, ...], folder: Path):
+    done = build(*words, cwd=folder)
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr

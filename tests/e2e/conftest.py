@@ -1,0 +1,111 @@
+"""A desk wired as the app wires it, with a real store and the real offline provider."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tui_chat import paths
+from tui_chat.cli.app import preset_files
+from tui_chat.config import BUILT_IN_ENDPOINTS, Config
+from tui_chat.desk import BranchChanged, Change, Desk
+from tui_chat.loopback import LoopbackTransport, Received, World, serve
+from tui_chat.model.endpoint import Endpoint
+from tui_chat.preset_files import load_preset
+from tui_chat.store import Store
+from tui_chat.transport import Transport
+
+
+class Heard:
+    """What a desk told, and a way to wait for the state one needs."""
+
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+        self._news = asyncio.Event()
+
+    def __call__(self, change: Change) -> None:
+        self.changes.append(change)
+        self._news.set()
+
+    async def until(self, true: Callable[[], bool], seconds: float = 20) -> None:
+        async with asyncio.timeout(seconds):
+            while not true():
+                self._news.clear()
+                await self._news.wait()
+
+    def of(self, kind: type) -> list[Change]:
+        return [change for change in self.changes if isinstance(change, kind)]
+
+
+MakeDesk = Callable[..., "asyncio.Future[tuple[Desk, Heard]]"]
+
+
+@pytest.fixture
+async def make_desk(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
+    """Return a function that opens a desk over `tmp_path`; all are closed at the end."""
+    open_desks: list[Desk] = []
+    numbers = itertools.count()
+
+    async def make(
+        endpoint: str = "loopback",
+        model: str = "echo",
+        endpoints: tuple[Endpoint, ...] = BUILT_IN_ENDPOINTS,
+        on_request: Callable[[Received], None] | None = None,
+    ) -> tuple[Desk, Heard]:
+        config = Config(
+            endpoints=endpoints,
+            endpoint=endpoint,
+            model=model,
+            data_dir=tmp_path,
+            config_dir=tmp_path,
+        )
+        heard = Heard()
+        clock = itertools.count(1_700_000_000)
+        files = preset_files(config)
+        store = await Store.open(
+            tmp_path / "chat.db",
+            now=lambda: float(next(clock)),
+            new_id=lambda: f"id{next(numbers):06}",
+        )
+        desk = Desk(
+            config,
+            store,
+            Transport({"loopback.invalid": lambda: LoopbackTransport(on_request=on_request)}),
+            lambda name: load_preset(files[name]),
+            tuple(files),
+            tell=heard,
+            now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
+        )
+        open_desks.append(desk)
+        await desk.start()
+        return desk, heard
+
+    yield make
+    for desk in open_desks:
+        await desk.close()
+
+
+async def settled(desk: Desk, heard: Heard) -> None:
+    """Wait until the reply has ended and the desk shows it so."""
+    await heard.until(
+        lambda: (
+            not desk.is_streaming
+            and bool(desk.entries)
+            and desk.entries[-1].message.role == "assistant"
+            and desk.entries[-1].status != "streaming"
+        )
+    )
+
+
+def moved(endpoint: Endpoint, base: str) -> Endpoint:
+    """Return a loopback endpoint that goes to a socket instead."""
+    return replace(endpoint, base_url=endpoint.base_url.replace("http://loopback.invalid", base))
+
+
+__all__ = ["BranchChanged", "Heard", "World", "moved", "paths", "serve", "settled"]

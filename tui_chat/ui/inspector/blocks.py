@@ -1,0 +1,189 @@
+"""How many rows each part of a payload takes at a width, and what else is known of it by then.
+
+1. A block is what a container node (`Obj`, `Arr`) takes: its opening line, its children, its
+   closing row. Children without children are rows of the block they are in.
+2. Nodes are immutable and reused between keystrokes. A block is measured anew only when its
+   node, its key or its depth changed; otherwise the block measured before is taken over. So
+   a keystroke costs what it changed, plus one look at each sibling on the way.
+3. Every height is exact, so scrolling never jumps.
+4. Running totals (rows, bytes, kinds of origin) are kept for each child, so that what comes
+   before a changed child is copied and not added up again.
+"""
+
+from __future__ import annotations
+
+from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
+
+from tui_chat.model.payload import Arr, Lines, Obj, Str, Tree, render
+from tui_chat.model.text import OriginKind
+from tui_chat.ui.inspector.drawn_line import DrawnLine
+from tui_chat.ui.inspector.hostile import shown
+from tui_chat.ui.inspector.wrap import LEAST, breaks
+
+BIT = {kind: 1 << number for number, kind in enumerate(OriginKind)}
+"""A bit for each kind, so that the kinds below a node are one number."""
+
+
+class Block:
+    """What a container that is not empty takes."""
+
+    __slots__ = ("children", "depth", "key", "kinds", "node", "sizes", "starts")
+
+    def __init__(self, node: Obj | Arr, depth: int, key: str | None) -> None:
+        self.node = node
+        self.depth = depth
+        self.key = key
+        """Under which it stands in an object."""
+        self.children: list[Block | None] = []
+        """A block for each child that has children, None for the others."""
+        self.starts: list[int] = []
+        """For each child its first row, counted from the block's first; then the closing row."""
+        self.kinds: list[int] = []
+        """For each child the kinds in it and in its elder siblings, as bits."""
+        self.sizes: list[int] = []
+        """For each child the bytes it and its elder siblings take in the body, keys and commas
+        included."""
+
+    def add(self, child: Block | None, rows: int, kinds: int, size: int) -> None:
+        """Append a child to the totals."""
+        self.children.append(child)
+        self.starts.append(self.starts[-1] + rows)
+        self.kinds.append(self.all_kinds | kinds)
+        self.sizes.append((self.sizes[-1] if self.sizes else 0) + size + 1)
+
+    @property
+    def opening(self) -> int:
+        """Rows of the opening line; more than one only under a very long key."""
+        return self.starts[0]
+
+    @property
+    def rows(self) -> int:
+        """Rows in all."""
+        return self.starts[-1] + 1
+
+    @property
+    def size(self) -> int:
+        """Bytes in the body: what the children take, less one comma, between brackets."""
+        return self.sizes[-1] + 1
+
+    @property
+    def all_kinds(self) -> int:
+        """The kinds in it, as bits."""
+        return self.kinds[-1] if self.kinds else 0
+
+
+class Measure:
+    """Measures payloads for one width."""
+
+    __slots__ = ("step", "width")
+
+    def __init__(self, width: int) -> None:
+        self.width = max(width, LEAST)
+        """In cells."""
+        self.step = 2 if self.width >= 44 else 1
+        """Cells a level is indented by."""
+
+    def indent(self, depth: int) -> int:
+        """Return the cells in front of a line's first row; deep levels share the last indent."""
+        return min(depth * self.step, self.width // 3)
+
+    def hang(self, depth: int) -> int:
+        """Return the cells in front of a line's other rows."""
+        return min(self.indent(depth) + 2, self.width - LEAST)
+
+    def block(self, node: Obj | Arr, depth: int, key: str | None, old: Block | None) -> Block:
+        """Measure a container, taking over what the block before it already knew."""
+        if old is not None and (old.depth != depth or old.key != key):
+            old = None
+        if old is not None and old.node is node:
+            return old
+        block = Block(node, depth, key)
+        same = _common(old.node, node) if old is not None else 0
+        if old is not None and same:
+            block.children = old.children[:same]
+            block.starts = old.starts[: same + 1]
+            block.kinds = old.kinds[:same]
+            block.sizes = old.sizes[:same]
+        else:
+            block.starts.append(self._rows(f"{_head(key)}{{", depth, len(_head(key))))
+        moved = _moved(old, same) if old is not None else {}
+        for index in range(same, len(node.items)):
+            name, child = item_of(node, index)
+            if isinstance(child, Obj | Arr) and child.items:
+                before = moved.get(id(child))
+                if before is None and old is not None and index < len(old.children):
+                    before = old.children[index]
+                below = self.block(child, depth + 1, name, before)
+                rows, kinds, size = below.rows, below.all_kinds, below.size
+            else:
+                below = None
+                rows = self.leaf_rows(name, child, depth + 1, index < len(node.items) - 1)
+                kinds, size = bits_of(child), len(render(child).body)
+            block.add(below, rows, kinds, _key_size(name) + size)
+        return block
+
+    def leaf_rows(self, key: str | None, leaf: Tree, depth: int, comma: bool) -> int:
+        """Count the rows of a child that has no children."""
+        head = _head(key)
+        if isinstance(leaf, Str):
+            plain, room = leaf.text.plain, self.width - self.indent(depth)
+            # Nothing in it grows beyond six characters, so short ones need no closer look.
+            fits = len(head) + 6 * len(plain) + 3 <= room
+            if fits and plain.isascii() and head.isascii() and "\n" not in plain and "\\" not in head:
+                return 1
+        text = DrawnLine(Lines(leaf)[0].pieces, depth).text
+        return self._rows(head + text + ("," if comma else ""), depth, len(head))
+
+    def breaks(self, text: str, depth: int, head: int) -> list[int]:
+        """Break a drawn line that stands at a depth, `head` characters of it its key."""
+        return breaks(text, self.width - self.indent(depth), self.width - self.hang(depth), head)
+
+    def _rows(self, text: str, depth: int, head: int) -> int:
+        return 1 + len(self.breaks(text, depth, head))
+
+
+def _common(old: Obj | Arr, new: Obj | Arr) -> int:
+    """Count the first children that are the same in both, sparing the last of each, whose
+    comma may have come or gone.
+    """
+    most = min(len(old.items), len(new.items)) - 1
+    if isinstance(old, Arr) and isinstance(new, Arr):
+        for count, (a, b) in enumerate(zip(old.items, new.items, strict=False)):
+            if a is not b:
+                return min(count, most)
+        return max(most, 0)
+    if isinstance(old, Obj) and isinstance(new, Obj):
+        for count, (c, d) in enumerate(zip(old.items, new.items, strict=False)):
+            if c[1] is not d[1] or c[0] != d[0]:
+                return min(count, most)
+        return max(most, 0)
+    return 0
+
+
+def _moved(old: Block, start: int) -> dict[int, Block]:
+    """Return the blocks of a container from a child on, by the identity of their nodes."""
+    return {id(below.node): below for below in old.children[start:] if below is not None}
+
+
+def item_of(node: Obj | Arr, index: int) -> tuple[str | None, Tree]:
+    """Return a child and its key."""
+    return node.items[index] if isinstance(node, Obj) else (None, node.items[index])
+
+
+def bits_of(node: Tree) -> int:
+    """Return the kinds of origin in a string or literal, as bits."""
+    if isinstance(node, Str):
+        bits = 0
+        for span in node.text.spans:
+            bits |= BIT[span.origin.kind]
+        return bits or BIT[OriginKind.GLUE]
+    return BIT[node.origin.kind]
+
+
+def _head(key: str | None) -> str:
+    """Return what stands in front of a value."""
+    return "" if key is None else f"{shown(quoted(key))}: "
+
+
+def _key_size(key: str | None) -> int:
+    return 0 if key is None else len(quoted(key).encode()) + 1

@@ -1,0 +1,70 @@
+"""Settings of a captured request, as the envelope holds them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from tui_chat.model.envelope import Sourced
+from tui_chat.model.text import Origin, OriginKind
+from tui_chat.wire.fields import Fields
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+def sourced(name: str, value: T | None) -> Sourced[T] | None:
+    """Return a setting as the captured request gave it; None where it did not."""
+    if value is None:
+        return None
+    origin = Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
+    return Sourced(value, origin)
+
+
+def model_of(name: str) -> Sourced[str]:
+    """Return the model, which may be unknown."""
+    origin = Origin(OriginKind.SETTING, "model", "model, from the captured request")
+    return Sourced(name, origin)
+
+
+def settings_of(kind: type[S], left: dict[str, Any], *, spelled: Mapping[str, str]) -> S:
+    """Take the keys that a namespace has fields for out of `left`, and return the namespace.
+
+    `spelled` gives the key of a field where it is not the field's own name.
+    """
+    names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    found = {n: left.pop(k) for n in names if (k := spelled.get(n, n)) in left}
+    return kind(**found)
+
+
+def take_if_said_back(
+    fields: Fields, key: str, read: Callable[[Any], T | None], write: Callable[[T], Any]
+) -> T | None:
+    """Return what a key means. Take it where `write` says the very same again; else leave it to
+    the protocol's namespace, whose word then wins in its own protocol.
+    """
+    value = fields.left.get(key)
+    if value is None:
+        return None
+    meaning = read(value)
+    if meaning is not None and write(meaning) == value:
+        del fields.left[key]
+    return meaning
+
+
+_UPPER = re.compile(r"[A-Z]")
+
+
+def snake(name: str) -> str:
+    """Return a camelCase name in snake_case."""
+    return _UPPER.sub(lambda found: "_" + found[0].lower(), name)
+
+
+_LOWER = re.compile(r"_([a-z0-9])")
+
+
+def camel(name: str) -> str:
+    """Return a snake_case name in camelCase."""
+    return _LOWER.sub(lambda found: found[1].upper(), name)
