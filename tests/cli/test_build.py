@@ -87,7 +87,7 @@ def test_jsonl_history_gives_the_same_body(folder: Path):
 
 def test_the_envelope_names_origins_drops_and_tokens(folder: Path):
     done = build(
-        *FILES, "--history", "history.json", "--show", "envelope", "--context-limit", "60",
+        *FILES, "--history", "history.json", "--show", "envelope", "--context-limit", "50",
         "--reply-reserve", "0", cwd=folder,
     )  # fmt: skip
     body = json.loads(done.stdout)
@@ -101,7 +101,7 @@ def test_the_envelope_names_origins_drops_and_tokens(folder: Path):
     ]
     assert [d["preview"] for d in body["dropped"]] == [m["content"] for m in HISTORY[:3]]
     assert body["tokens"]["dropped"] == sum(d["tokens"] for d in body["dropped"])
-    assert body["tokens"]["total"] <= 60
+    assert body["tokens"]["total"] <= 50
     assert any(note["code"] == "history-dropped" for note in body["notes"])
 
 

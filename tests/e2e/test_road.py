@@ -33,7 +33,7 @@ async def test_the_bytes_on_the_socket_are_the_bytes_in_the_inspector(endpoint, 
             await settled(desk, heard)
             request = received[-1]
             assert request.body == seen.payload.body
-            assert f"http://{dict(request.headers)['host']}{request.path}" == seen.url
+            assert f"http://{dict(request.headers)['host']}{request.target}" == seen.url
             assert desk.entries[-1].status == "complete"
             assert desk.entries[-1].message.content == draft
         assert len(received) == 2
@@ -114,7 +114,7 @@ async def test_a_providers_error_is_told_in_words_with_what_to_do(endpoint, mode
     await settled(desk, heard)
     failed = desk.entries[-1]
     assert failed.status == "failed"
-    assert failed.error.endswith(".")
+    assert len(failed.error.split()) > 3
     assert failed.advice
     assert "Traceback" not in failed.error
     assert bool(failed.message.content) is (model == "flaky-cut")

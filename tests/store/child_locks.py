@@ -2,7 +2,6 @@
 
 child_locks.py DATABASE PRAGMA BEGIN
 """
-# ruff: noqa: T201 - it tells its parent on stdout
 
 import sqlite3
 import sys

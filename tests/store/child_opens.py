@@ -4,7 +4,6 @@
 
 LIMIT is the size in bytes that no file may pass, 0 for none.
 """
-# ruff: noqa: T201 - it tells its parent on stdout
 
 import asyncio
 import sys

@@ -5,7 +5,6 @@
 The reply is the beginning of `child_text.TEXT`; its reasoning is half as long. Each line on
 stdout is a number of characters that the store said it has.
 """
-# ruff: noqa: T201 - it tells its parent on stdout
 
 import asyncio
 import random

@@ -1,5 +1,4 @@
 """Versions: up, down and up again; what is not ours or too new is left alone."""
-# ruff: noqa: ASYNC240 - a test may block
 
 from __future__ import annotations
 

@@ -62,7 +62,8 @@ class Piece:
     name: str = ""
     """`other`: the provider's word for it (`server_tool_use`, `web_search_call`,
     `executableCode`). `result`: `object` where the text is the response object itself as JSON.
-    `call`: `untyped` where Chat's `type` was left out."""
+    `call`: `untyped` where Chat's `type` was left out, `function_call` where it was in Chat's
+    old form, `custom` where its arguments are free text. A Responses `text`: see its `items`."""
     data: str = ""
     """`other`: the block as compact JSON, for pass-through only."""
     cache: str = ""

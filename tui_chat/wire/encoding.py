@@ -1,19 +1,31 @@
-"""Pieces that every protocol's encoder builds its tree from."""
+"""Pieces that every protocol's encoder builds its tree from.
+
+1. What nobody wrote is `word`; a field of a message that is not its text is `quote`; a message's
+   text is `Str(turn.text)` or a cut of it, so that its characters keep their origins.
+2. A value that was kept as JSON for pass-through is merged over what we say ourselves.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar, cast
 
+from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Level, Note, Sourced, Turn
+from tui_chat.model.memo import Memo
 from tui_chat.model.message import ToolCall
 from tui_chat.model.payload import Lit, Obj, Str, Tree, tree_of
-from tui_chat.model.semantics import ReasoningBlock
-from tui_chat.model.text import Origin, OriginKind, Text
+from tui_chat.model.semantics import ReasoningBlock, WireForm
+from tui_chat.model.text import GLUE, Origin, OriginKind, Text, clean
 
 Items = list[tuple[str, Tree]]
 """An object in the making."""
+
+FILLER = "."
+"""The smallest text that every provider takes where one is demanded and nobody wrote any."""
+
+T = TypeVar("T")
 
 
 def word(text: str) -> Str:
@@ -21,16 +33,16 @@ def word(text: str) -> Str:
     return Str(Text.glue(text))
 
 
-def quote(text: str, origin: Origin) -> Str:
-    """Return a string that stands for something of `origin`."""
-    return Str(Text.of(text, origin))
-
-
 def field_of(origin: Origin, what: str) -> Origin:
     """Return the origin of a field of a message that is not its text: an id, the arguments of a
     call, the bytes of a picture. It leads to the message by its id and by `within`.
     """
     return Origin(origin.kind, origin.id, what, within=origin)
+
+
+def quote(text: str, origin: Origin, what: str) -> Str:
+    """Return a string that is a field of `origin`, called `what`."""
+    return Str(Text.of(clean(text), field_of(origin, what)))
 
 
 def setting(sourced: Sourced[Any]) -> Tree:
@@ -43,33 +55,58 @@ def our_default(name: str, why: str) -> Origin:
     return Origin(OriginKind.SETTING, name, f"{name}: {why}")
 
 
+def passed_on(name: str) -> Origin:
+    """Return the origin of a setting that a captured request had and we only pass on."""
+    return Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
+
+
 def flag(value: bool, origin: Origin) -> Lit:
     """Return `true` or `false`."""
     return Lit(value, origin)
+
+
+def own_form(turn: Turn, protocol: Protocol) -> WireForm | None:
+    """Return how the turn was written, where it was written in this protocol."""
+    form = turn.semantics.wire
+    return form if form is not None and form.protocol is protocol else None
+
+
+def parsed(data: str, origin: Origin, what: str) -> Tree:
+    """Return the tree of a value that was kept as JSON text."""
+    return tree_of(json.loads(data), field_of(origin, what))
+
+
+def merged(items: Items, extras: str, origin: Origin) -> Items:
+    """Return an object's items with the extras (compact JSON) over them, objects into objects."""
+    if not extras:
+        return items
+    more = cast("Obj", parsed(extras, origin, "what only its provider understands"))
+    return list(_over(items, more))
+
+
+def _over(items: Items, more: Obj) -> Items:
+    result = dict(items)
+    for key, value in more.items:
+        known = result.get(key)
+        if isinstance(known, Obj) and isinstance(value, Obj):
+            result[key] = Obj(tuple(_over(list(known.items), value)), known.origin)
+        else:
+            result[key] = value
+    return list(result.items())
 
 
 def arguments_object(call: ToolCall, origin: Origin) -> tuple[Obj, bool]:
     """Return a call's arguments as the object that some protocols demand, and whether they
     were one. What is no JSON object is kept whole, under the key `arguments`.
     """
+    source = field_of(origin, f"arguments of {call.name}")
     try:
         value: Any = json.loads(call.arguments) if call.arguments.strip() else {}
-    except (ValueError, RecursionError):
-        value = None
-    if isinstance(value, dict):
-        try:
-            return cast("Obj", tree_of(cast("dict[str, Any]", value), origin)), True
-        except ValueError:  # NaN and Infinity, which Python's reader lets pass
-            pass
-    return Obj((("arguments", quote(call.arguments, origin)),), origin), False
-
-
-def foreign_reasoning(turn: Turn, replayable: bool) -> Iterator[Note]:
-    """Yield a note where a turn's reasoning is not sent because it came from elsewhere."""
-    if turn.semantics.reasoning and not replayable:
-        came_from = turn.semantics.reasoning[0].protocol.label
-        sentence = f"Its reasoning came from {came_from} and can only be replayed there."
-        yield Note(Level.INFO, "reasoning-left-out", sentence, turn.origin)
+        if isinstance(value, dict):
+            return cast("Obj", tree_of(cast("dict[str, Any]", value), source)), True
+    except (ValueError, RecursionError):  # NaN and Infinity too, which Python's reader lets pass
+        pass
+    return Obj((("arguments", quote(call.arguments, origin, source.name)),), source), False
 
 
 def bad_arguments(turn: Turn, call: ToolCall) -> Note:
@@ -78,6 +115,38 @@ def bad_arguments(turn: Turn, call: ToolCall) -> Note:
     return Note(Level.WARNING, "arguments-wrapped", sentence, turn.origin)
 
 
-def own_reasoning(turn: Turn, protocol: object) -> list[ReasoningBlock]:
+def own_reasoning(turn: Turn, protocol: Protocol) -> list[ReasoningBlock]:
     """Return the reasoning that came from this protocol."""
     return [block for block in turn.semantics.reasoning if block.protocol is protocol]
+
+
+class RunMemo(Generic[T]):
+    """Remembers what was made of a run of turns for as long as the run is the same."""
+
+    def __init__(self, compute: Any) -> None:
+        self._compute = compute
+        self._found: Memo[Turn, list[tuple[Sequence[Turn], T]]] = Memo(lambda _: [])
+
+    def __call__(self, run: Sequence[Turn]) -> T:
+        """Return what `compute` makes of these very turns."""
+        found = self._found(run[0])
+        if found:
+            known, value = found[0]
+            if len(known) == len(run) and all(map(_is, known, run)):
+                return value
+        value = self._compute(run)
+        found[:] = [(tuple(run), value)]
+        return value
+
+
+def _is(a: object, b: object) -> bool:
+    return a is b
+
+
+NOTHING_TO_SEND = Note(Level.ERROR, "nothing-to-send", "There is no message to send yet.")
+
+
+def filler_note(why: str) -> Note:
+    """Return the note for a text that nobody wrote."""
+    sentence = f"“{FILLER}” is sent as a user message, the smallest there is: {why}."
+    return Note(Level.WARNING, "filler-added", sentence, GLUE)

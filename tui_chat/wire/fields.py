@@ -186,15 +186,21 @@ class Fields:
     def exactly(self, key: str, value: object) -> bool:
         """Take a key if it has this very value."""
         found = self.left.get(key, _NOTHING)
-        if found is _NOTHING or found != value or isinstance(found, bool) != isinstance(value, bool):
+        if (
+            found is _NOTHING
+            or found != value
+            or isinstance(found, bool) != isinstance(value, bool)
+        ):
             return False
         del self.left[key]
         return True
 
     def inner(self, key: str) -> Fields | None:
-        """Take an object apart in its turn; give back what is left of it with `put_back`."""
+        """Take an object that is not empty apart in its turn; give back what is left of it with
+        `put_back`.
+        """
         value = self.left.get(key)
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or not value:
             return None
         del self.left[key]
         return Fields(cast("dict[str, Any]", value), self.at(key))

@@ -1,7 +1,9 @@
-"""An assistant's turn in the order in which its provider sent it.
+"""A turn's content in the order in which it is said.
 
-1. A turn without a layout is reasoning, text, pictures and files, then tool calls.
-2. A layout counts only in the protocol it came from; to others the turn is as without one.
+1. A turn without a layout is reasoning, then text, parts, tool calls.
+2. The marks of a layout (ids, signatures, what only the provider understands) count only in the
+   protocol they came from. Elsewhere the order and the borders of the texts are kept, and
+   Gemini's borders are not: they are where a signature happened to sit.
 3. A layout that no longer fits, because the text was edited, loses the order, the pieces that
    are only the provider's and the marks on texts. The marks on tool calls stay as long as the
    number of calls does: Gemini refuses a call without its signature.
@@ -9,46 +11,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Turn
 from tui_chat.model.message import Part, ToolCall
-from tui_chat.model.semantics import Piece, ReasoningBlock
+from tui_chat.model.semantics import Layout, Piece, ReasoningBlock
 from tui_chat.model.text import Text
 
-Placed: TypeAlias = tuple[Piece, Text | ReasoningBlock | Part | ToolCall | None]
-"""A piece and what stands in it; None where that is in the piece itself, or is the refusal."""
+Placed: TypeAlias = tuple[Piece, Text | ReasoningBlock | ToolCall | Part | None]
+"""A piece and what stands in it; None where the piece itself says it all."""
 
 _PLAIN_CALL = Piece("call")
 
 
 def laid_out(turn: Turn, protocol: Protocol) -> Sequence[Placed]:
-    """Return the pieces of a turn, with the marks (ids, signatures) to be sent back."""
+    """Return the pieces of a turn, with the marks to be sent back."""
     layout = turn.semantics.layout
-    if layout is None or layout.protocol is not protocol:
+    if layout is None:
         return _plainly(turn, ())
+    own = layout.protocol is protocol
     if not layout.fits(turn.text, turn.semantics.reasoning, turn.tool_calls, turn.parts):
-        return _plainly(turn, [piece for piece in layout.pieces if piece.kind == "call"])
-    placed: list[Placed] = []
-    reasoning, calls = iter(turn.semantics.reasoning), iter(turn.tool_calls)
-    parts = iter(turn.parts)
+        marks = [piece for piece in layout.pieces if piece.kind == "call"] if own else ()
+        return _plainly(turn, marks)
+    if not own:
+        return list(_unmarked(turn, layout))
+    return list(_filled(turn, layout.pieces))
+
+
+def _filled(turn: Turn, pieces: Sequence[Piece]) -> Iterator[Placed]:
+    """Yield the pieces with what stands in them."""
+    reasoning, calls, parts = (
+        iter(turn.semantics.reasoning),
+        iter(turn.tool_calls),
+        iter(turn.parts),
+    )
     at = 0
-    for piece in layout.pieces:
+    for piece in pieces:
         match piece.kind:
             case "text":
-                placed.append((piece, turn.text[at : at + piece.length]))
+                yield piece, turn.text[at : at + piece.length]
                 at += piece.length
             case "reasoning":
-                placed.append((piece, next(reasoning)))
+                yield piece, next(reasoning)
             case "call":
-                placed.append((piece, next(calls)))
+                yield piece, next(calls)
             case "part":
-                placed.append((piece, next(parts)))
-            case "refusal" | "result" | "other":
-                placed.append((piece, None))
-    return placed
+                yield piece, next(parts)
+            case "other" | "result" | "refusal":
+                yield piece, None
+
+
+def _unmarked(turn: Turn, layout: Layout) -> Iterator[Placed]:
+    """Yield the pieces of a layout that came from another protocol."""
+    pieces: list[Piece] = []
+    joins = layout.protocol is Protocol.GEMINI
+    for piece in layout.pieces:
+        bare = Piece(piece.kind, piece.length, cache=piece.cache)
+        if piece.kind == "other":
+            bare = piece
+        elif piece.kind == "text":
+            if not piece.length:
+                continue
+            if joins and pieces and pieces[-1].kind == "text":
+                bare = Piece("text", pieces.pop().length + piece.length)
+        pieces.append(bare)
+    yield from _filled(turn, pieces)
 
 
 def _plainly(turn: Turn, marks: Sequence[Piece]) -> Sequence[Placed]:

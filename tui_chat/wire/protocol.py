@@ -31,6 +31,9 @@ class Encoded:
     """The header that carries the key, and what stands before it."""
     notes: tuple[Note, ...] = ()
     """What was merged, hoisted, renamed or left out on the way."""
+    aliases: tuple[tuple[str, str], ...] = ()
+    """Tools whose names the protocol forbids: our name, the name on the wire. The reply calls
+    them by the latter; `tool_names.restore_names` gives them theirs back."""
 
 
 class StreamParser(Interface):

@@ -3,12 +3,13 @@
 pane        ChatPane: title, transcript, activity and composer, one over the other
 transcript  Transcript: the conversation, drawn line by line; keys, clicks, messages
 viewport    which lines of which messages are on the screen
+layouts     the messages of a branch, laid out as they are looked at
 message     one message, laid out part by part; how a growing one stays cheap
 sections    cutting a text into pieces that can be laid out alone
 markdown    a section as lines; code and tables beside it
 lines       Run, Line, wrapping: laid-out text that knows names of styles and no colours
 label       what stands above and below a message
-look        the transcript's style sheet
+look        the transcript's style sheet; painter draws lines in its colours
 picked      what the mouse has selected
 composer    Composer: the draft's editor; pastes keeps large pastes beside the text
 strips      the title line and the activity line

@@ -57,11 +57,10 @@ class Growing:
 
     def __init__(self, width: int, styles: Styles = (), *, verbatim: bool = False) -> None:
         self.parts: list[Part] = []
-        self.words = 0
-        """Words, where a wide character counts as one."""
         self._sections = Sections()
         self._settled = 0
-        self._settled_words = 0
+        self._counted = 0
+        self._words = 0
         self._width, self._styles, self._verbatim = width, styles, verbatim
         self._chunks = 0
         self._offset = 0
@@ -85,12 +84,18 @@ class Growing:
         del self.parts[self._settled :]
         for section in settled[self._settled :]:
             self.parts.append(self._part(section))
-            self._settled_words += label.count_words(section.source)
         self._settled = len(settled)
-        self.words = self._settled_words
         if last := self._sections.open:
             self.parts.append(self._part(last))
-            self.words += label.count_words(last.source)
+
+    @property
+    def words(self) -> int:
+        """Words, where a wide character counts as one."""
+        for section in self._sections.settled[self._counted :]:
+            self._words += label.count_words(section.source)
+        self._counted = len(self._sections.settled)
+        last = self._sections.open
+        return self._words + (label.count_words(last.source) if last else 0)
 
     def _part(self, section: Section) -> Part:
         verbatim = self._verbatim and section.kind != "code"
@@ -248,7 +253,8 @@ class MessageLayout:
         open_ = self._is_open("thought")
         thinking = self._live is not None and not self._body.parts
         verb = "Thinking" if thinking else "Thought"
-        words = f"{verb} for {label.number(thought.words)} word{'s' * (thought.words != 1)}"
+        count = thought.words
+        words = f"{verb} for {label.number(count)} word{'s' * (count != 1)}"
         line = self._fold_line("thought", open_, words)
         if not open_:
             return [_ready([line])]

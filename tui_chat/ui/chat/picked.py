@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rich.cells import cell_len
+from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Offset
 from textual.selection import Selection
@@ -35,7 +36,8 @@ def marked(strip: Strip, span: tuple[int, int], style: Style) -> Strip:
     left = cell_len(text[:start])
     right = cell_len(text) if end == -1 else cell_len(text[:end])
     before, inside, after = strip.crop(0, left), strip.crop(left, right), strip.crop(right)
-    return Strip.join([before, inside.apply_style(style), after])
+    chosen = [Segment(words, ink + style if ink else style) for words, ink, _ in inside]
+    return Strip.join([before, Strip(chosen), after])
 
 
 def text_of(

@@ -10,8 +10,9 @@ message of a megabyte must not be laid out at all beyond what is on the screen.
 3. A cut is made where every Markdown block is surely closed: before a line at column 0 that
    follows a blank line (unless it goes on with a list), before a heading, and around a fence.
    Laid out alone, such sections give what the whole text gives.
-4. A section that grows past some lines, or past `SIZE`, is cut all the same: a list at its next item,
-   code and tables with their opening repeated (`lead`), anything else at the end of a line.
+4. A section that grows past some lines, or past `SIZE`, is cut all the same: a list at its
+   next item, code and tables with their opening repeated (`lead`), anything else at the end
+   of a line.
 5. A line over `SIZE` is plain text in pieces of that size. Nobody writes such a line.
 """
 

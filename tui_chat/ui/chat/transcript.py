@@ -1,18 +1,15 @@
 """The conversation, drawn line by line.
 
 One widget a message took 48 seconds for a thousand messages. Here nothing exists but the
-lines on the screen: `Viewport` knows which those are, `MessageLayout` lays them out, and this
-widget turns them into strips, keys and clicks into movement and messages.
+lines on the screen: `Viewport` knows which those are, `Layouts` has them, `Painter`
+colours them, and this widget turns keys and clicks into movement and messages.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from time import monotonic
 from typing import ClassVar
 
-from rich.cells import cell_len
-from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
@@ -26,23 +23,17 @@ from textual.timer import Timer
 from tui_chat.model.reply import Reply
 from tui_chat.model.session import Entry
 from tui_chat.ui.chat import label, look, picked
+from tui_chat.ui.chat.layouts import Layouts
 from tui_chat.ui.chat.lines import Line
 from tui_chat.ui.chat.markdown import markdown_lines
-from tui_chat.ui.chat.message import Live, MessageLayout, estimate
+from tui_chat.ui.chat.painter import GUTTER, Painter, measure
 from tui_chat.ui.chat.viewport import Place, Viewport
 from tui_chat.ui.palette import Palette
 
 REDRAW = 1 / 30
 """Seconds between two redraws of a growing reply, at least; thrice its cost, if that is more."""
-KEPT = 400
-"""Messages whose layout is kept while they are out of sight."""
-GUTTER = 2
-"""Cells at the left: the bar that tells messages apart."""
-MEASURE = 108
-"""Cells of text in a line at most; longer lines are hard to read."""
 WHEEL = 3
 """Lines a notch of the wheel scrolls."""
-_NEW_TEXT = " ↓ new text below "
 
 
 class Transcript(ScrollView, can_focus=True):
@@ -92,17 +83,13 @@ class Transcript(ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self.entries: tuple[Entry, ...] = ()
-        """What is shown, root to head."""
         self.cursor: int | None = None
         """Index of the message that keys act on; None for what the screen suggests."""
-        self._viewport = Viewport(self._layout)
+        self._layouts = Layouts()
+        self._viewport = Viewport(self._layouts)
         self._palette = Palette(self, "transcript")
-        self._layouts: OrderedDict[int, tuple[Entry, MessageLayout]] = OrderedDict()
-        self._unfolded: set[str] = set()
+        self._painter = Painter(self._palette)
         self._width = 0
-        self._replies: dict[str, Reply] = {}
-        self._since: dict[str, float] = {}
         self._dirty = False
         self._drawn = 0.0
         self._cost = 0.0
@@ -113,42 +100,38 @@ class Transcript(ScrollView, can_focus=True):
         self._empty_text = ""
         self._empty: list[Line] = []
 
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What is shown, root to head."""
+        return self._layouts.entries
+
     # What is shown
 
     def show(self, entries: tuple[Entry, ...]) -> None:
-        """Show a branch, root to head. Entries that are the same objects cost nothing."""
+        """Show a branch, root to head. Entries that are the same objects cost nothing.
+
+        A reader who scrolled up stays where they are, unless a message of theirs is new or
+        the branch is of another session.
+        """
         old = self.entries
         if entries is old:
             return
-        same = 0
-        for before, now in zip(old, entries, strict=False):
-            if before is not now:
-                break
-            same += 1
-        goes_on = same > 0 or self._is_next_version(old, entries)
+        same = _in_common(old, entries)
+        goes_on = same > 0 or _is_next_version(old, entries)
         if not goes_on:
-            self.cursor = None
-            self._unseen = False
-        elif self.cursor is not None and self.cursor >= len(entries):
-            self.cursor = None
+            self.cursor, self._unseen = None, False
         if same < min(len(old), len(entries)):
             self.screen.clear_selection()
         view = self._viewport
         keep = view.top if goes_on and not view.follows else None
-        if keep and keep.message >= len(entries):
+        added = entries[len(old) :]
+        if keep and (keep.message >= len(entries) or any(e.message.role == "user" for e in added)):
             keep = None
-        self._unseen = self._unseen or (keep is not None and len(entries) > len(old))
-        grown = self._grown()
-        self.entries = entries
-        living = {e.message.id for e in entries if e.status == "streaming"}
-        self._replies = {key: value for key, value in self._replies.items() if key in living}
-        now = monotonic()
-        self._since = {key: self._since.get(key, now) for key in living}
-        for index in range(max(len(entries) - 2, 0), len(entries)):
-            layout = grown.get(entries[index].message.id)
-            if layout is not None and layout.entry is not entries[index]:
-                self._make(index, layout)
-        view.load(self._estimates(), keep=keep)
+        if keep is None or (self.cursor is not None and self.cursor >= len(entries)):
+            self.cursor = None
+        self._unseen = self._unseen or (keep is not None and bool(added))
+        self._layouts.take(entries)
+        view.load(self._layouts.heights(), keep=keep)
         self._settle()
         self._run_clock()
 
@@ -160,9 +143,8 @@ class Transcript(ScrollView, can_focus=True):
 
     def stream(self, entry_id: str, reply: Reply) -> None:
         """Show what has come of a streaming entry's reply; redraws a few dozen times a second."""
-        if self._replies.get(entry_id) is reply:
+        if not self._layouts.offer(entry_id, reply):
             return
-        self._replies[entry_id] = reply
         self._dirty = True
         if self._timer is None:
             wait = max(REDRAW, 3 * self._cost) - (monotonic() - self._drawn)
@@ -180,13 +162,8 @@ class Transcript(ScrollView, can_focus=True):
             return
         self._dirty = False
         began = monotonic()
-        for index in self._streaming():
-            entry = self.entries[index]
-            reply = self._replies.get(entry.message.id)
-            if reply is not None:
-                live = Live(self._age(entry), reply)
-                self._layout(index).grow(live)
-                self._viewport.changed(index)
+        for index in self._layouts.grow():
+            self._viewport.changed(index)
         if not self._viewport.follows:
             self._unseen = True
         self._settle()
@@ -206,71 +183,6 @@ class Transcript(ScrollView, can_focus=True):
         """Whether the end is in sight, and kept there."""
         return self._viewport.follows
 
-    # Laying out
-
-    def _layout(self, index: int) -> MessageLayout:
-        entry = self.entries[index]
-        found = self._layouts.get(id(entry))
-        if found is not None and found[0] is entry:
-            self._layouts.move_to_end(id(entry))
-            return found[1]
-        return self._make(index)
-
-    def _make(self, index: int, grown: MessageLayout | None = None) -> MessageLayout:
-        entry = self.entries[index]
-        live = None
-        if entry.status == "streaming":
-            live = Live(self._age(entry), self._replies.get(entry.message.id))
-        day = label.day_of(entry)
-        if index and day == label.day_of(self.entries[index - 1]):
-            day = ""
-        layout = MessageLayout(
-            entry, self._measure, day=day, unfolded=self._unfolded, live=live, grown=grown
-        )
-        self._layouts[id(entry)] = (entry, layout)
-        if len(self._layouts) > KEPT:
-            self._layouts.popitem(last=False)
-        return layout
-
-    def _estimates(self) -> list[int]:
-        width, known = self._measure, self._layouts
-        heights: list[int] = []
-        for entry in self.entries:
-            found = known.get(id(entry))
-            if found is not None and found[0] is entry:
-                heights.append(found[1].height)
-            else:
-                heights.append(estimate(entry.message.content, width) + 2)
-        return heights
-
-    def _grown(self) -> dict[str, MessageLayout]:
-        """Layouts of what is streaming, for the finished messages to take over."""
-        return {
-            self.entries[index].message.id: self._layout(index)
-            for index in self._streaming()
-            if self.entries[index].message.id in self._replies and self._width
-        }
-
-    def _streaming(self) -> list[int]:
-        """Return where entries stream; they are at the end of a branch."""
-        count = len(self.entries)
-        return [i for i in range(max(count - 2, 0), count) if self.entries[i].status == "streaming"]
-
-    def _age(self, entry: Entry) -> float:
-        return monotonic() - self._since.setdefault(entry.message.id, monotonic())
-
-    @staticmethod
-    def _is_next_version(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> bool:
-        return (
-            bool(old and new)
-            and bool(new[0].message.id)
-            and (old[0].message.id == new[0].message.id)
-        )
-
-    @property
-    def _measure(self) -> int:
-        return max(min(self._width - GUTTER - 1, MEASURE), 8)
-
     # Where the screen stands
 
     def _settle(self) -> None:
@@ -279,7 +191,7 @@ class Transcript(ScrollView, can_focus=True):
         if not self._width:
             return
         if not self.entries and not self._empty and self._empty_text:
-            self._empty = markdown_lines(self._empty_text, min(self._measure, 64))
+            self._empty = markdown_lines(self._empty_text, min(measure(self._width), 64))
         view.settle()
         self._publish()
 
@@ -332,9 +244,9 @@ class Transcript(ScrollView, can_focus=True):
         if size.width != self._width:
             keep = None if view.follows else Place(view.top.message, view.top.part, 0)
             self._width = size.width
-            self._layouts.clear()
+            self._layouts.resize(measure(size.width))
             self._empty = []
-            view.load(self._estimates(), keep=keep)
+            view.load(self._layouts.heights(), keep=keep)
         self._settle()
 
     def notify_style_update(self) -> None:
@@ -344,7 +256,7 @@ class Transcript(ScrollView, can_focus=True):
 
     def _run_clock(self) -> None:
         """Count the seconds of a streaming reply."""
-        if self._streaming():
+        if self._layouts.streaming():
             if self._clock is None:
                 self._clock = self.set_interval(1, self._tick)
         elif self._clock is not None:
@@ -352,8 +264,7 @@ class Transcript(ScrollView, can_focus=True):
             self._clock = None
 
     def _tick(self) -> None:
-        for index in self._streaming():
-            self._layout(index).tick(self._age(self.entries[index]))
+        self._layouts.tick()
         self._settle()
 
     # Drawing
@@ -361,67 +272,22 @@ class Transcript(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Draw one row of the screen."""
         width = self.scrollable_content_region.width
-        base = self._palette()
+        view, painter = self._viewport, self._painter
         if not self.entries:
-            return self._empty_line(y, width, base)
-        rows = self._viewport.rows
-        if y >= len(rows):
-            return Strip.blank(width, base)
-        place, line = rows[y]
-        if self._unseen and y == self._viewport.height - 1:
-            return self._new_text(width, base)
-        strip = self._strip(place, line, width)
+            return painter.centred(self._empty, y, width, view.height)
+        if y >= len(view.rows):
+            return painter.blank(width)
+        if self._unseen and y == view.height - 1:
+            return painter.new_text(width)
+        place, line = view.rows[y]
+        current = self.has_focus and place.message == self._current
+        fill = self._layouts(place.message).fill
+        strip = painter.line(line, width, fill=fill, current=current)
         row = picked.row_of(place)
         span = self.text_selection and self.text_selection.get_span(row)
         if span:
             strip = picked.marked(strip, span, self._selection_style)
         return strip.apply_offsets(0, row)
-
-    def _strip(self, place: Place, line: Line, width: int) -> Strip:
-        layout = self._layout(place.message)
-        palette = self._palette
-        ground = "" if line.bare else layout.fill
-        plain = palette(ground)
-        pieces: list[Segment] = [self._bar(place.message, line, ground, layout)]
-        for text, styles, link in line.runs:
-            style = palette(ground, line.fill, *styles)
-            if link:
-                style += Style.from_meta({"link": link})
-            pieces.append(Segment(text, style))
-        inside = palette(ground, line.fill)
-        strip = Strip(pieces)
-        if line.fill:
-            strip = strip.adjust_cell_length(min(GUTTER + self._measure, width), inside)
-        return strip.adjust_cell_length(width, plain)
-
-    def _bar(self, message: int, line: Line, ground: str, layout: MessageLayout) -> Segment:
-        palette = self._palette
-        if line.bare:
-            return Segment(" " * GUTTER, palette(ground))
-        if self.has_focus and message == self._current:
-            return Segment("▌ ", palette(ground, "cursor-bar"))
-        if layout.fill == "user":
-            return Segment("▌ ", palette(ground, "user-bar"))
-        return Segment(" " * GUTTER, palette(ground))
-
-    def _new_text(self, width: int, base: Style) -> Strip:
-        words = _NEW_TEXT if cell_len(_NEW_TEXT) <= width else "↓"
-        left = (width - cell_len(words)) // 2
-        style = self._palette("new-text") + Style.from_meta({"end": True})
-        strip = Strip([Segment(" " * left, base), Segment(words, style)])
-        return strip.adjust_cell_length(width, base)
-
-    def _empty_line(self, y: int, width: int, base: Style) -> Strip:
-        lines = self._empty
-        top = max((self._viewport.height - len(lines)) // 2 - 1, 0)
-        if not top <= y < top + len(lines):
-            return Strip.blank(width, base)
-        wide = max(sum(cell_len(piece.text) for piece in line.runs) for line in lines)
-        left = max((width - wide) // 2, 0)
-        line = lines[y - top]
-        pieces = [Segment(" " * left, base)]
-        pieces += [Segment(piece.text, self._palette(*piece.styles)) for piece in line.runs]
-        return Strip(pieces).adjust_cell_length(width, base)
 
     # Selecting with the mouse
 
@@ -437,7 +303,7 @@ class Transcript(ScrollView, can_focus=True):
         return text, "\n"
 
     def _all_lines(self, index: int) -> list[list[Line]]:
-        layout = self._layout(index)
+        layout = self._layouts(index)
         lines = [layout.lines(part) for part in range(len(layout.parts))]
         self._viewport.changed(index)
         return lines
@@ -504,13 +370,13 @@ class Transcript(ScrollView, can_focus=True):
         current = self._current
         if current is None:
             return
-        folds = self._layout(current).folds
+        folds = self._layouts(current).folds
         if not folds:
             return
-        if any(key in self._unfolded for key in folds):
-            self._unfolded.difference_update(folds)
+        if any(key in self._layouts.unfolded for key in folds):
+            self._layouts.unfolded.difference_update(folds)
         else:
-            self._unfolded.update(folds)
+            self._layouts.unfolded.update(folds)
         self._refold(current)
 
     def action_retry(self) -> None:
@@ -526,7 +392,7 @@ class Transcript(ScrollView, can_focus=True):
         if chosen:
             self.post_message(self.CopyRequested(chosen))
         elif current is not None:
-            self.post_message(self.CopyRequested(self._source(self.entries[current])))
+            self.post_message(self.CopyRequested(self._layouts.source(current)))
 
     def on_click(self, event: events.Click) -> None:
         """Follow links, unfold, retry, and put the cursor on the message."""
@@ -543,7 +409,7 @@ class Transcript(ScrollView, can_focus=True):
         place, line = self._viewport.rows[row]
         self.cursor = place.message
         if line.action and line.action.name == "toggle":
-            self._unfolded ^= {line.action.key}
+            self._layouts.unfolded ^= {line.action.key}
             self._refold(place.message)
         elif line.action:
             self.post_message(self.RetryRequested(self.entries[place.message].message.id))
@@ -560,16 +426,12 @@ class Transcript(ScrollView, can_focus=True):
     def _refold(self, index: int) -> None:
         """Lay a message out again with its folds changed, its place on the screen kept."""
         view = self._viewport
-        self._layout(index).refold()
+        self._layouts(index).refold()
         view.changed(index)
         if view.follows and view.total > view.height:
             view.follows = index != len(self.entries) - 1
         self.screen.clear_selection()
         self._settle()
-
-    def _source(self, entry: Entry) -> str:
-        reply = self._replies.get(entry.message.id)
-        return reply.text if reply else entry.message.content
 
     def _go_to(self, index: int) -> None:
         self._viewport.reveal(index)
@@ -582,3 +444,16 @@ class Transcript(ScrollView, can_focus=True):
         seen = {place.message for place, _ in self._viewport.rows}
         if self.cursor not in seen:
             self.cursor = None
+
+
+def _in_common(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> int:
+    """Count the entries that both branches begin with."""
+    for index, (before, now) in enumerate(zip(old, new, strict=False)):
+        if before is not now:
+            return index
+    return min(len(old), len(new))
+
+
+def _is_next_version(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> bool:
+    """Whether a branch that was read anew is of the same session."""
+    return bool(old and new and old[0].message.id == new[0].message.id != "")

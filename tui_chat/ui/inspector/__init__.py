@@ -6,6 +6,7 @@ drawn_line     a line as drawn, in runs of one origin
 blocks         how many rows everything takes; reused from keystroke to keystroke
 layout         which row shows what, and where something is
 looking        what is under the cursor, in words
+row_painter    draws one row in its colours
 payload_view   PayloadView: draws the visible rows, has the cursor
 figures        numbers and addresses in few cells
 protocol_tabs  summary  legend  origin_status  notes_list   the one-liners around it

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 
 from tui_chat.model.payload import Arr, Lines, Obj, Str, Tree, render
@@ -72,6 +73,11 @@ class Block:
         return self.kinds[-1] if self.kinds else 0
 
 
+_LONG = 20_000
+_remembered_breaks = lru_cache(8)(breaks)
+"""Of very long lines, which are broken once to be measured and again to be drawn."""
+
+
 class Measure:
     """Measures payloads for one width."""
 
@@ -129,14 +135,16 @@ class Measure:
             plain, room = leaf.text.plain, self.width - self.indent(depth)
             # Nothing in it grows beyond six characters, so short ones need no closer look.
             fits = len(head) + 6 * len(plain) + 3 <= room
-            if fits and plain.isascii() and head.isascii() and "\n" not in plain and "\\" not in head:
+            plainly = plain.isascii() and head.isascii() and "\\" not in head
+            if fits and plainly and "\n" not in plain:
                 return 1
         text = DrawnLine(Lines(leaf)[0].pieces, depth).text
         return self._rows(head + text + ("," if comma else ""), depth, len(head))
 
     def breaks(self, text: str, depth: int, head: int) -> list[int]:
         """Break a drawn line that stands at a depth, `head` characters of it its key."""
-        return breaks(text, self.width - self.indent(depth), self.width - self.hang(depth), head)
+        work = breaks if len(text) < _LONG else _remembered_breaks
+        return work(text, self.width - self.indent(depth), self.width - self.hang(depth), head)
 
     def _rows(self, text: str, depth: int, head: int) -> int:
         return 1 + len(self.breaks(text, depth, head))

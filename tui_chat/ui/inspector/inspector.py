@@ -132,7 +132,7 @@ class Inspector(Widget):
             self._view.show(None)
             self._notes.show(())
             return
-        self._view.show(composed.payload)
+        self._view.show(composed.payload, composed.protocol)
         self._notes.show(composed.notes)
         self._tell_sizes()
 

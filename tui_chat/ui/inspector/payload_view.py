@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -23,12 +21,10 @@ from textual.strip import Strip
 
 from tui_chat.model.payload import Payload, Str
 from tui_chat.model.text import Origin, OriginKind
-from tui_chat.ui.inspector.drawn_line import DrawnLine, Run
+from tui_chat.ui.inspector.drawn_line import DrawnLine
 from tui_chat.ui.inspector.layout import Layout, Place, Spot
-from tui_chat.ui.inspector.looking import Under, bar_kind, kind_shown, main_run, run_at, under
-
-GUTTER = 2
-"""The bar in the colour of the row's origin, and a blank."""
+from tui_chat.ui.inspector.looking import Under, main_run, run_at, under
+from tui_chat.ui.inspector.row_painter import GUTTER, RowPainter
 
 
 class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
@@ -117,6 +113,9 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
         """How the payload is laid out; None until it is shown at some width."""
         self.following = True
         """Whether the view keeps the draft in sight."""
+        self._form = ""
+        self._layouts: dict[str, Layout] = {}
+        """The last layout of each form, so that a form seen before is not measured anew."""
         self._cursor: Place | None = None
         self._cursor_row = 0
         self._piece: int | None = None
@@ -124,15 +123,28 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
         self._mouse: tuple[int, int] | None = None
         self._under: Under | None = None
         self._settling = False
-        self._styles: dict[tuple[OriginKind, bool, bool], Style] = {}
+        self._painter = RowPainter(self, "payload")
 
     # Showing
 
-    def show(self, payload: Payload | None) -> None:
-        """Show a payload in place of the one before; the eye keeps its place."""
+    def show(self, payload: Payload | None, form: str = "") -> None:
+        """Show a payload in place of the one before; the eye keeps its place.
+
+        `form` names the shape of the body, its protocol. In another form the cursor goes to
+        what came from the same origin.
+        """
         self.payload = payload
         self._mouse = None
+        if form == self._form or self.layout_now is None:
+            self._form = form
+            self._lay_out()
+            return
+        was = self._under
+        away = self._cursor is not None or not self.following
+        self._form, self._cursor, self._piece = form, None, None
         self._lay_out()
+        if was is not None and away:
+            _ = self.reveal(was.origin) or self.reveal(was.owner)
 
     def go_to(self, pointer: str) -> bool:
         """Put the cursor on the node of a JSON pointer; False where there is none."""
@@ -177,13 +189,14 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
         width = self.scrollable_content_region.width - GUTTER
         if self.payload is None or width <= 0:
             self.layout_now = None
+            self._layouts.clear()
             self.virtual_size = Size(0, 0)
             self._tell()
             self.refresh()
             return
-        before = self.layout_now
-        top = self._top_place(before)
-        self.layout_now = layout = Layout(self.payload, width, before)
+        top = self._top_place(self.layout_now)
+        self.layout_now = layout = Layout(self.payload, width, self._layouts.get(self._form))
+        self._layouts[self._form] = layout
         self._settling = True
         try:
             self.virtual_size = Size(width + GUTTER, layout.rows)
@@ -259,50 +272,16 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """Draw one visible row."""
-        width = self.size.width
         row = self.scroll_offset.y + y
-        layout = self.layout_now
-        if layout is None or row >= layout.rows:
-            return Strip.blank(width, self.rich_style)
-        spot = layout.spot(row)
-        line = layout.line(spot)
+        if self.layout_now is None or row >= self.layout_now.rows:
+            return Strip.blank(self.size.width, self.rich_style)
         here = row == self._cursor_row
-        start, end = line.slice(spot.row)
-        runs = line.runs_in(start, end)
-        chosen = main_run(runs, self._piece) if here and self.has_focus else None
-        segments = [
-            Segment("▎ ", self._style(bar_kind(runs, spot), False, here)),
-            Segment(" " * layout.lead(spot), self._style(OriginKind.GLUE, False, here)),
-        ]
-        for run in runs:
-            text = line.text[max(run.start, start) : min(run.end, end)]
-            style = self._run_style(run, here)
-            if chosen is not None and run.piece is chosen.piece and len(runs) > 1:
-                style += self._part("payload--piece")
-            segments.append(Segment(text, style))
-        return Strip(segments).adjust_cell_length(width, self._style(OriginKind.GLUE, False, here))
-
-    def _run_style(self, run: Run, here: bool) -> Style:
-        if run.marks:
-            return self._style(run.piece.origin.kind, False, here) + self._part("payload--mark")
-        return self._style(kind_shown(run.piece), run.piece.is_key, here)
-
-    def _style(self, kind: OriginKind, key: bool, here: bool) -> Style:
-        known = self._styles.get((kind, key, here))
-        if known is None:
-            known = self.rich_style + self._part("payload--key" if key else f"payload--{kind}")
-            if here:
-                known += self._part("payload--cursor")
-            self._styles[(kind, key, here)] = known
-        return known
-
-    def _part(self, name: str) -> Style:
-        return self.get_component_rich_style(name, partial=True)
+        return self._painter.row(self.layout_now, row, here, here and self.has_focus, self._piece)
 
     def notify_style_update(self) -> None:
         """Forget styles that a theme or a focus changed."""
         super().notify_style_update()
-        self._styles.clear()
+        self._painter.forget()
 
     # Pointing
 

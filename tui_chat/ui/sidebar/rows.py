@@ -132,9 +132,9 @@ class SessionRows(ScrollView, can_focus=True):
             return
         top, first = round(self.scroll_y), self.cursor * TALL
         if first < top:
-            self.scroll_to(y=first, animate=False)
+            self.scroll_y = self.scroll_target_y = first
         elif first + TALL > top + height:
-            self.scroll_to(y=first + TALL - height, animate=False)
+            self.scroll_y = self.scroll_target_y = first + TALL - height
 
     def on_resize(self) -> None:
         """Keep the cursor in sight."""

@@ -69,9 +69,7 @@ def _turns(message: Fields, number: int) -> Iterator[Turn]:
     word = message.left.pop("role", None)
     role = _ROLES.get(word) if isinstance(word, str) else None
     if role is None:
-        raise InputError(
-            f"{message.at('role')} must be one of {', '.join(_ROLES)}, not {word!r}."
-        )
+        raise InputError(f"{message.at('role')} must be one of {', '.join(_ROLES)}, not {word!r}.")
     had_content = "content" in message.left
     content = blocks_of(message, "content")
     first = True

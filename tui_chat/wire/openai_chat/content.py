@@ -11,13 +11,11 @@ from typing import Any, cast
 from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Part
-from tui_chat.model.payload import Obj, Tree
-from tui_chat.model.text import Origin
-from tui_chat.wire.data_urls import data_url, split_data_url
-from tui_chat.wire.encoding import Items, field_of, word
+from tui_chat.wire.data_urls import split_data_url
 from tui_chat.wire.fields import Fields, kind_of
 from tui_chat.wire.turn_builder import TurnBuilder, marks_of
 
+_CHAT = Protocol.OPENAI_CHAT
 _AUDIO_MIME = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 _AUDIO_FORMAT = {
     "audio/wav": "wav",
@@ -112,11 +110,51 @@ def _file(inner: Fields) -> Part | None:
     file_id = inner.text("file_id")
     data = "" if file_id else inner.text("file_data")
     if file_id:
-        return Part("file", file_id=file_id, protocol=Protocol.OPENAI_CHAT, name=name)
+        return Part("file", file_id=file_id, protocol=_CHAT, name=name)
     if not data:
         return None
     if (split := split_data_url(data)) is not None:
         return Part("file", split[0], data=split[1], name=name)
     if data.startswith(("http://", "https://")):  # OpenRouter takes links
-        return Part("file", url=data, name=name)
+        return Part("file", url=data, protocol=_CHAT, name=name)
     return Part("file", data=data, name=name)
+
+
+def say_part(part: Part, origin: Origin) -> Items | None:
+    """Return a part on the wire; None where the protocol has no word for it."""
+    match part.kind:
+        case "image" if part.data or part.url:
+            url = data_url(part.mime, part.data) if part.data else part.url
+            inner: Items = [("url", quote(url, origin, "picture"))]
+            if part.detail:
+                inner.append(("detail", word(part.detail)))
+            return _wrapped("image_url", inner, origin)
+        case "audio" if part.data and part.mime in _AUDIO_FORMAT:
+            data = ("data", quote(part.data, origin, "sound"))
+            return _wrapped(
+                "input_audio", [data, ("format", word(_AUDIO_FORMAT[part.mime]))], origin
+            )
+        case "file":
+            return _say_file(part, origin)
+        case _:
+            return None
+
+
+def _say_file(part: Part, origin: Origin) -> Items | None:
+    inner: Items = []
+    if part.name:
+        inner.append(("filename", quote(part.name, origin, "file name")))
+    if part.file_id and part.protocol in (_CHAT, Protocol.OPENAI_RESPONSES):
+        inner.append(("file_id", quote(part.file_id, origin, "file id")))
+    elif part.data:
+        data = data_url(part.mime, part.data) if part.mime else part.data
+        inner.append(("file_data", quote(data, origin, "file")))
+    elif part.url and part.protocol is _CHAT:
+        inner.append(("file_data", quote(part.url, origin, "file")))
+    else:
+        return None
+    return _wrapped("file", inner, origin)
+
+
+def _wrapped(kind: str, inner: Items, origin: Origin) -> Items:
+    return [("type", word(kind)), (kind, Obj(tuple(inner), origin))]

@@ -16,7 +16,7 @@ from tui_chat.model.envelope import ChatEnvelope, Parameters, ToolDefinition, Tu
 from tui_chat.model.message import MessageRole, ToolCall
 from tui_chat.model.namespaces import NativeTool, OpenAIChatSettings, Semantics, ToolSemantics
 from tui_chat.wire.captured import model_of, settings_of, sourced, take_if_said_back
-from tui_chat.wire.fields import Fields, load_request
+from tui_chat.wire.fields import Fields, compact, load_request
 from tui_chat.wire.openai_chat.content import read_content
 from tui_chat.wire.openai_chat.thoughts import read_thoughts
 from tui_chat.wire.openai_chat.tools import (
@@ -84,28 +84,33 @@ def _turn(message: Fields, number: int) -> Turn:
 
 
 def _read_calls(message: Fields, builder: TurnBuilder) -> None:
+    """Take the tool calls, also those of the old form. null and [] stay as they are."""
+    if (function := message.inner("function_call")) is not None:
+        name, arguments = function.text("name"), _arguments(function, "arguments")
+        message.put_back("function_call", function)
+        builder.call(ToolCall("", name, arguments), name="function_call")
     calls = message.left.get("tool_calls")
     if not isinstance(calls, list) or not calls:
-        return  # null and [] are kept as they are
+        return
     for call in message.objects("tool_calls"):
-        whole = dict(call.left)
-        function = call.inner("function")
-        name = function.text("name") if function else ""
-        if function is None or call.left.get("type") not in (None, "function"):
-            builder.other(str(whole.get("type", "tool_call")), whole)
-            continue
-        untyped = "type" not in call.left
-        call.exactly("type", "function")
-        identity = call.text("id")
-        arguments = function.left.get("arguments")
-        if isinstance(arguments, str):
-            del function.left["arguments"]
-        call.put_back("function", function)
-        builder.call(
-            ToolCall(identity, name, arguments if isinstance(arguments, str) else ""),
-            name="untyped" if untyped else "",
-            extras=call.rest(),
-        )
+        kind = "custom" if isinstance(call.left.get("custom"), dict) else "function"
+        holder = call.inner(kind) or Fields({}, "")
+        untyped = kind == "function" and "type" not in call.left
+        call.exactly("type", kind)
+        identity, name = call.text("id"), holder.text("name")
+        arguments = _arguments(holder, "input" if kind == "custom" else "arguments")
+        call.put_back(kind, holder)
+        form = "custom" if kind == "custom" else "untyped" if untyped else ""
+        builder.call(ToolCall(identity, name, arguments), name=form, extras=call.rest())
+
+
+def _arguments(holder: Fields, key: str) -> str:
+    """Take arguments, which are text; some clients send the object itself."""
+    value = holder.left.get(key)
+    if isinstance(value, str):
+        del holder.left[key]
+        return value
+    return "" if value is None else compact(value)
 
 
 def _tools(request: Fields) -> tuple[tuple[ToolDefinition, ...] | None, tuple[NativeTool, ...]]:
@@ -158,4 +163,3 @@ def _parameters(request: Fields) -> tuple[Parameters, str]:
         ),
         key,
     )
-

@@ -2,96 +2,201 @@
 
 1. `POST /chat/completions`; roles as they are, `developer` where the model wants it; system
    messages may stand anywhere, consecutive equal roles are allowed.
-2. An assistant turn with tool calls may have `content: null`.
+2. Every tool call is answered by tool messages right behind it.
 3. `stream_options.include_usage` asks for the usage that a stream otherwise lacks.
+4. Many servers speak this protocol with settings of their own, so what nobody documents is passed
+   on in a captured request, with a warning: OpenAI itself refuses keys that it does not know.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+import json
+import math
+from collections.abc import Iterator
+from typing import Any, cast
 
 from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.envelope import ChatEnvelope, Level, Note, ToolDefinition, Turn
-from tui_chat.model.memo import Memo
-from tui_chat.model.message import ToolCall
-from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree, tree_of
-from tui_chat.model.text import GLUE, Origin
-from tui_chat.wire.encoding import Items, flag, foreign_reasoning, our_default, quote, setting, word
+from tui_chat.model.envelope import ChatEnvelope, Level, Note, ToolDefinition
+from tui_chat.model.namespaces import UNSET
+from tui_chat.model.payload import Arr, Obj, Tree, tree_of
+from tui_chat.wire.encoding import (
+    NOTHING_TO_SEND,
+    Items,
+    flag,
+    merged,
+    our_default,
+    passed_on,
+    setting,
+    word,
+)
+from tui_chat.wire.left_out import envelope_notes, no_place
+from tui_chat.wire.openai_chat.messages import messages
+from tui_chat.wire.openai_chat.tools import say_choice, say_format
 from tui_chat.wire.protocol import Encoded
-from tui_chat.wire.roles import adapted_role
+from tui_chat.wire.settings import (
+    extra_items,
+    in_order,
+    json_schema,
+    namespace_items,
+    numbers,
+    open_format,
+    over,
+    sampling,
+    stops,
+    usable_choice,
+)
+from tui_chat.wire.tool_names import PLAIN_64, renamed
+from tui_chat.wire.tool_pairing import PairingRules, pair_tools
 
+_CHAT = Protocol.OPENAI_CHAT
 _STREAM = our_default("stream", "the reply is shown as it arrives")
+_RULES = PairingRules(PLAIN_64)
+_OWN_RULES = PairingRules(PLAIN_64, in_call_order=False)
+_MOST_STOPS = 4
 
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
-    parameters = envelope.parameters
-    facts = endpoint.facts_of(parameters.model.value)
-    message = _messages(facts.developer_role)
-    body: Items = [
-        ("model", setting(parameters.model)),
-        ("messages", Arr(tuple(map(message, envelope.turns)))),
+    own = envelope.semantics.source is _CHAT
+    tools = envelope.tools or ()
+    paired = pair_tools(
+        envelope.turns,
+        _OWN_RULES if own else _RULES,
+        [tool.name for tool in tools],
+        envelope.semantics.tools.alias_map,
+    )
+    notes = [*paired.notes, *envelope_notes(envelope, _CHAT)]
+    said = tuple(_messages(envelope, paired.turns, endpoint, notes))
+    model = envelope.parameters.model
+    body: Items = [("model", setting(model))] if model.value or not own else []
+    body.append(("messages", Arr(said)))
+    body += _tools(envelope, paired.aliases, notes)
+    body += _settings(envelope, endpoint, notes)
+    if own:
+        body = over(body, extra_items(envelope, _CHAT))
+        notes += _unknown_keys(envelope)
+    if not said:
+        notes.append(NOTHING_TO_SEND)
+    return Encoded(
+        "/chat/completions",
+        Obj(tuple(body)),
+        notes=tuple(notes),
+        aliases=tuple(paired.aliases.items()),
+    )
+
+
+def _messages(
+    envelope: ChatEnvelope, turns: Any, endpoint: Endpoint, notes: list[Note]
+) -> Iterator[Tree]:
+    facts = endpoint.facts_of(envelope.parameters.model.value)
+    say = messages(facts.developer_role)
+    following: list[Obj] = []
+    for turn in turns:
+        message = say(turn)
+        if following and turn.role != "tool":
+            yield from following
+            following = []
+        yield message.tree
+        if message.notes:
+            notes += message.notes
+        if message.follows is not None:
+            following.append(message.follows)
+    yield from following
+
+
+def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
+    """Return the tools and the choice among them."""
+    own = envelope.semantics.source is _CHAT
+    ours = [renamed(tool, aliases) for tool in envelope.tools or ()]
+    said = in_order([_tool(tool, own) for tool in ours], envelope.semantics.tools.native, _CHAT)
+    items: Items = []
+    if said or (envelope.tools is not None and (own or envelope.semantics.source is None)):
+        items.append(("tools", Arr(said)))
+        if not said:
+            sentence = "An empty list of tools is sent; OpenAI itself refuses one."
+            notes.append(Note(Level.WARNING, "tools-empty", sentence, passed_on("tools")))
+    parallel = envelope.parameters.parallel_tool_calls
+    if parallel is not None and (said or own):
+        items.append(("parallel_tool_calls", setting(parallel)))
+    if own and envelope.semantics.openai_chat.tool_choice is not UNSET:
+        return items  # said by the namespace
+    choice = (
+        envelope.parameters.tool_choice
+        if own and not aliases
+        else usable_choice(envelope, [tool.name for tool in ours], aliases, notes)
+    )
+    if choice is not None:
+        items.append(("tool_choice", tree_of(say_choice(choice.value), choice.origin)))
+    return items
+
+
+def _tool(tool: ToolDefinition, own: bool) -> Obj:
+    function: dict[str, Any] = {"name": tool.name}
+    if tool.description:
+        function["description"] = tool.description
+    if tool.parameters:
+        function["parameters"] = json_schema(tool.parameters, tool.dialect)
+    if tool.strict is not None:
+        function["strict"] = tool.strict
+    items: Items = [("type", word("function")), ("function", tree_of(function))]
+    return Obj(tuple(merged(items, tool.extras, passed_on("tools")) if own else items))
+
+
+def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
+    asked, namespace = envelope.parameters, envelope.semantics.openai_chat
+    own = envelope.semantics.source is _CHAT
+    facts = endpoint.facts_of(asked.model.value)
+    items: Items = []
+    if asked.max_tokens is not None:
+        key = namespace.max_tokens_key if own and namespace.max_tokens_key else ""
+        key = key if isinstance(key, str) and key else endpoint.max_tokens_key
+        items.append((key, setting(asked.max_tokens)))
+    wanted = [
+        ("temperature", asked.temperature, 0, 2),
+        ("top_p", asked.top_p, 0, 1),
+        ("presence_penalty", asked.presence_penalty, -2, 2),
+        ("frequency_penalty", asked.frequency_penalty, -2, 2),
     ]
-    notes: list[Note] = []
-    if envelope.tools is not None:
-        body.append(("tools", Arr(tuple(map(_tool, envelope.tools)))))
-    if parameters.temperature is not None:
-        if facts.sampling is False:
-            sentence = f"{parameters.model.value} takes no temperature, so none is sent."
-            origin = parameters.temperature.origin
-            notes.append(Note(Level.INFO, "sampling-left-out", sentence, origin))
-        else:
-            body.append(("temperature", setting(parameters.temperature)))
-    if parameters.max_tokens is not None:
-        body.append((endpoint.max_tokens_key, setting(parameters.max_tokens)))
-    if parameters.stream:
-        body.append(("stream", flag(True, _STREAM)))
-        body.append(("stream_options", Obj((("include_usage", flag(True, _STREAM)),), _STREAM)))
+    items += sampling(wanted, asked, facts, notes, own=own)
+    items += numbers([("seed", asked.seed, -math.inf, math.inf)], notes, own=own)
+    notes += no_place(_CHAT, [("top_k", asked.top_k)])
+    stop = asked.stop if own else stops(asked.stop, _MOST_STOPS, notes)
+    if stop is not None:
+        items.append(("stop", tree_of(stop.value, stop.origin)))
+    if asked.effort is not None:
+        items.append(("reasoning_effort", setting(asked.effort)))
+    form = asked.response_format if own else open_format(asked.response_format, envelope, notes)
+    if form is not None:
+        items.append(("response_format", tree_of(say_format(form.value), form.origin)))
+    if asked.stream:
+        items.append(("stream", flag(True, _STREAM)))
+        if not own:
+            usage = Obj((("include_usage", flag(True, _STREAM)),), _STREAM)
+            items.append(("stream_options", usage))
+    if own:
+        skip = ("max_tokens_key", *(("stream",) if asked.stream else ()))
+        items = over(items, namespace_items(namespace, skip))
+    return items
+
+
+_VENDOR_FREE = frozenset({"refusal", "audio", "annotations", "tool_calls", "function_call", "name"})
+
+
+def _unknown_keys(envelope: ChatEnvelope) -> Iterator[Note]:
+    """Tell which keys are passed on that OpenAI itself would refuse."""
+    keys = dict.fromkeys(envelope.semantics.provider_extras.get(_CHAT, {}))
     for turn in envelope.turns:
+        form, layout = turn.semantics.wire, turn.semantics.layout
+        texts = [form.extras] if form is not None else []
+        texts += [piece.extras for piece in layout.pieces] if layout is not None else []
+        for text in texts:
+            if text:
+                keys |= dict.fromkeys(cast("dict[str, Any]", json.loads(text)))
         if turn.semantics.reasoning:
-            notes += foreign_reasoning(turn, replayable=False)
-    if not envelope.turns:
-        notes.append(Note(Level.ERROR, "nothing-to-send", "There is no message to send yet."))
-    return Encoded("/chat/completions", Obj(tuple(body)), notes=tuple(notes))
-
-
-@lru_cache(maxsize=2)
-def _messages(developer: bool) -> Memo[Turn, Obj]:
-    """Return the encoder of single turns, which remembers what it encoded."""
-
-    def message(turn: Turn) -> Obj:
-        role = adapted_role(turn.role, Protocol.OPENAI_CHAT, developer=developer)
-        items: Items = [("role", word(role))]
-        content: Tree = Str(turn.text)
-        if turn.tool_calls and not turn.text.plain:
-            content = Lit(None, GLUE)
-        items.append(("content", content))
-        if turn.semantics.refusal and not turn.text.plain:
-            items[-1] = ("content", Lit(None, GLUE))
-            items.append(("refusal", quote(turn.semantics.refusal, turn.origin)))
-        if turn.name and turn.role != "tool":
-            items.append(("name", quote(turn.name, turn.origin)))
-        if turn.tool_calls:
-            calls = tuple(_call(call, turn.origin) for call in turn.tool_calls)
-            items.append(("tool_calls", Arr(calls, turn.origin)))
-        if turn.role == "tool":
-            items.append(("tool_call_id", quote(turn.tool_call_id, turn.origin)))
-        return Obj(tuple(items), turn.origin)
-
-    return Memo(message)
-
-
-def _call(call: ToolCall, origin: Origin) -> Obj:
-    function = Obj(
-        (("name", quote(call.name, origin)), ("arguments", quote(call.arguments, origin))), origin
-    )
-    return Obj(
-        (("id", quote(call.id, origin)), ("type", word("function")), ("function", function)), origin
-    )
-
-
-def _tool(tool: ToolDefinition) -> Obj:
-    function = tree_of(
-        {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    )
-    return Obj((("type", word("function")), ("function", function)))
+            keys |= dict.fromkeys(["reasoning"])
+        if layout is not None and any(piece.cache for piece in layout.pieces):
+            keys |= dict.fromkeys(["cache_control"])
+    named = [key for key in keys if key not in _VENDOR_FREE]
+    if named:
+        sentence = f"Passed on as they came, though OpenAI itself refuses them: {', '.join(named)}."
+        yield Note(Level.WARNING, "unknown-keys", sentence, passed_on("unknown keys"))

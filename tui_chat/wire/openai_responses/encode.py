@@ -3,139 +3,221 @@
 1. `POST /responses`; `input` is a list of items. A message is `{role, content}`; a tool call
    and its result are items of their own, tied by `call_id`.
 2. Reasoning items are replayed before what they led to, with their encrypted content.
-3. `store` is false: a conversation is kept here and not on the provider's side for a month.
+3. `store` is false unless the request was captured with another word: a conversation is kept
+   here and not on the provider's side for a month.
+4. With `previous_response_id` or a kept conversation the calls of earlier turns are on the other
+   side, so their outputs may stand alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from typing import Any
 
 from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.envelope import ChatEnvelope, Level, Note, ToolDefinition, Turn
-from tui_chat.model.memo import Memo
-from tui_chat.model.payload import Arr, Obj, Str, tree_of
+from tui_chat.model.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition, Turn
+from tui_chat.model.namespaces import UNSET
+from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.wire.encoding import (
+    NOTHING_TO_SEND,
     Items,
     flag,
-    foreign_reasoning,
+    merged,
     our_default,
-    own_reasoning,
-    quote,
+    own_form,
+    passed_on,
     setting,
     word,
 )
+from tui_chat.wire.left_out import envelope_notes, no_place
+from tui_chat.wire.openai_responses.said import said_by
+from tui_chat.wire.openai_responses.tools import say_choice, say_format
 from tui_chat.wire.protocol import Encoded
-from tui_chat.wire.roles import adapted_role
+from tui_chat.wire.settings import (
+    extra_items,
+    in_order,
+    json_schema,
+    namespace_items,
+    open_format,
+    over,
+    sampling,
+    usable_choice,
+)
+from tui_chat.wire.tool_names import PLAIN_64, PLAIN_128, renamed
+from tui_chat.wire.tool_pairing import PairingRules, pair_tools
 
+_RESPONSES = Protocol.OPENAI_RESPONSES
 _STREAM = our_default("stream", "the reply is shown as it arrives")
 _STORE = our_default("store", "the conversation is kept here, not on the provider's side")
+_LEAST_TOKENS = 16
 
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
-    parameters = envelope.parameters
-    facts = endpoint.facts_of(parameters.model.value)
-    items = _items(facts.developer_role)
-    body: Items = [
-        ("model", setting(parameters.model)),
-        ("input", Arr(tuple(item for turn in envelope.turns for item in items(turn)))),
-    ]
-    notes: list[Note] = []
-    if envelope.tools is not None:
-        body.append(("tools", Arr(tuple(map(_tool, envelope.tools)))))
-    if parameters.temperature is not None:
-        if facts.sampling is False:
-            sentence = f"{parameters.model.value} takes no temperature, so none is sent."
-            origin = parameters.temperature.origin
-            notes.append(Note(Level.INFO, "sampling-left-out", sentence, origin))
-        else:
-            body.append(("temperature", setting(parameters.temperature)))
-    if parameters.max_tokens is not None:
-        body.append(("max_output_tokens", setting(parameters.max_tokens)))
-    if parameters.stream:
-        body.append(("stream", flag(True, _STREAM)))
-    body.append(("store", flag(False, _STORE)))
-    for turn in envelope.turns:
-        if turn.semantics.reasoning:
-            notes += foreign_reasoning(turn, bool(_replayable(turn)))
-    if not envelope.turns:
-        notes.append(Note(Level.ERROR, "nothing-to-send", "There is no message to send yet."))
-    return Encoded("/responses", Obj(tuple(body)), notes=tuple(notes))
-
-
-@lru_cache(maxsize=2)
-def _items(developer: bool) -> Memo[Turn, tuple[Obj, ...]]:
-    """Return the encoder of single turns, which remembers what it encoded."""
-    return Memo(lambda turn: tuple(_encode_turn(turn, developer)))
-
-
-def _encode_turn(turn: Turn, developer: bool) -> Iterator[Obj]:
-    origin = turn.origin
-    if turn.role == "tool":
-        yield Obj(
-            (
-                ("type", word("function_call_output")),
-                ("call_id", quote(turn.tool_call_id, origin)),
-                ("output", Str(turn.text)),
-            ),
-            origin,
-        )
-        return
-    yield from _reasoning(turn)
-    refusal = turn.semantics.refusal
-    if turn.text.plain or not (turn.tool_calls or refusal):
-        role = adapted_role(turn.role, Protocol.OPENAI_RESPONSES, developer=developer)
-        yield Obj((("role", word(role)), ("content", Str(turn.text))), origin)
-    elif refusal:
-        yield Obj((("role", word("assistant")), ("content", quote(refusal, origin))), origin)
-    for call in turn.tool_calls:
-        yield Obj(
-            (
-                ("type", word("function_call")),
-                ("call_id", quote(call.id, origin)),
-                ("name", quote(call.name, origin)),
-                ("arguments", quote(call.arguments, origin)),
-            ),
-            origin,
-        )
-
-
-def _replayable(turn: Turn) -> list[Obj]:
-    return list(_reasoning(turn))
-
-
-def _reasoning(turn: Turn) -> Iterator[Obj]:
-    """Yield reasoning items. Without encrypted content an unstored item cannot be found."""
-    for block in own_reasoning(turn, Protocol.OPENAI_RESPONSES):
-        if not block.encrypted:
-            continue
-        summary = (
-            (
-                Obj(
-                    (("type", word("summary_text")), ("text", quote(block.text, turn.origin))),
-                    turn.origin,
-                ),
-            )
-            if block.text
-            else ()
-        )
-        items: Items = [("type", word("reasoning"))]
-        if block.id:
-            items.append(("id", quote(block.id, turn.origin)))
-        items.append(("summary", Arr(summary, turn.origin)))
-        items.append(("encrypted_content", quote(block.encrypted, turn.origin)))
-        yield Obj(tuple(items), turn.origin)
-
-
-def _tool(tool: ToolDefinition) -> Obj:
-    named = tree_of(
-        {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": tool.parameters,
-            "strict": False,
-        }
+    own = envelope.semantics.source is _RESPONSES
+    tools = envelope.tools or ()
+    paired = pair_tools(
+        envelope.turns,
+        _rules(envelope, own),
+        [tool.name for tool in tools],
+        envelope.semantics.tools.alias_map,
     )
-    assert isinstance(named, Obj)
-    return Obj((("type", word("function")), *named.items))
+    notes = [*paired.notes, *envelope_notes(envelope, _RESPONSES)]
+    model = envelope.parameters.model
+    body: Items = [("model", setting(model))] if model.value or not own else []
+    body += _input(envelope, paired.turns, endpoint, notes)
+    body += _tools(envelope, paired.aliases, notes)
+    body += _settings(envelope, endpoint, notes)
+    if own:
+        body = over(body, extra_items(envelope, _RESPONSES))
+    return Encoded(
+        "/responses",
+        Obj(tuple(body)),
+        notes=tuple(notes),
+        aliases=tuple(paired.aliases.items()),
+    )
+
+
+def _rules(envelope: ChatEnvelope, own: bool) -> PairingRules:
+    semantics = envelope.semantics
+    kept = bool(semantics.session.previous_response_id) and semantics.source in (None, _RESPONSES)
+    settings = semantics.responses
+    for value in (settings.conversation, settings.prompt):
+        kept = kept or (own and value is not UNSET and bool(value))
+    referred = own and any(
+        piece.name == "item_reference"
+        for turn in envelope.turns
+        if (layout := turn.semantics.layout) is not None
+        for piece in layout.pieces
+    )
+    return PairingRules(
+        PLAIN_128 if own else PLAIN_64,
+        adjacent=not own,
+        in_call_order=not own,
+        unique_ids=True,
+        open_ended=kept or referred,
+    )
+
+
+def _input(
+    envelope: ChatEnvelope, turns: Any, endpoint: Endpoint, notes: list[Note]
+) -> Iterator[tuple[str, Tree]]:
+    """Yield `instructions` and `input`."""
+    facts = endpoint.facts_of(envelope.parameters.model.value)
+    say = said_by(facts.developer_role)
+    shape = envelope.semantics.responses.input_shape
+    items: list[Tree] = []
+    texts: list[Turn] = []
+    for turn in turns:
+        form = own_form(turn, _RESPONSES)
+        if form is not None and form.slot == "instructions" and not items:
+            yield "instructions", Str(turn.text)
+            continue
+        said = say(turn)
+        items += said.items
+        texts.append(turn)
+        if said.notes:
+            notes += said.notes
+    if shape == "string" and len(texts) == 1 == len(items):
+        yield "input", Str(texts[0].text)
+    elif shape != "absent" or items:
+        yield "input", Arr(tuple(items))
+    if not items and not envelope.semantics.source:
+        notes.append(NOTHING_TO_SEND)
+
+
+def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
+    """Return the tools and the choice among them."""
+    own = envelope.semantics.source is _RESPONSES
+    ours = [renamed(tool, aliases) for tool in envelope.tools or ()]
+    native = envelope.semantics.tools.native
+    said = in_order([_tool(tool, own) for tool in ours], native, _RESPONSES)
+    items: Items = []
+    if said or (envelope.tools is not None and (own or envelope.semantics.source is None)):
+        items.append(("tools", Arr(said)))
+    parallel = envelope.parameters.parallel_tool_calls
+    if parallel is not None:
+        items.append(("parallel_tool_calls", setting(parallel)))
+    if own and envelope.semantics.responses.tool_choice is not UNSET:
+        return items  # said by the namespace
+    choice = (
+        envelope.parameters.tool_choice
+        if own and not aliases
+        else usable_choice(envelope, [tool.name for tool in ours], aliases, notes)
+    )
+    if choice is not None:
+        items.append(("tool_choice", tree_of(say_choice(choice.value), choice.origin)))
+    return items
+
+
+def _tool(tool: ToolDefinition, own: bool) -> Obj:
+    items: Items = [("type", word("function")), ("name", tree_of(tool.name))]
+    if tool.description:
+        items.append(("description", tree_of(tool.description)))
+    if tool.parameters:
+        items.append(("parameters", tree_of(json_schema(tool.parameters, tool.dialect))))
+    elif not own:
+        items.append(("parameters", tree_of({"type": "object", "properties": {}})))
+    if tool.strict is not None:
+        items.append(("strict", Lit(tool.strict)))
+    elif not own:  # strict is what Responses takes a tool to be that says nothing
+        items.append(("strict", Lit(False)))
+    return Obj(tuple(merged(items, tool.extras, passed_on("tools")) if own else items))
+
+
+def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
+    asked, namespace = envelope.parameters, envelope.semantics.responses
+    own = envelope.semantics.source is _RESPONSES
+    facts = endpoint.facts_of(asked.model.value)
+    items: Items = []
+    wanted = [("temperature", asked.temperature, 0, 2), ("top_p", asked.top_p, 0, 1)]
+    items += sampling(wanted, asked, facts, notes, own=own)
+    if asked.max_tokens is not None:
+        limit = asked.max_tokens if own else _enough(asked.max_tokens, notes)
+        items.append(("max_output_tokens", setting(limit)))
+    missing = [
+        ("stop", asked.stop),
+        ("seed", asked.seed),
+        ("top_k", asked.top_k),
+        ("presence_penalty", asked.presence_penalty),
+        ("frequency_penalty", asked.frequency_penalty),
+    ]
+    notes += no_place(_RESPONSES, missing)
+    if asked.effort is not None:
+        effort = Obj((("effort", setting(asked.effort)),), asked.effort.origin)
+        items.append(("reasoning", effort))
+    form = asked.response_format if own else open_format(asked.response_format, envelope, notes)
+    if form is not None:
+        said = tree_of(say_format(form.value), form.origin)
+        items.append(("text", Obj((("format", said),), form.origin)))
+    if asked.stream:
+        items.append(("stream", flag(True, _STREAM)))
+    previous = envelope.semantics.session.previous_response_id
+    if previous and envelope.semantics.source in (None, _RESPONSES):
+        items.append(("previous_response_id", tree_of(previous, passed_on("previous_response_id"))))
+    if not own:
+        items.append(("store", flag(False, _STORE)))
+        return items
+    skip = ("input_shape", "reasoning", "text", *(("stream",) if asked.stream else ()))
+    items = over(items, namespace_items(namespace, skip))
+    for key in ("reasoning", "text"):
+        value = getattr(namespace, key)
+        if value is not UNSET:
+            items = over(items, iter([(key, _together(dict(items).get(key), key, value))]))
+    return items
+
+
+def _together(ours: Tree | None, key: str, value: Any) -> Tree:
+    """Return an object of which the namespace holds what no unified field does."""
+    rest = tree_of(value, passed_on(key))
+    if isinstance(ours, Obj) and isinstance(rest, Obj):
+        return Obj((*ours.items, *rest.items), ours.origin)
+    return rest
+
+
+def _enough(limit: Sourced[int], notes: list[Note]) -> Sourced[int]:
+    if limit.value >= _LEAST_TOKENS:
+        return limit
+    sentence = f"The reply limit of {limit.value} is raised to {_LEAST_TOKENS}, the least there is."
+    notes.append(Note(Level.WARNING, "limit-raised", sentence, limit.origin))
+    return Sourced(_LEAST_TOKENS, limit.origin)

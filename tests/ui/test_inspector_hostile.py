@@ -1,0 +1,56 @@
+import pytest
+from hypothesis import given
+
+from tests.strategies import any_text
+from tui_chat.ui.inspector.hostile import name_of, pieces, shown
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", "plain"),
+        ("Kyōto – 木漏れ日 🙂", "Kyōto – 木漏れ日 🙂"),
+        ("e\u0301", "e\u0301"),
+        ("\x1b[31m", r"\u001b[31m"),
+        ("a\x7f\x85\x9bb", r"a\u007f\u0085\u009bb"),
+        ("a\u202eb\u202c", r"a\u202eb\u202c"),
+        ("\u2066x\u2069", r"\u2066x\u2069"),
+        ("\u200b\u200c\u200d\u200e\u200f", r"\u200b\u200c\u200d\u200e\u200f"),
+        ("\ufeff", r"\ufeff"),
+        ("\u2028\u2029", r"\u2028\u2029"),
+        ("👩\u200d💻", r"👩\u200d💻"),
+        ("❤\ufe0f", r"❤\ufe0f"),
+        ("\U000e0041\U000e0042", r"\u{e0041}\u{e0042}"),
+        ("\u00ad\u034f\u3164", r"\u00ad\u034f\u3164"),
+        ("a" + "\u0301" * 6, "a" + "\u0301" * 4 + r"\u0301\u0301"),
+        ("\u0301a", r"\u0301a"),
+    ],
+)
+def test_what_is_drawn(text: str, expected: str) -> None:
+    assert shown(text) == expected
+    assert "".join(drawn for drawn, _ in pieces(text)) == expected
+
+
+@given(any_text)
+def test_nothing_drawn_is_a_control_or_an_override(text: str) -> None:
+    drawn = shown(text)
+    assert not any(c < " " or "\x7f" <= c <= "\x9f" or "\u202a" <= c <= "\u202e" for c in drawn)
+    assert shown(drawn) == drawn
+
+
+def test_ordinary_text_is_the_same_object() -> None:
+    text = "nothing to see " * 10
+    assert shown(text) is text
+
+
+@pytest.mark.parametrize(
+    ("marked", "name"),
+    [
+        (r"\u202e", "U+202E RIGHT-TO-LEFT OVERRIDE"),
+        (r"\u200b\u200b", "U+200B ZERO WIDTH SPACE"),
+        (r"\u{e0041}", "U+E0041 TAG LATIN CAPITAL LETTER A"),
+        (r"\u009b", "U+009B control character"),
+    ],
+)
+def test_hidden_characters_have_names(marked: str, name: str) -> None:
+    assert name_of(marked) == name

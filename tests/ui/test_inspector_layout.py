@@ -1,0 +1,144 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import sources, trees
+from tests.ui.inspector_requests import DRAFT, chat_tree, composed, history, long_chat, said
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.payload import Arr, Obj, Payload, Str, Tree, render
+from tui_chat.model.text import Origin, OriginKind, Text
+from tui_chat.ui.inspector.hostile import shown
+from tui_chat.ui.inspector.layout import Layout
+
+
+def rows_of(layout: Layout) -> list[tuple[int, str]]:
+    """Every row: the number of its line, and its text without the indent."""
+    found: list[tuple[int, str]] = []
+    for row in range(layout.rows):
+        spot = layout.spot(row)
+        line = layout.line(spot)
+        start, end = line.slice(spot.row)
+        found.append((spot.line, line.text[start:end]))
+    return found
+
+
+def drawn_lines(payload: Payload) -> list[str]:
+    return ["".join(shown(piece.text) for piece in line.pieces) for line in payload.lines]
+
+
+random_trees = sources.flatmap(lambda source: trees(source))
+widths = st.integers(14, 80)
+
+
+@given(random_trees, widths)
+def test_the_rows_are_the_lines(tree: Tree, width: int) -> None:
+    payload = render(tree)
+    layout = Layout(payload, width)
+    lines = [""] * len(payload.lines)
+    order: list[int] = []
+    for number, text in rows_of(layout):
+        lines[number] += text
+        order.append(number)
+    assert lines == drawn_lines(payload)
+    assert order == sorted(order)
+    assert layout.size == len(payload.body)
+
+
+@given(random_trees, random_trees, widths)
+def test_what_is_taken_over_is_what_would_be_measured(a: Tree, b: Tree, width: int) -> None:
+    shared = said("user", history(1, "shared"), Origin(OriginKind.HISTORY, "m1"))
+    before = Layout(render(Obj((("x", Arr((shared, a))), ("y", b)))), width)
+    after = Obj((("x", Arr((shared, b, a))), ("y", b), ("z", shared)))
+    assert rows_of(Layout(render(after), width, before)) == rows_of(Layout(render(after), width))
+    shorter = Obj((("x", Arr((a,))), ("y", b)))
+    taken = Layout(render(shorter), width, before)
+    assert rows_of(taken) == rows_of(Layout(render(shorter), width))
+    assert taken.size == len(render(shorter).body)
+
+
+def test_a_keystroke_measures_only_what_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = long_chat(500)
+    first = Layout(render(chat_tree((*old, said("user", Text.of("h", DRAFT), DRAFT)))), 50)
+    measured: list[object] = []
+    leaf_rows = type(first._measure).leaf_rows
+
+    def counting(self: object, key: object, leaf: object, *rest: object) -> int:
+        measured.append(leaf)
+        return leaf_rows(self, key, leaf, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(first._measure), "leaf_rows", counting)
+    Layout(render(chat_tree((*old, said("user", Text.of("hi", DRAFT), DRAFT)))), 50, first)
+    assert len(measured) <= 8
+
+
+def test_a_pointer_finds_its_row() -> None:
+    layout = Layout(composed(Protocol.ANTHROPIC).payload, 50)
+    row = layout.row_at("/messages/1/content")
+    assert row is not None
+    assert layout.spot(row).place.pointer == "/messages/1/content"
+    assert layout.row_at("") == 0
+
+
+@pytest.mark.parametrize("pointer", ["/nowhere", "/messages/99", "/messages/x", "/model/0"])
+def test_a_pointer_that_leads_nowhere(pointer: str) -> None:
+    assert Layout(composed().payload, 50).row_at(pointer) is None
+
+
+def test_a_pointer_with_escapes() -> None:
+    tree = Obj((("a/b~c", Obj((("", Str(Text.glue("x"))),))),))
+    layout = Layout(render(tree), 50)
+    row = layout.row_at("/a~1b~0c/")
+    assert row == 2
+    assert layout.spot(2).place.pointer == "/a~1b~0c/"
+
+
+def test_a_place_is_found_again_when_what_was_before_it_went() -> None:
+    messages = long_chat(30)
+    before = Layout(render(chat_tree(messages)), 50)
+    row = before.row_at("/messages/20/content")
+    assert row is not None
+    place = before.spot(row + 1).place
+    after = Layout(render(chat_tree(messages[7:])), 50, before)
+    found = after.spot(after.row_of(place))
+    assert found.place.pointer == "/messages/13/content"
+
+
+def test_the_last_row_of_a_kind_is_where_its_last_character_is() -> None:
+    layout = Layout(composed(draft="word " * 40 + "end").payload, 40)
+    row = layout.last_row(OriginKind.DRAFT)
+    assert row is not None
+    assert rows_of(layout)[row][1].endswith('end"')
+    assert layout.last_row(OriginKind.LORE) is None
+
+
+def test_the_kinds_that_occur() -> None:
+    assert Layout(composed().payload, 50).kinds() == {
+        OriginKind.SYSTEM,
+        OriginKind.PRESET,
+        OriginKind.MACRO,
+        OriginKind.HISTORY,
+        OriginKind.DRAFT,
+        OriginKind.SETTING,
+        OriginKind.GLUE,
+    }
+
+
+def test_an_offset_leads_back_into_the_source() -> None:
+    source = 'one "two"\n\u200b' + "three four five six seven eight nine ten " * 3
+    origin = Origin(OriginKind.HISTORY, "m")
+    layout = Layout(render(Obj((("content", Str(Text.of(source, origin))),))), 40)
+    offsets: list[int] = []
+    for row in range(1, layout.rows - 1):
+        spot = layout.spot(row)
+        line = layout.line(spot)
+        start, end = line.slice(spot.row)
+        run = next(
+            r for r in line.runs_in(start, end) if r.piece.start is not None and r.start > 11
+        )
+        offset = line.source_offset(run, max(run.start, start))
+        assert offset is not None
+        offsets.append(offset)
+        if row > 2:
+            assert line.text[start:end].rstrip('"') == source[offset:][: end - start]
+    assert offsets[:2] == [0, source.index("\u200b")]
+    assert offsets == sorted(offsets)

@@ -1,0 +1,155 @@
+from itertools import combinations, product
+from pathlib import Path
+
+import pytest
+from textual.color import Color
+from textual.theme import Theme
+
+from tui_chat.errors import InputError
+from tui_chat.model.text import OriginKind
+from tui_chat.paths import bundled
+from tui_chat.ui.themes import DARK, LIGHT, load_theme, load_themes, origin_defaults
+
+THEMES = {theme.name: theme for theme in load_themes([bundled("themes")])[0]}
+GROUNDS = ("background", "surface", "panel")
+TEXTS = ("foreground", "primary", "secondary", "accent", "success", "warning", "error")
+KINDS = [str(kind) for kind in OriginKind]
+
+# Machado, Oliveira and Fernandes 2009, severity 1.0, on linear RGB.
+SIGHT = {
+    "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protan": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deutan": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    "tritan": (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
+}
+
+
+def linear(colour: str) -> list[float]:
+    parts = [part / 255 for part in Color.parse(colour).rgb]
+    return [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG 2."""
+    weights = (0.2126, 0.7152, 0.0722)
+    low, high = sorted(
+        sum(w * c for w, c in zip(weights, linear(colour), strict=True)) for colour in (one, other)
+    )
+    return (high + 0.05) / (low + 0.05)
+
+
+def seen(colour: str, sight: str) -> tuple[float, float, float]:
+    """CIE L*a*b* of a colour as somebody sees it."""
+    rgb = linear(colour)
+    r, g, b = (
+        min(max(sum(k * c for k, c in zip(row, rgb, strict=True)), 0), 1) for row in SIGHT[sight]
+    )
+    x = (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047
+    y = 0.2126 * r + 0.7152 * g + 0.0722 * b
+    z = (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883
+    fx, fy, fz = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x, y, z))
+    return 116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)
+
+
+def value(theme: Theme, name: str) -> str:
+    colour = getattr(theme, name)
+    assert isinstance(colour, str)
+    return colour
+
+
+def test_both_themes_ship() -> None:
+    assert {name: theme.dark for name, theme in THEMES.items()} == {DARK: True, LIGHT: False}
+    assert load_themes([bundled("themes")])[1] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "ground"), list(product((DARK, LIGHT), KINDS, GROUNDS)), ids=str
+)
+def test_origins_can_be_read(name: str, kind: str, ground: str) -> None:
+    theme = THEMES[name]
+    assert contrast(theme.variables[f"origin-{kind}"], value(theme, ground)) >= 4.5
+
+
+@pytest.mark.parametrize(("name", "text", "ground"), list(product((DARK, LIGHT), TEXTS, GROUNDS)))
+def test_texts_can_be_read(name: str, text: str, ground: str) -> None:
+    assert contrast(value(THEMES[name], text), value(THEMES[name], ground)) >= 4.5
+
+
+@pytest.mark.parametrize(("name", "sight"), list(product((DARK, LIGHT), SIGHT)))
+def test_origins_can_be_told_apart(name: str, sight: str) -> None:
+    colours = {kind: seen(THEMES[name].variables[f"origin-{kind}"], sight) for kind in KINDS}
+    nearest = min(
+        (sum((p - q) ** 2 for p, q in zip(colours[a], colours[b], strict=True)) ** 0.5, a, b)
+        for a, b in combinations(KINDS, 2)
+    )
+    assert nearest[0] >= (24 if sight == "normal" else 11), nearest
+
+
+@pytest.mark.parametrize("name", [DARK, LIGHT])
+def test_what_stands_in_for_missing_origins_are_our_own(name: str) -> None:
+    theme = THEMES[name]
+    defaults = {key: Color.parse(colour) for key, colour in origin_defaults(theme.dark).items()}
+    assert defaults == {key: Color.parse(theme.variables[key]) for key in defaults}
+    assert set(defaults) == {f"origin-{kind}" for kind in KINDS}
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("name = ", "is not TOML"),
+        ('dark = true\n[colours]\nprimary = "#fff"', "name: must be"),
+        ('name = "x"\n[colours]\nprimary = "#ggg"', "colours.primary: '#ggg' is not a colour"),
+        (
+            'name = "x"\n[colours]\nprimary = 7',
+            "colours.primary: must be a colour in quotes, not 7",
+        ),
+        ('name = "x"\n[colours]\nprimary = "#fff8"', "colours.primary: '#fff8' must be written as"),
+        ('name = "x"\n[colours]\nprimary = "ansi_red"', "colours.primary: 'ansi_red' must be"),
+        ('name = "x"', "colours.primary: is missing"),
+        ('name = "x"\ncolours = 3', "colours: must be a table"),
+        ('name = "x"\ndark = "no"\n[colours]\nprimary = "#fff"', "dark: must be true or false"),
+        ('name = "x"\n[colors]\nprimary = "#fff"', "colors: is unknown"),
+        ('name = "x"\n[colours]\nprimary = "#fff"\n[origins]\nsytem = "#fff"', "origins.sytem: is"),
+    ],
+)
+def test_a_fault_is_named_and_the_others_are_there(tmp_path: Path, text: str, fault: str) -> None:
+    (tmp_path / "bad.toml").write_text(text)
+    (tmp_path / "good.toml").write_text('name = "mine"\n[colours]\nprimary = "#123456"\n')
+    themes, faults = load_themes([bundled("themes"), tmp_path])
+    assert {theme.name for theme in themes} == {DARK, LIGHT, "mine"}
+    [error] = faults
+    assert isinstance(error, InputError)
+    assert str(error).startswith(f"{tmp_path / 'bad.toml'}: ")
+    assert fault in str(error)
+
+
+def test_a_file_that_is_no_text_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "bytes.toml").write_bytes(b"name = '\xff'")
+    (tmp_path / "folder.toml").mkdir()
+    themes, faults = load_themes([tmp_path, tmp_path / "missing"])
+    assert themes == []
+    assert len(faults) == 2
+
+
+def test_a_theme_of_the_user_takes_the_place_of_ours(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text(
+        f'name = "{DARK}"\n[colours]\nprimary = "#123456"\n[origins]\ndraft = "#abcdef"\n'
+    )
+    themes, _ = load_themes([bundled("themes"), tmp_path])
+    [theme] = [theme for theme in themes if theme.name == DARK]
+    assert theme.variables["origin-draft"] == "#ABCDEF"
+    assert theme.variables["origin-system"] == origin_defaults(True)["origin-system"]
+    assert load_theme(mine) == theme

@@ -1,0 +1,136 @@
+"""The layouts of a branch's messages, made when they are looked at.
+
+Entries are frozen, so a layout is found again by its entry's identity, as long as it was
+looked at not too long ago. A streaming entry's layout grows with its reply, and is handed on
+to the entry that replaces it when the reply is whole.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from time import monotonic
+
+from tui_chat.model.reply import Reply
+from tui_chat.model.session import Entry
+from tui_chat.ui.chat import label
+from tui_chat.ui.chat.message import Live, MessageLayout, estimate
+
+KEPT = 400
+"""Messages whose layout is kept while they are out of sight."""
+
+
+class Layouts:
+    """The messages of one branch, laid out at one width."""
+
+    def __init__(self) -> None:
+        self.entries: tuple[Entry, ...] = ()
+        """Root to head."""
+        self.unfolded: set[str] = set()
+        """Keys of what is unfolded."""
+        self._width = 80
+        self._made: OrderedDict[int, tuple[Entry, MessageLayout]] = OrderedDict()
+        self._replies: dict[str, Reply] = {}
+        self._since: dict[str, float] = {}
+
+    def __call__(self, index: int) -> MessageLayout:
+        """Return a message's layout."""
+        entry = self.entries[index]
+        found = self._made.get(id(entry))
+        if found is not None and found[0] is entry:
+            self._made.move_to_end(id(entry))
+            return found[1]
+        return self._make(index)
+
+    def take(self, entries: tuple[Entry, ...]) -> None:
+        """Take another branch; what has grown is handed on to the entries that replace it."""
+        grown = {
+            self.entries[index].message.id: self(index)
+            for index in self.streaming()
+            if self.entries[index].message.id in self._replies
+        }
+        self.entries = entries
+        living = {e.message.id for e in entries[-2:] if e.status == "streaming"}
+        self._replies = {key: reply for key, reply in self._replies.items() if key in living}
+        now = monotonic()
+        self._since = {key: self._since.get(key, now) for key in living}
+        for index in range(max(len(entries) - 2, 0), len(entries)):
+            layout = grown.get(entries[index].message.id)
+            if layout is not None and layout.entry is not entries[index]:
+                self._make(index, layout)
+
+    def resize(self, width: int) -> None:
+        """Lay out anew at another width."""
+        self._width = width
+        self._made.clear()
+
+    def heights(self) -> list[int]:
+        """Return every message's height: as it is where it is laid out, else estimated."""
+        heights: list[int] = []
+        for entry in self.entries:
+            found = self._made.get(id(entry))
+            if found is not None and found[0] is entry:
+                heights.append(found[1].height)
+            else:
+                heights.append(estimate(entry.message.content, self._width) + 2)
+        return heights
+
+    # Replies that grow
+
+    def streaming(self) -> list[int]:
+        """Return where entries stream; they are at the end of a branch."""
+        count = len(self.entries)
+        return [i for i in range(max(count - 2, 0), count) if self.entries[i].status == "streaming"]
+
+    def offer(self, entry_id: str, reply: Reply) -> bool:
+        """Take note of what has come of a reply; False where that is known."""
+        if self._replies.get(entry_id) is reply:
+            return False
+        self._replies[entry_id] = reply
+        return True
+
+    def grow(self) -> list[int]:
+        """Lay out what was offered, and return whose layout has changed."""
+        grown: list[int] = []
+        for index in self.streaming():
+            live = self._live(self.entries[index])
+            if live and live.reply:
+                self(index).grow(live)
+                grown.append(index)
+        return grown
+
+    def tick(self) -> None:
+        """Let streaming messages say how long it has been."""
+        for index in self.streaming():
+            self(index).tick(self._age(self.entries[index]))
+
+    def source(self, index: int) -> str:
+        """Return a message's text as it was written, so far."""
+        entry = self.entries[index]
+        reply = self._replies.get(entry.message.id)
+        return reply.text if reply else entry.message.content
+
+    def _make(self, index: int, grown: MessageLayout | None = None) -> MessageLayout:
+        entry = self.entries[index]
+        day = label.day_of(entry)
+        if index and day == label.day_of(self.entries[index - 1]):
+            day = ""
+        layout = MessageLayout(
+            entry,
+            self._width,
+            day=day,
+            unfolded=self.unfolded,
+            live=self._live(entry),
+            grown=grown,
+        )
+        self._made[id(entry)] = (entry, layout)
+        if len(self._made) > KEPT:
+            self._made.popitem(last=False)
+        return layout
+
+    def _live(self, entry: Entry) -> Live | None:
+        if entry.status != "streaming":
+            return None
+        return Live(self._age(entry), self._replies.get(entry.message.id))
+
+    def _age(self, entry: Entry) -> float:
+        return monotonic() - self._since.setdefault(entry.message.id, monotonic())

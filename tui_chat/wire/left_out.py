@@ -1,0 +1,187 @@
+"""Notes for what a protocol cannot carry: of turns, of tools, of settings.
+
+1. What changes what the model sees or may do is a warning; what only helps (a cache mark, a
+   billing tag) is information.
+2. Explicit nulls say nothing, and nothing is told about them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.envelope import ChatEnvelope, Level, Note, Sourced, Turn
+from tui_chat.model.namespaces import UNSET
+from tui_chat.wire.encoding import passed_on
+
+_NAMESPACE = {
+    Protocol.OPENAI_CHAT: "openai_chat",
+    Protocol.OPENAI_RESPONSES: "responses",
+    Protocol.ANTHROPIC: "anthropic",
+    Protocol.GEMINI: "gemini",
+}
+
+_ONLY_HELPS = frozenset(
+    {
+        "background",
+        "betas",
+        "cache_control",
+        "include",
+        "inference_geo",
+        "labels",
+        "metadata",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "safety_identifier",
+        "service_tier",
+        "speed",
+        "store",
+        "stream",
+        "stream_options",
+        "user",
+    }
+)
+"""Settings that change neither what the model sees nor what it may say."""
+
+_UNIFIED = frozenset({"response_format", "stop", "tool_choice", "max_tokens_key", "model"})
+_ASIDE = _UNIFIED | {
+    "input_shape",
+    "system_instruction",
+    "tool_groups",
+    "tools_shape",
+    "spelled",
+}
+"""Fields that repeat a unified field, or only say how something was written."""
+
+
+def turn_notes(turn: Turn, protocol: Protocol, *, replayed: bool, named: bool) -> Iterator[Note]:
+    """Yield what of a turn this protocol does not get.
+
+    `replayed`: all its reasoning is sent. `named`: the speaker's name is.
+    """
+    semantics = turn.semantics
+    if semantics.reasoning and not replayed:
+        came_from = semantics.reasoning[0].protocol
+        sentence = (
+            f"Its reasoning came from {came_from.label} and can only be replayed there."
+            if came_from is not protocol
+            else "Its reasoning was not signed to the end and cannot be replayed."
+        )
+        yield Note(Level.WARNING, "reasoning-left-out", sentence, turn.origin)
+    if turn.name and not named and turn.role != "tool":
+        sentence = f"{protocol.label} has no place for the name “{turn.name}”; it is left out."
+        yield Note(Level.WARNING, "name-left-out", sentence, turn.origin)
+    form = semantics.wire
+    if form is not None and form.protocol is not protocol:
+        yield from _extras(turn, form.extras, form.protocol)
+    layout = semantics.layout
+    if layout is None or layout.protocol is protocol:
+        return
+    for piece in layout.pieces:
+        if piece.kind == "other":
+            yield left_out(turn, piece.name or "a block", protocol)
+        yield from _extras(turn, piece.extras, layout.protocol)
+        if piece.cache and protocol is not Protocol.ANTHROPIC:
+            sentence = f"{protocol.label} has no cache marks; it is left out."
+            yield Note(Level.INFO, "cache-mark-left-out", sentence, turn.origin)
+
+
+_DULL = frozenset({"annotations", "status", "type", "index"})
+
+
+def _extras(turn: Turn, extras: str, source: Protocol) -> Iterator[Note]:
+    if not extras:
+        return
+    found = cast("dict[str, Any]", json.loads(extras))
+    keys = [key for key, value in found.items() if value is not None and key not in _DULL]
+    if keys:
+        sentence = f"What only {source.label} understands is left out: {', '.join(keys)}."
+        yield Note(Level.WARNING, "extras-left-out", sentence, turn.origin)
+
+
+def left_out(turn: Turn, what: str, protocol: Protocol) -> Note:
+    """Return the note for a piece of a turn that a protocol cannot carry there."""
+    sentence = f"{protocol.label} cannot carry this here, so it is left out: {what}."
+    return Note(Level.WARNING, "piece-left-out", sentence, turn.origin)
+
+
+def blank_left_out(turn: Turn) -> Note:
+    """Return the note for a turn without any content."""
+    sentence = "A message of nothing but white space is refused, so it is left out."
+    return Note(Level.WARNING, "blank-left-out", sentence, turn.origin)
+
+
+def system_moved(turn: Turn, what: str) -> Note:
+    """Return the note for a later system turn that may not stay where it is."""
+    sentence = f"A system message after the first turns is {what}: this model takes none there."
+    return Note(Level.WARNING, "system-moved", sentence, turn.origin)
+
+
+def setting_left_out(sourced: Sourced[Any], name: str, why: str) -> Note:
+    """Return the note for a unified setting that is not sent."""
+    return Note(Level.WARNING, "setting-left-out", f"{name} is not sent: {why}.", sourced.origin)
+
+
+def no_place(protocol: Protocol, settings: Iterable[tuple[str, Sourced[Any] | None]]) -> list[Note]:
+    """Return notes for the settings, by name, that a protocol has no place for."""
+    why = f"{protocol.label} has no such setting"
+    return [setting_left_out(value, name, why) for name, value in settings if value is not None]
+
+
+def envelope_notes(envelope: ChatEnvelope, protocol: Protocol) -> Iterator[Note]:
+    """Yield what of other protocols' tools, namespaces and extras this one does not get."""
+    semantics = envelope.semantics
+    if semantics.source is None:
+        return
+    for native in semantics.tools.native:
+        if native.protocol is not protocol:
+            sentence = f"Only {native.protocol.label} has the tool “{native.name}”; left out."
+            yield Note(Level.WARNING, "tool-left-out", sentence, passed_on("tools"))
+    if semantics.source is protocol:
+        return
+    for tool in envelope.tools or ():
+        if tool.extras and (keys := _telling(tool.extras)):
+            sentence = f"What only {semantics.source.label} understands of the tool “{tool.name}” "
+            sentence += f"is left out: {', '.join(keys)}."
+            yield Note(Level.WARNING, "tool-extras-left-out", sentence, passed_on("tools"))
+    if semantics.session.previous_response_id and protocol is not Protocol.OPENAI_RESPONSES:
+        sentence = (
+            "The request continues a response that OpenAI keeps "
+            f"({semantics.session.previous_response_id}); what came before it is not in here."
+        )
+        origin = passed_on("previous_response_id")
+        yield Note(Level.ERROR, "earlier-turns-missing", sentence, origin)
+    for owner, attribute in _NAMESPACE.items():
+        if owner is not protocol:
+            yield from _namespace(getattr(semantics, attribute), owner)
+    for owner, extras in semantics.provider_extras.items():
+        for key, value in extras.items():
+            if owner is not protocol and value not in (None, ""):
+                yield _foreign(key, owner, Level.WARNING)
+
+
+def _telling(extras: str) -> list[str]:
+    found = cast("dict[str, Any]", json.loads(extras))
+    return [key for key, value in found.items() if value not in (None, "", {}) and key != "type"]
+
+
+def _namespace(settings: Any, owner: Protocol) -> Iterator[Note]:
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if value is UNSET or value is None or field.name in _ASIDE:
+            continue
+        level = Level.INFO if field.name in _ONLY_HELPS else Level.WARNING
+        if field.name == "conversation" or field.name == "prompt":
+            level = Level.ERROR
+        if field.name == "n" and value == 1:
+            continue
+        yield _foreign(field.name, owner, level)
+
+
+def _foreign(name: str, owner: Protocol, level: Level) -> Note:
+    sentence = f"{name} is a setting of {owner.label} and is left out."
+    return Note(level, "setting-left-out", sentence, passed_on(name))

@@ -1,0 +1,320 @@
+"""One turn as items of a Responses input. What they look like depends on the turn and on nothing
+else, so they are made once.
+
+1. The model's text is a message of its own for each piece; one with an item id is said whole,
+   as it was received, any other the short way.
+2. Reasoning goes back as the item it was, where it carries what the server needs to know it
+   again: its encrypted content, or, in a captured request, whatever it had.
+3. A refusal goes back as the model's words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, cast
+
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.envelope import Level, Note, Turn
+from tui_chat.model.memo import Memo
+from tui_chat.model.message import Part, ToolCall
+from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree
+from tui_chat.model.semantics import Piece, ReasoningBlock
+from tui_chat.model.text import GLUE, Origin, Text
+from tui_chat.wire.data_urls import data_url
+from tui_chat.wire.encoding import Items, merged, own_form, parsed, quote, word
+from tui_chat.wire.fields import compact
+from tui_chat.wire.left_out import left_out, turn_notes
+from tui_chat.wire.openai_responses.items import REASONING_TEXT
+from tui_chat.wire.pieces import Placed, laid_out
+from tui_chat.wire.roles import adapted_role
+
+_RESPONSES = Protocol.OPENAI_RESPONSES
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Said:
+    """A turn as items."""
+
+    items: tuple[Tree, ...]
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(slots=True)
+class _Saying:
+    """The items of a turn of the model's, in the making."""
+
+    turn: Turn
+    items: list[Tree] = field(default_factory=list[Tree])
+    notes: list[Note] = field(default_factory=list[Note])
+    thinking: list[tuple[Piece, ReasoningBlock]] = field(
+        default_factory=list[tuple[Piece, ReasoningBlock]]
+    )
+    """Blocks of the reasoning item that is being put together."""
+    message: list[tuple[Piece, Tree]] = field(default_factory=list[tuple[Piece, Tree]])
+    """Parts of the message that is being put together."""
+    replayed: bool = True
+
+
+@lru_cache(maxsize=2)
+def said_by(developer: bool) -> Callable[[Turn], Said]:
+    """Return the encoder of single turns, which remembers what it encoded."""
+    return Memo(lambda turn: _said(turn, developer))
+
+
+def _said(turn: Turn, developer: bool) -> Said:
+    match turn.role:
+        case "assistant":
+            return _by_model(turn)
+        case "tool":
+            return _output(turn)
+        case _:
+            return _message(turn, developer)
+
+
+def _message(turn: Turn, developer: bool) -> Said:
+    """Return a message that is not the model's."""
+    form = own_form(turn, _RESPONSES)
+    role = adapted_role(turn.role, _RESPONSES, developer=developer)
+    role = (form.role or turn.role) if form else role
+    notes: list[Note] = []
+    items: Items = [("role", word(role)), *_content("content", turn, notes)]
+    if form is not None:
+        items = merged(items, form.extras, turn.origin)
+    notes += turn_notes(turn, _RESPONSES, replayed=True, named=False)
+    return Said((Obj(tuple(items), turn.origin),), tuple(notes))
+
+
+def _output(turn: Turn) -> Said:
+    """Return the output of a function call."""
+    form, origin = own_form(turn, _RESPONSES), turn.origin
+    notes: list[Note] = []
+    mark = next((p for p, _ in laid_out(turn, _RESPONSES) if p.kind == "result"), Piece("result"))
+    kind = "custom_tool_call_output" if mark.name == "custom" else "function_call_output"
+    items: Items = [("type", word(kind))]
+    if mark.id:
+        items.append(("id", quote(mark.id, origin, "item id")))
+    if turn.tool_call_id or form is None:
+        items.append(("call_id", quote(turn.tool_call_id, origin, "tool call id")))
+    items += _content("output", turn, notes)
+    if form is not None:
+        items = merged(items, form.extras, origin)
+    notes += turn_notes(turn, _RESPONSES, replayed=True, named=True)
+    if turn.semantics.failed:
+        sentence = "That the tool failed cannot be said here; only its words are sent."
+        notes.append(Note(Level.WARNING, "failure-left-out", sentence, origin))
+    return Said((Obj(tuple(items), origin),), tuple(notes))
+
+
+def _content(key: str, turn: Turn, notes: list[Note]) -> Items:
+    """Return the content of a message that is not the model's, or the output of a call."""
+    form, origin = own_form(turn, _RESPONSES), turn.origin
+    blocks: list[Tree] = []
+    marked = False
+    for piece, what in laid_out(turn, _RESPONSES):
+        block: Items | None = None
+        match what:
+            case Text():
+                block = [("type", word("input_text")), ("text", Str(what))]
+            case Part():
+                block = _part(what, origin) if turn.role != "system" or form else None
+                if block is None:
+                    notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
+            case None if piece.kind == "other" and form is not None:
+                blocks.append(parsed(piece.data, origin, piece.name))
+            case _:
+                pass
+        if block is not None:
+            marked = marked or bool(piece.extras or piece.cache)
+            if piece.cache and form is not None:
+                block.append(("cache_control", parsed(piece.cache, origin, "cache mark")))
+            blocks.append(Obj(tuple(merged(block, piece.extras, origin)), origin))
+    match form.shape if form else "":
+        case "absent" if not blocks:
+            return []
+        case "null" if not blocks:
+            return [(key, Lit(None, GLUE))]
+        case "parts":
+            return [(key, Arr(tuple(blocks), origin))]
+        case _:
+            pass
+    if not blocks or (len(blocks) == 1 and not turn.parts and not marked and len(turn.text)):
+        return [(key, Str(turn.text))]
+    return [(key, Arr(tuple(blocks), origin))]
+
+
+def _part(part: Part, origin: Origin) -> Items | None:
+    """Return a part on the wire; None where the protocol has no word for it."""
+    url = data_url(part.mime, part.data) if part.data and part.mime else part.data
+    openai = part.protocol in (_RESPONSES, Protocol.OPENAI_CHAT)
+    if part.kind == "image":
+        items: Items = [("type", word("input_image"))]
+        if part.file_id and openai:
+            items.append(("file_id", quote(part.file_id, origin, "file id")))
+        elif url or part.url:
+            items.append(("image_url", quote(url or part.url, origin, "picture")))
+        else:
+            return None
+        return [*items, ("detail", word(part.detail))] if part.detail else items
+    if part.kind != "file":
+        return None
+    items = [("type", word("input_file"))]
+    if part.name or (url and part.protocol is None and not part.name):
+        name = quote(part.name, origin, "file name") if part.name else None
+        if name is not None:
+            items.append(("filename", name))
+    if part.file_id and openai:
+        items.append(("file_id", quote(part.file_id, origin, "file id")))
+    elif url:
+        items.append(("file_data", quote(url, origin, "file")))
+    elif part.url:
+        items.append(("file_url", quote(part.url, origin, "file")))
+    else:
+        return None
+    return items
+
+
+def _by_model(turn: Turn) -> Said:
+    """Return the items of a turn of the model's."""
+    saying = _Saying(turn)
+    placed = laid_out(turn, _RESPONSES)
+    refused = turn.semantics.refusal
+    if refused and not any(piece.kind == "refusal" for piece, _ in placed):
+        placed = [*placed, (Piece("refusal"), None)]
+    for piece, what in placed:
+        _say(saying, piece, what)
+    _end_thinking(saying)
+    _end_message(saying)
+    if not saying.items and not turn.semantics.reasoning and not _has_others(placed):
+        saying.items.append(_short(Str(turn.text), turn.origin))
+    saying.notes += turn_notes(turn, _RESPONSES, replayed=saying.replayed, named=False)
+    return Said(tuple(saying.items), tuple(saying.notes))
+
+
+def _has_others(placed: Sequence[Placed]) -> bool:
+    return any(piece.kind == "other" for piece, _ in placed)
+
+
+def _say(saying: _Saying, piece: Piece, what: object) -> None:
+    turn, origin = saying.turn, saying.turn.origin
+    if isinstance(what, ReasoningBlock):
+        _end_message(saying)
+        known = saying.thinking
+        if known and (not what.id or known[0][1].id != what.id):
+            _end_thinking(saying)
+        saying.thinking.append((piece, what))
+        return
+    _end_thinking(saying)
+    if isinstance(what, Text) or piece.kind == "refusal":
+        if piece.name != "more":
+            _end_message(saying)
+        text = Str(what) if isinstance(what, Text) else None
+        said = text or quote(turn.semantics.refusal, origin, "refusal")
+        saying.message.append((piece, said))
+        return
+    _end_message(saying)
+    if isinstance(what, ToolCall):
+        saying.items.append(_call(what, piece, origin))
+    elif isinstance(what, Part):
+        saying.notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
+    elif piece.kind == "other" and _is_own(turn):
+        saying.items.append(parsed(piece.data, origin, piece.name))
+
+
+def _is_own(turn: Turn) -> bool:
+    layout = turn.semantics.layout
+    return layout is not None and layout.protocol is _RESPONSES
+
+
+def _short(text: Tree, origin: Origin) -> Obj:
+    return Obj((("role", word("assistant")), ("content", text)), origin)
+
+
+def _end_message(saying: _Saying) -> None:
+    """Add the message whose parts are together."""
+    parts, saying.message = saying.message, []
+    if not parts:
+        return
+    turn, origin = saying.turn, saying.turn.origin
+    first = parts[0][0]
+    captured = own_form(turn, _RESPONSES) is not None and first.kind in ("text", "refusal")
+    if not first.id and not captured:
+        for _, text in parts:
+            saying.items.append(_short(text, origin))
+        return
+    extras = _loaded(first.extras)
+    if captured and first.name == "string":
+        items: Items = [("role", word("assistant")), ("content", parts[0][1])]
+    else:
+        blocks = tuple(_output_part(piece, text, origin, captured) for piece, text in parts)
+        items = [("role", word("assistant")), ("content", Arr(blocks, origin))]
+        extras.pop("content", None)
+    if first.id:
+        items.insert(0, ("id", quote(first.id, origin, "item id")))
+    if first.phase:
+        items.append(("phase", quote(first.phase, origin, "phase")))
+    if not captured:
+        items = [("type", word("message")), *items, ("status", word("completed"))]
+    if extras:
+        items = merged(items, compact(extras), origin)
+    saying.items.append(Obj(tuple(items), origin))
+
+
+def _output_part(piece: Piece, text: Tree, origin: Origin, captured: bool) -> Obj:
+    refusal = piece.kind == "refusal"
+    items: Items = [("type", word("refusal" if refusal else "output_text"))]
+    items.append(("refusal" if refusal else "text", text))
+    if not captured and not refusal:
+        items.append(("annotations", Arr(())))
+    own = _loaded(piece.extras).get("content")
+    return Obj(tuple(merged(items, compact(own), origin) if own else items), origin)
+
+
+def _loaded(extras: str) -> dict[str, Any]:
+    return cast("dict[str, Any]", json.loads(extras)) if extras else {}
+
+
+def _call(call: ToolCall, piece: Piece, origin: Origin) -> Obj:
+    custom = piece.name == "custom"
+    items: Items = [("type", word("custom_tool_call" if custom else "function_call"))]
+    if piece.id:
+        items.append(("id", quote(piece.id, origin, "item id")))
+    arguments = quote(call.arguments, origin, f"arguments of {call.name}")
+    items += [
+        ("call_id", quote(call.id, origin, "tool call id")),
+        ("name", quote(call.name, origin, "tool name")),
+        ("input" if custom else "arguments", arguments),
+    ]
+    return Obj(tuple(merged(items, piece.extras, origin)), origin)
+
+
+def _end_thinking(saying: _Saying) -> None:
+    """Add the reasoning item whose blocks are together."""
+    blocks, saying.thinking = saying.thinking, []
+    if not blocks:
+        return
+    origin = saying.turn.origin
+    first = blocks[0][1]
+    encrypted = next((block.encrypted for _, block in blocks if block.encrypted), "")
+    captured = own_form(saying.turn, _RESPONSES) is not None
+    if first.protocol is not _RESPONSES or not (encrypted or captured):
+        saying.replayed = False
+        return
+    said: dict[bool, list[Tree]] = {False: [], True: []}
+    for _, block in blocks:
+        if block.text:
+            raw = block.kind == REASONING_TEXT
+            kind = "reasoning_text" if raw else "summary_text"
+            text = quote(block.text, origin, "reasoning")
+            said[raw].append(Obj((("type", word(kind)), ("text", text)), origin))
+    items: Items = [("type", word("reasoning"))]
+    if first.id:
+        items.append(("id", quote(first.id, origin, "item id")))
+    items.append(("summary", Arr(tuple(said[False]), origin)))
+    if said[True]:
+        items.append(("content", Arr(tuple(said[True]), origin)))
+    if encrypted:
+        items.append(("encrypted_content", quote(encrypted, origin, "encrypted reasoning")))
+    saying.items.append(Obj(tuple(merged(items, blocks[0][0].extras, origin)), origin))
