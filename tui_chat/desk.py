@@ -17,14 +17,15 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tui_chat import __version__
 from tui_chat.compose import Composed, compose, encode
-from tui_chat.config import Config
+from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.context import Inputs, Settings
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.model.endpoint import Endpoint, Protocol
@@ -93,6 +94,7 @@ class Desk:
         *,
         tell: Callable[[Change], None],
         now: Callable[[], datetime],
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self.config = config
         self.sessions: tuple[SessionSummary, ...] = ()
@@ -113,11 +115,13 @@ class Desk:
         self._load_preset = load_preset
         self._tell = tell
         self._now = now
+        self._clock = clock
         self._history: tuple[Message, ...] = ()
         self._running: dict[str, asyncio.Task[Entry]] = {}
         self._partial: dict[str, Grown] = {}
         self._composed: dict[tuple[str, Protocol], Composed] = {}
         self._sending = False
+        self._draft_fault = ""
 
     # --- reading -------------------------------------------------------------------------
 
@@ -125,6 +129,11 @@ class Desk:
     def is_streaming(self) -> bool:
         """Whether a reply is arriving in the shown session."""
         return self.session is not None and self.session.session_id in self._running
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether the endpoint is the built-in provider, which needs no network."""
+        return self.endpoint.base_url.startswith(LOOPBACK_URL)
 
     @property
     def partial(self) -> Grown | None:
@@ -312,11 +321,17 @@ class Desk:
 
     async def keep_draft(self, session: Session | None, text: str) -> None:
         """Keep what is being typed in a session (None: in the chat not yet begun)."""
-        with self._telling(), suppress(InputError):
+        try:
             if session is None:
                 await self._store.remember("draft", text)
             else:
                 await self._store.save_draft(session.session_id, text)
+        except TuiChatError as error:
+            if str(error) != self._draft_fault:  # once, not with every word that is typed
+                self._draft_fault = str(error)
+                self._tell(Trouble(error))
+        else:
+            self._draft_fault = ""
 
     # --- talking -------------------------------------------------------------------------
 
@@ -393,6 +408,7 @@ class Desk:
                     store=self._store,
                     transport=self._transport,
                     emit=emit,
+                    clock=self._clock,
                 )
             )
             self._running[session_id] = task

@@ -83,11 +83,13 @@ async def send(
     store: Store,
     transport: Transport,
     emit: Callable[[Progress], None],
+    clock: Callable[[], float] = monotonic,
 ) -> Entry:
     """Send a request and see it through; returns the reply's entry as it ended.
 
     `parent_id` is the last message of the branch the exchange continues. Cancel the task to
     stop the reply; the entry is then written as `stopped` before the cancellation goes on.
+    `clock` gives seconds from any start, and never goes back.
     Raises StoreError where the exchange could not be written; nothing was sent then.
     """
     exchange = await store.begin_exchange(
@@ -107,7 +109,7 @@ async def send(
         ),
     )
     emit(Begun(exchange.user, exchange.reply))
-    growing = _Growing(composed, exchange.reply, store, emit)
+    growing = _Growing(composed, exchange.reply, store, emit, clock)
     flushing = asyncio.create_task(growing.keep_flushed())
     try:
         await _receive(composed, transport, growing)
@@ -158,14 +160,20 @@ class _Growing:
     """A reply on its way: in memory, on the screen and on disk."""
 
     def __init__(
-        self, composed: Composed, entry: Entry, store: Store, emit: Callable[[Progress], None]
+        self,
+        composed: Composed,
+        entry: Entry,
+        store: Store,
+        emit: Callable[[Progress], None],
+        clock: Callable[[], float],
     ) -> None:
         self._composed = composed
         self._entry = entry
         self._store = store
         self._emit = emit
         self._reply = Reply()
-        self._began = monotonic()
+        self._clock = clock
+        self._began = clock()
         self._changed = asyncio.Event()
 
     def add(self, event: StreamEvent) -> None:
@@ -202,7 +210,7 @@ class _Growing:
                 advice=error.advice if error else "",
                 usage=self._reply.usage,
                 finish=self._reply.finish.raw if self._reply.finish else "",
-                seconds=monotonic() - self._began,
+                seconds=self._clock() - self._began,
             )
         )
         entry = await asyncio.shield(finishing)

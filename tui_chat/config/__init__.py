@@ -4,6 +4,6 @@ values      Config and the endpoints that are there without any configuration
 file        the TOML file, checked by pydantic; imported only where there is one to read
 """
 
-from tui_chat.config.values import BUILT_IN_ENDPOINTS, Config, load_config
+from tui_chat.config.values import BUILT_IN_ENDPOINTS, LOOPBACK_URL, Config, load_config
 
-__all__ = ["BUILT_IN_ENDPOINTS", "Config", "load_config"]
+__all__ = ["BUILT_IN_ENDPOINTS", "LOOPBACK_URL", "Config", "load_config"]

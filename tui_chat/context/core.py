@@ -23,11 +23,16 @@ from tui_chat.model.preset import PresetMessage
 from tui_chat.model.text import Origin, OriginKind, Text
 from tui_chat.tokens import Counter
 
+NAME_LENGTH = 32
+"""A message has no name; a person knows it by its first words."""
+
 _IN_HISTORY = Placement("history", rule="It is part of the conversation.")
 
 
 def _turn_of(message: Message) -> Turn:
-    origin = Origin(OriginKind.HISTORY, message.id, f"{message.role} {message.id}".strip())
+    words = " ".join(message.content[: 4 * NAME_LENGTH].split())
+    name = words if len(words) <= NAME_LENGTH else words[: NAME_LENGTH - 1].rstrip() + "…"
+    origin = Origin(OriginKind.HISTORY, message.id, name or message.role)
     return Turn(
         role=message.role,
         text=Text.of(message.content, origin),

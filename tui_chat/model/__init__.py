@@ -11,5 +11,6 @@ envelope    Turn, ChatEnvelope, Note: what the model will see, protocol-free
 semantics   what a protocol can express and the unified message cannot
 payload     Tree, Payload, Region, render: the request body and the map of its origins
 reply       StreamEvent, Reply, advance: an answer growing as it arrives
+request     RequestRecord, Exchange: a request as it left, and what it was about
 memo        Memo: remembering by identity what was computed from a frozen value
 """

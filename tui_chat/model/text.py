@@ -58,7 +58,7 @@ class Origin:
         """One short phrase for the screen: `preset message "Style"`, `draft`."""
         called = self.name or self.id
         words = _KIND_WORDS[self.kind]
-        return f"{words} “{called}”" if called else words
+        return words if self.kind is OriginKind.DRAFT or not called else f"{words} “{called}”"
 
 
 _KIND_WORDS = {

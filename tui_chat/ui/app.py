@@ -5,8 +5,8 @@
 2. The first frame needs no database: the composer takes keys while the desk is being laid.
 3. From `WIDE` columns: sessions | chat | inspector. From `MEDIUM`: the chat and one of the
    two. Below: one pane at a time, and the inspector leaves the composer in sight.
-4. Requests are composed once a frame however many keys came, and only for a visible
-   inspector; a draft too long for a frame is composed in a thread.
+4. Requests are composed once a frame however many keys came; a draft too long for a frame is
+   composed in a thread.
 """
 
 from __future__ import annotations
@@ -91,12 +91,17 @@ class TuiChat(App[None]):
     ]
 
     def __init__(
-        self, config: Config, open_desk: Callable[[Callable[[Change], None]], Awaitable[Desk]]
+        self,
+        config: Config,
+        open_desk: Callable[[Callable[[Change], None]], Awaitable[Desk]],
+        now: Callable[[], float] = time,
     ) -> None:
         super().__init__()
+        self._now = now
         self._config = config
         self._open_desk = open_desk
-        self._desk: Desk | None = None
+        self.desk: Desk | None = None
+        """None until the conversations are open."""
         self._protocol: Protocol | None = None
         """The inspector's tab; None follows the endpoint's own."""
         self._composing = False
@@ -120,7 +125,7 @@ class TuiChat(App[None]):
         """Show the first frame, then lay the desk."""
         self._load_themes()
         self.set_keymap(dict(self._config.keys))
-        self._chat.show("New chat", "", (), welcome())
+        self._chat.show("New chat", "", ())
         self._composer.focus()
         self.call_after_refresh(self._lay_desk)
 
@@ -163,7 +168,7 @@ class TuiChat(App[None]):
             else:
                 self.exit(return_code=1)
             return
-        self._desk = desk
+        self.desk = desk
         await desk.start()
         await self._bring_draft(keep_typed=True)
         self._compose_soon()
@@ -189,7 +194,7 @@ class TuiChat(App[None]):
     def _hear(self, change: Change) -> None:
         from tui_chat.desk import BranchChanged, ReplyGrew, SessionsChanged, Trouble
 
-        if not self.is_running or (self._desk is None and not isinstance(change, Trouble)):
+        if not self.is_running or (self.desk is None and not isinstance(change, Trouble)):
             return
         match change:
             case SessionsChanged():
@@ -202,13 +207,13 @@ class TuiChat(App[None]):
                 self._complain(change.error)
 
     def _show_sessions(self) -> None:
-        desk = self._desk
+        desk = self.desk
         if desk is not None:
             current = desk.session.session_id if desk.session else None
-            self._sessions.show(desk.sessions, current, time())
+            self._sessions.show(desk.sessions, current, self._now())
 
     def _show_branch(self) -> None:
-        desk = self._desk
+        desk = self.desk
         if desk is None:
             return
         title = desk.session.title if desk.session else "New chat"
@@ -219,7 +224,8 @@ class TuiChat(App[None]):
             subtitle += f" · {desk.preset.name}"
         if desk.role_missing:
             subtitle += " · its role was deleted"
-        self._chat.show(title, subtitle, desk.entries, welcome())
+        words = welcome(composed.model, desk.is_offline)
+        self._chat.show(title, subtitle, desk.entries, words)
         if desk.partial is not None:
             self._chat.stream(desk.partial.entry_id, desk.partial.reply)
         self._inspector.own_protocol = desk.endpoint.protocol
@@ -252,14 +258,14 @@ class TuiChat(App[None]):
 
     def _compose_now(self) -> None:
         self._composing = False
-        desk = self._desk
-        if desk is None or not self._inspector.display:
+        desk = self.desk
+        if desk is None:
             return
         draft = self._composer.text
         if len(draft) > LONG_DRAFT:
             self._compose_in_thread(desk, draft)
         else:
-            self._inspector.show(desk.composed(draft, self._protocol))
+            self._show_composed(draft, desk.composed(draft, self._protocol))
 
     @work(group="compose", exclusive=True, thread=True)
     def _compose_in_thread(self, desk: Desk, draft: str) -> None:
@@ -267,8 +273,15 @@ class TuiChat(App[None]):
         self.call_from_thread(self._show_composed, draft, composed)
 
     def _show_composed(self, draft: str, composed: Composed) -> None:
-        if draft == self._composer.text:
-            self._inspector.show(composed)
+        if draft != self._composer.text:
+            return
+        self._inspector.show(composed)
+        budget = composed.envelope.budget
+        if budget is not None:
+            about = "" if budget.exact else "~"
+            left = "" if budget.free is None else f" · {budget.free:,} left"
+            what = f"Enter sends {about}{budget.total:,} tokens{left}" if draft.strip() else ""
+            self._chat.set_status(what)
 
     # --- talking -------------------------------------------------------------------------
 
@@ -279,7 +292,7 @@ class TuiChat(App[None]):
 
     @work(group="send")
     async def _send(self, draft: str) -> None:
-        desk = self._desk
+        desk = self.desk
         if desk is None:
             self.notify("The conversations are still being opened.", markup=False)
             return
@@ -302,8 +315,8 @@ class TuiChat(App[None]):
     @on(Transcript.RetryRequested)
     @work(group="send")
     async def _retry(self, event: Transcript.RetryRequested) -> None:
-        if self._desk is not None:
-            await self._desk.retry(event.entry_id)
+        if self.desk is not None:
+            await self.desk.retry(event.entry_id)
 
     @on(Transcript.CopyRequested)
     def _copy(self, event: Transcript.CopyRequested) -> None:
@@ -324,7 +337,7 @@ class TuiChat(App[None]):
     @on(Composer.StopRequested)
     async def action_back(self) -> None:
         """Stop the reply that is arriving, else close the pane that is in the way."""
-        desk = self._desk
+        desk = self.desk
         if desk is not None and desk.is_streaming:
             await desk.stop()
         elif self._opened and not self._is_wide:
@@ -337,9 +350,9 @@ class TuiChat(App[None]):
     @on(SessionList.Opened)
     @work(group="open", exclusive=True)
     async def _open(self, event: SessionList.Opened) -> None:
-        if self._desk is not None:
+        if self.desk is not None:
             await self._keep_draft()
-            await self._desk.open(event.session_id)
+            await self.desk.open(event.session_id)
             await self._bring_draft()
             self._after_choosing_session()
 
@@ -350,9 +363,9 @@ class TuiChat(App[None]):
     @work(group="open", exclusive=True)
     async def action_new(self) -> None:
         """Begin a new chat."""
-        if self._desk is not None:
+        if self.desk is not None:
             await self._keep_draft()
-            await self._desk.new()
+            await self.desk.new()
             await self._bring_draft()
             self._after_choosing_session()
 
@@ -365,7 +378,7 @@ class TuiChat(App[None]):
     @on(SessionList.RenameRequested)
     @work(group="dialog", exclusive=True)
     async def _rename(self, event: SessionList.RenameRequested) -> None:
-        desk = self._desk
+        desk = self.desk
         titles = {s.session_id: s.title for s in desk.sessions} if desk else {}
         title = await self.push_screen_wait(
             AskText("Rename the session", titles.get(event.session_id, ""))
@@ -376,7 +389,7 @@ class TuiChat(App[None]):
     @on(SessionList.DeleteRequested)
     @work(group="dialog", exclusive=True)
     async def _delete(self, event: SessionList.DeleteRequested) -> None:
-        desk = self._desk
+        desk = self.desk
         session = next(
             (s for s in desk.sessions if s.session_id == event.session_id) if desk else iter(()),
             None,
@@ -397,21 +410,21 @@ class TuiChat(App[None]):
 
     async def _bring_draft(self, keep_typed: bool = False) -> None:
         """Put the shown session's draft into the composer."""
-        if self._desk is None:
+        if self.desk is None:
             return
-        kept = await self._desk.draft()
+        kept = await self.desk.draft()
         self._composer.text = kept + (self._composer.text if keep_typed else "")
 
     async def _keep_draft(self) -> None:
-        if self._desk is not None:
-            await self._desk.keep_draft(self._desk.session, self._composer.text)
+        if self.desk is not None:
+            await self.desk.keep_draft(self.desk.session, self._composer.text)
 
     # --- choosing ------------------------------------------------------------------------
 
     @work(group="dialog", exclusive=True)
     async def action_choose_model(self) -> None:
         """Ask another model, at any endpoint, from the next message on."""
-        desk = self._desk
+        desk = self.desk
         if desk is None:
             return
         choices = [
@@ -431,7 +444,7 @@ class TuiChat(App[None]):
     @work(group="dialog", exclusive=True)
     async def action_choose_preset(self) -> None:
         """Use another preset from the next message on."""
-        desk = self._desk
+        desk = self.desk
         if desk is None:
             return
         choices = [Choice(name, name) for name in desk.presets]
@@ -511,7 +524,7 @@ class TuiChat(App[None]):
 
     async def action_quit(self) -> None:
         """Keep the draft, stop replies and leave."""
-        if self._desk is not None:
+        if self.desk is not None:
             await self._keep_draft()
-            await self._desk.close()
+            await self.desk.close()
         self.exit()

@@ -124,6 +124,7 @@ class Choose(Dialog[str | None]):
         self._title = title
         self._choices = choices
         self._current = current
+        self._label_width = min(max((len(choice.label) for choice in choices), default=0), 32)
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""
@@ -160,7 +161,8 @@ class Choose(Dialog[str | None]):
         mark = "● " if choice.id == self._current else "  "
         line = Text(mark + choice.label)
         if choice.detail:
-            line.append(f"  {choice.detail}", style="dim")
+            gap = " " * (max(self._label_width - len(choice.label), 0) + 2)
+            line.append(gap + choice.detail, style="dim")
         return Option(line, id=choice.id)
 
     def action_move(self, by: int) -> None:

@@ -8,12 +8,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, cast
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Level, Note, Sourced, Turn
-from tui_chat.model.memo import Memo
 from tui_chat.model.message import ToolCall
 from tui_chat.model.payload import Lit, Obj, Str, Tree, tree_of
 from tui_chat.model.semantics import ReasoningBlock, WireForm
@@ -24,8 +22,6 @@ Items = list[tuple[str, Tree]]
 
 FILLER = "."
 """The smallest text that every provider takes where one is demanded and nobody wrote any."""
-
-T = TypeVar("T")
 
 
 def word(text: str) -> Str:
@@ -118,29 +114,6 @@ def bad_arguments(turn: Turn, call: ToolCall) -> Note:
 def own_reasoning(turn: Turn, protocol: Protocol) -> list[ReasoningBlock]:
     """Return the reasoning that came from this protocol."""
     return [block for block in turn.semantics.reasoning if block.protocol is protocol]
-
-
-class RunMemo(Generic[T]):
-    """Remembers what was made of a run of turns for as long as the run is the same."""
-
-    def __init__(self, compute: Any) -> None:
-        self._compute = compute
-        self._found: Memo[Turn, list[tuple[Sequence[Turn], T]]] = Memo(lambda _: [])
-
-    def __call__(self, run: Sequence[Turn]) -> T:
-        """Return what `compute` makes of these very turns."""
-        found = self._found(run[0])
-        if found:
-            known, value = found[0]
-            if len(known) == len(run) and all(map(_is, known, run)):
-                return value
-        value = self._compute(run)
-        found[:] = [(tuple(run), value)]
-        return value
-
-
-def _is(a: object, b: object) -> bool:
-    return a is b
 
 
 NOTHING_TO_SEND = Note(Level.ERROR, "nothing-to-send", "There is no message to send yet.")

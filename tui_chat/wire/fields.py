@@ -40,7 +40,7 @@ def load_request(body: bytes, protocol: Protocol) -> tuple[Fields, list[Note]]:
         raise InputError(f"{title}: {_reason(error)}.") from error
     if not isinstance(value, dict):
         raise InputError(f"{title}: it is {kind_of(value)} and not an object.")
-    if _depth(value) > DEEPEST:
+    if _depth(cast("object", value)) > DEEPEST:
         raise InputError(f"{title}: it is nested deeper than {DEEPEST} levels.")
     notes: list[Note] = []
     if "\\u" in text and (cleaned := _cleaned(value)) != value:

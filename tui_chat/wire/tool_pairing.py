@@ -6,9 +6,8 @@
 3. Ids are made fit where a protocol forbids them, told apart where it wants them unique, and
    made up where it wants some and the source had none. A result without an id answers the first
    open call of its name, else the first open call.
-4. Most conversations need none of this: a run of a call turn and its results that is right as it
-   stands is looked at once and remembered. Only where some run is not right is everything paired
-   anew.
+4. Most conversations need none of this: a segment whose calls and results are right as they
+   stand is looked at once and remembered. Only where some are not is everything paired anew.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from tui_chat.model.envelope import Level, Note, Placement, Turn
 from tui_chat.model.memo import Memo
 from tui_chat.model.message import ToolCall
 from tui_chat.model.text import GLUE, Text
-from tui_chat.wire.encoding import RunMemo
+from tui_chat.wire.segments import RunMemo, segments
 from tui_chat.wire.tool_names import NameRule, aliases_for
 
 
@@ -43,6 +42,8 @@ class PairingRules:
     """A character no id may have."""
     ids: bool = True
     """Calls must have ids."""
+    named_results: bool = False
+    """A result says which tool it is of."""
     open_ended: bool = False
     """The provider keeps earlier turns: a result may answer a call that is not in here, and a
     call may have been answered there."""
@@ -86,8 +87,27 @@ def _alias_note(name: str, alias: str) -> Note:
 
 def _is_right(turns: Sequence[Turn], rules: PairingRules, *, aliases: bool = False) -> bool:
     """Whether all calls and results are in order as they stand."""
-    look = _run_ids(rules)
-    seen: set[str] = set()
+    look, seen = _segment_ids(rules), list[str]()
+    for segment in segments(turns):
+        ids = look(segment)
+        if ids is None:
+            return False
+        seen += ids
+    return not rules.unique_ids or len(set(seen)) == len(seen)
+
+
+@lru_cache(maxsize=64)
+def _segment_ids(rules: PairingRules) -> RunMemo[tuple[str, ...] | None]:
+    """Return the function that gives the ids of a right segment, None for one that is not."""
+
+    def look(turns: Sequence[Turn]) -> tuple[str, ...] | None:
+        return _ids_of(turns, rules)
+
+    return RunMemo(look)
+
+
+def _ids_of(turns: Sequence[Turn], rules: PairingRules) -> tuple[str, ...] | None:
+    seen: list[str] = []
     index, count = 0, len(turns)
     while index < count:
         turn = turns[index]
@@ -96,36 +116,26 @@ def _is_right(turns: Sequence[Turn], rules: PairingRules, *, aliases: bool = Fal
             start = index - 1
             while index < count and turns[index].role == "tool":
                 index += 1
-            ids = look(turns[start:index])
-            if ids is None:
-                return False
-            if rules.unique_ids:
-                if not seen.isdisjoint(ids):
-                    return False
-                seen.update(ids)
+            if not _is_right_run(turns[start:index], rules):
+                return None
+            seen += [call.id for call in turn.tool_calls]
         elif turn.role == "tool":
-            return False
-    return True
+            return None
+    return tuple(seen)
 
 
-@lru_cache(maxsize=64)
-def _run_ids(rules: PairingRules) -> RunMemo[tuple[str, ...] | None]:
-    """Return the function that gives the ids of a right run, None for one that is not."""
-
-    def look(run: Sequence[Turn]) -> tuple[str, ...] | None:
-        calls = run[0].tool_calls
-        ids = tuple(call.id for call in calls)
-        answers = tuple(turn.tool_call_id for turn in run[1:])
-        right = (
-            len(set(ids)) == len(ids)
-            and (answers == ids if rules.in_call_order else sorted(answers) == sorted(ids))
-            and all(ids)
-            and all(rules.names.allows(call.name) for call in calls)
-            and not (rules.id_forbidden and any(map(rules.id_forbidden.search, ids)))
-        )
-        return ids if right else None
-
-    return RunMemo(look)
+def _is_right_run(run: Sequence[Turn], rules: PairingRules) -> bool:
+    """Whether a call turn and the results behind it are right as they stand."""
+    calls = run[0].tool_calls
+    ids = [call.id for call in calls]
+    answers = [turn.tool_call_id for turn in run[1:]]
+    return (
+        len(set(ids)) == len(ids)
+        and (answers == ids if rules.in_call_order else sorted(answers) == sorted(ids))
+        and all(ids)
+        and all(rules.names.allows(call.name) for call in calls)
+        and not (rules.id_forbidden and any(map(rules.id_forbidden.search, ids)))
+    )
 
 
 @dataclass(slots=True)
@@ -260,9 +270,10 @@ class _Pairing:
     def _result(self, call: _Call) -> Turn:
         assert call.result is not None
         turn = self._turns[call.result]
-        name = self._aliases.get(call.call.name, call.call.name)
-        if turn.tool_call_id == call.id and turn.name in ("", name):
-            return turn if turn.name else _named(turn, name)
+        wanted = self._aliases.get(call.call.name, call.call.name)
+        name = wanted if self._rules.named_results else self._aliases.get(turn.name, turn.name)
+        if turn.tool_call_id == call.id and turn.name == name:
+            return turn
         return variant(
             turn, (call.id, name), lambda old: replace(old, tool_call_id=call.id, name=name)
         )
@@ -302,10 +313,6 @@ def _as_user(turn: Turn) -> Turn:
         pieces = tuple(piece for piece in layout.pieces if piece.kind != "result")
         semantics = replace(semantics, layout=replace(layout, pieces=pieces))
     return replace(turn, role="user", tool_call_id="", name="", semantics=semantics)
-
-
-def _named(turn: Turn, name: str) -> Turn:
-    return variant(turn, (turn.tool_call_id, name), lambda old: replace(old, name=name))
 
 
 def _answered(turn: Turn, open_calls: list[_Call]) -> _Call | None:

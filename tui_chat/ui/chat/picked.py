@@ -29,14 +29,14 @@ def row_of(place: Place) -> int:
     return (place.message * _PARTS + place.part) * _LINES + place.line
 
 
-def marked(strip: Strip, span: tuple[int, int], style: Style) -> Strip:
-    """Draw the characters of the span as selected; an end of -1 is the line's end."""
+def marked(strip: Strip, span: tuple[int, int], ground: Style, gutter: int) -> Strip:
+    """Draw the characters of the span on another ground; an end of -1 is the text's end."""
     text = strip.text
     start, end = span
-    left = cell_len(text[:start])
-    right = cell_len(text) if end == -1 else cell_len(text[:end])
+    left = max(cell_len(text[:start]), gutter)
+    right = max(cell_len(text.rstrip() if end == -1 else text[:end]), left)
     before, inside, after = strip.crop(0, left), strip.crop(left, right), strip.crop(right)
-    chosen = [Segment(words, ink + style if ink else style) for words, ink, _ in inside]
+    chosen = [Segment(words, ink + ground if ink else ground) for words, ink, _ in inside]
     return Strip.join([before, Strip(chosen), after])
 
 

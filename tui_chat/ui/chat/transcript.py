@@ -286,14 +286,14 @@ class Transcript(ScrollView, can_focus=True):
         row = picked.row_of(place)
         span = self.text_selection and self.text_selection.get_span(row)
         if span:
-            strip = picked.marked(strip, span, self._selection_style)
+            strip = picked.marked(strip, span, self._selected, GUTTER)
         return strip.apply_offsets(0, row)
 
     # Selecting with the mouse
 
     @property
-    def _selection_style(self) -> Style:
-        return self.screen.get_component_rich_style("screen--selection")
+    def _selected(self) -> Style:
+        return Style(bgcolor=self.screen.get_component_rich_style("screen--selection").bgcolor)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Return what is selected: whole messages as written, parts of them as drawn."""

@@ -17,7 +17,13 @@ from tui_chat.model.envelope import ChatEnvelope, Parameters, ToolDefinition, Tu
 from tui_chat.model.message import MessageRole
 from tui_chat.model.namespaces import AnthropicSettings, NativeTool, Semantics, ToolSemantics
 from tui_chat.wire.anthropic.blocks import blocks_of, is_result, read_block, read_result
-from tui_chat.wire.anthropic.tools import read_choice, read_tool, say_choice
+from tui_chat.wire.anthropic.tools import (
+    read_choice,
+    read_format,
+    read_tool,
+    say_choice,
+    say_format,
+)
 from tui_chat.wire.captured import model_of, settings_of, sourced, take_if_said_back
 from tui_chat.wire.fields import Fields, load_request
 from tui_chat.wire.turn_builder import TurnBuilder
@@ -126,6 +132,10 @@ def _tools(request: Fields) -> tuple[tuple[ToolDefinition, ...] | None, tuple[Na
 def _parameters(request: Fields) -> Parameters:
     stream = request.exactly("stream", True)
     choice = take_if_said_back(request, "tool_choice", read_choice, say_choice)
+    config, form = request.inner("output_config"), None
+    if config is not None:
+        form = take_if_said_back(config, "format", read_format, say_format)
+        request.put_back("output_config", config)
     return Parameters(
         model=model_of(request.text("model")),
         temperature=sourced("temperature", request.number("temperature")),
@@ -134,6 +144,7 @@ def _parameters(request: Fields) -> Parameters:
         top_p=sourced("top_p", request.number("top_p")),
         top_k=sourced("top_k", request.integer("top_k")),
         stop=sourced("stop", request.strings("stop_sequences") or None),
+        response_format=sourced("output_config.format", form),
         tool_choice=sourced("tool_choice", choice[0] if choice else None),
         parallel_tool_calls=sourced("parallel_tool_calls", choice[1] if choice else None),
     )

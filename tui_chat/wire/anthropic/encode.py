@@ -1,213 +1,190 @@
 """Saying an envelope as Anthropic Messages wants it.
 
 1. `POST /v1/messages`; `model`, `max_tokens` and `messages` are required.
-2. Leading system turns are text blocks of the top-level `system`. A later one stays in place
-   where the model takes it, else it is hoisted or becomes a user turn, with a note.
-3. Text must not be empty or white space only, and a final assistant text must not end in
-   white space: such a text is left out, or cut, with a note.
-4. Tool calls are `tool_use` blocks whose input is an object; all results of a turn stand
-   together in the user message that follows.
-5. Signed thinking goes back unmodified, before the text it led to.
-6. Sampling settings are sent only to models known to take them: newer ones refuse them.
+2. Tool calls are answered in the user message that follows, whose results come first. Ids are
+   of letters, digits, `_` and `-`, and no two calls share one.
+3. Sampling settings are sent only to models known to take them: newer ones refuse them. In a
+   request that was captured from Anthropic they stay as they were.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+import math
+import re
 
-from tui_chat.model.endpoint import Endpoint, ModelFacts, Protocol
-from tui_chat.model.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition, Turn
-from tui_chat.model.memo import Memo
-from tui_chat.model.payload import Arr, Obj, Str, Tree, tree_of
-from tui_chat.wire.encoding import (
-    Items,
-    arguments_object,
-    bad_arguments,
-    flag,
-    foreign_reasoning,
-    our_default,
-    own_reasoning,
-    quote,
-    setting,
-    word,
+from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.model.envelope import (
+    ChatEnvelope,
+    Note,
+    ResponseFormat,
+    Sourced,
+    ToolChoice,
+    ToolDefinition,
 )
+from tui_chat.model.namespaces import UNSET
+from tui_chat.model.payload import Arr, Lit, Obj, Tree, tree_of
+from tui_chat.wire.anthropic.messages import converse
+from tui_chat.wire.anthropic.tools import say_choice, say_format
+from tui_chat.wire.encoding import Items, flag, merged, our_default, passed_on, setting
+from tui_chat.wire.left_out import envelope_notes, no_place, setting_left_out
 from tui_chat.wire.protocol import Encoded
-from tui_chat.wire.roles import adapted_role, split_leading_system
+from tui_chat.wire.settings import (
+    extra_items,
+    in_order,
+    namespace_items,
+    numbers,
+    object_schema,
+    over,
+    sampling_left_out,
+    stops,
+    usable_choice,
+)
+from tui_chat.wire.tool_names import PLAIN_128, renamed
+from tui_chat.wire.tool_pairing import PairingRules, pair_tools
 
 VERSION = "2026-10-21"
 """The `anthropic-version` that the official SDK (2.x) sends."""
 
+_ANTHROPIC = Protocol.ANTHROPIC
 _STREAM = our_default("stream", "the reply is shown as it arrives")
 _MAX_TOKENS = our_default("max_tokens", "the endpoint's reply limit; Anthropic demands one")
+_ID_FORBIDDEN = re.compile(r"[^A-Za-z0-9_-]")
+_RULES = PairingRules(PLAIN_128, unique_ids=True, id_forbidden=_ID_FORBIDDEN)
+_OWN_RULES = PairingRules(
+    PLAIN_128, in_call_order=False, by_run=True, unique_ids=True, id_forbidden=_ID_FORBIDDEN
+)
+_PLENTY = 1_000_000
 
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
-    parameters = envelope.parameters
-    facts = endpoint.facts_of(parameters.model.value)
-    notes: list[Note] = []
-    leading, rest = split_leading_system(envelope.turns)
-    hoisted, messages = _messages(rest, facts, endpoint, notes)
-    system = [turn for turn in (*leading, *hoisted) if _has_text(turn, notes)]
-
-    max_tokens = parameters.max_tokens or Sourced(endpoint.max_tokens, _MAX_TOKENS)
-    body: Items = [("model", setting(parameters.model)), ("max_tokens", setting(max_tokens))]
-    if system:
-        body.append(("system", Arr(tuple(map(_text_block, system)))))
-    body.append(("messages", Arr(tuple(messages))))
-    if envelope.tools is not None:
-        body.append(("tools", Arr(tuple(map(_tool, envelope.tools)))))
-    if parameters.temperature is not None:
-        if facts.sampling:
-            body.append(("temperature", setting(parameters.temperature)))
-        else:
-            sentence = (
-                f"{parameters.model.value} is not known to take a temperature (newer Claude "
-                "models refuse it), so none is sent."
-            )
-            origin = parameters.temperature.origin
-            notes.append(Note(Level.INFO, "sampling-left-out", sentence, origin))
-    if parameters.stream:
-        body.append(("stream", flag(True, _STREAM)))
-    if not messages:
-        notes.append(Note(Level.ERROR, "nothing-to-send", "There is no message to send yet."))
-    headers = (("anthropic-version", VERSION),)
-    return Encoded("/v1/messages", Obj(tuple(body)), headers, notes=tuple(notes))
-
-
-def _messages(
-    turns: Sequence[Turn], facts: ModelFacts, endpoint: Endpoint, notes: list[Note]
-) -> tuple[list[Turn], list[Obj]]:
-    """Return the system turns that were hoisted, and the messages."""
-    hoisted: list[Turn] = []
-    messages: list[Obj] = []
-    last = turns[-1] if turns else None
-    for is_tool, run in groupby(turns, lambda turn: turn.role == "tool"):
-        if is_tool:
-            messages.append(_results(tuple(run)))
-            continue
-        for turn in run:
-            if turn.role == "system" and not facts.mid_history_system:
-                notes.append(_system_moved(turn, endpoint))
-                if endpoint.system_fallback == "hoist":
-                    hoisted.append(turn)
-                    continue
-                message = _as_user(turn)
-            elif turn is last and turn.role == "assistant" and not turn.tool_calls:
-                message = _prefill(turn, notes)
-            else:
-                message = _message(turn)
-            if message is None:
-                _has_text(turn, notes)
-                continue
-            messages.append(message)
-            if turn.tool_calls or turn.semantics.reasoning:
-                notes += _turn_notes(turn)
-    return hoisted, messages
-
-
-def _encode_turn(turn: Turn) -> Obj | None:
-    """Return a turn's message, None where it would have no content."""
-    content: Tree = Str(turn.text)
-    thinking = list(_thinking(turn))
-    if thinking or turn.tool_calls:
-        blocks: list[Obj] = [*thinking]
-        if turn.text.plain.strip():
-            blocks.append(_text_block(turn))
-        for call in turn.tool_calls:
-            arguments, _ = arguments_object(call, turn.origin)
-            items: Items = [
-                ("type", word("tool_use")),
-                ("id", quote(call.id, turn.origin)),
-                ("name", quote(call.name, turn.origin)),
-                ("input", arguments),
-            ]
-            blocks.append(Obj(tuple(items), turn.origin))
-        content = Arr(tuple(blocks), turn.origin)
-    elif not turn.text.plain.strip():
-        if not turn.semantics.refusal:
-            return None
-        content = quote(turn.semantics.refusal, turn.origin)
-    role = adapted_role(turn.role, Protocol.ANTHROPIC)
-    return Obj((("role", word(role)), ("content", content)), turn.origin)
-
-
-_message: Memo[Turn, Obj | None] = Memo(_encode_turn)
-
-
-def _as_user(turn: Turn) -> Obj | None:
-    if not turn.text.plain.strip():
-        return None
-    return Obj((("role", word("user")), ("content", Str(turn.text))), turn.origin)
-
-
-def _prefill(turn: Turn, notes: list[Note]) -> Obj | None:
-    """Encode a final assistant turn, whose text must not end in white space."""
-    kept = turn.text.plain.rstrip()
-    if kept == turn.text.plain or not kept or turn.semantics.reasoning:
-        return _message(turn)
-    sentence = "White space at the end of a final assistant message is refused, so it is cut."
-    notes.append(Note(Level.INFO, "space-cut", sentence, turn.origin))
-    content = Str(turn.text[: len(kept)])
-    return Obj((("role", word("assistant")), ("content", content)), turn.origin)
-
-
-def _results(turns: tuple[Turn, ...]) -> Obj:
-    blocks: list[Obj] = []
-    for turn in turns:
-        items: Items = [
-            ("type", word("tool_result")),
-            ("tool_use_id", quote(turn.tool_call_id, turn.origin)),
-        ]
-        if turn.text.plain.strip():
-            items.append(("content", Str(turn.text)))
-        blocks.append(Obj(tuple(items), turn.origin))
-    return Obj((("role", word("user")), ("content", Arr(tuple(blocks)))), turns[0].origin)
-
-
-def _thinking(turn: Turn) -> Iterator[Obj]:
-    for block in own_reasoning(turn, Protocol.ANTHROPIC):
-        if block.encrypted:
-            data = quote(block.encrypted, turn.origin)
-            yield Obj((("type", word("redacted_thinking")), ("data", data)), turn.origin)
-        elif block.signature:  # an interrupted block has none, and is refused without
-            yield Obj(
-                (
-                    ("type", word("thinking")),
-                    ("thinking", quote(block.text, turn.origin)),
-                    ("signature", quote(block.signature, turn.origin)),
-                ),
-                turn.origin,
-            )
-
-
-def _text_block(turn: Turn) -> Obj:
-    return Obj((("type", word("text")), ("text", Str(turn.text))), turn.origin)
-
-
-def _tool(tool: ToolDefinition) -> Tree:
-    return tree_of(
-        {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+    own = envelope.semantics.source is _ANTHROPIC
+    paired = pair_tools(
+        envelope.turns,
+        _OWN_RULES if own else _RULES,
+        [tool.name for tool in envelope.tools or ()],
+        envelope.semantics.tools.alias_map,
+    )
+    notes = [*paired.notes, *envelope_notes(envelope, _ANTHROPIC)]
+    system, messages, told = converse(envelope, paired.turns, endpoint)
+    notes += told
+    model = envelope.parameters.model
+    body: Items = [("model", setting(model))] if model.value or not own else []
+    limit = envelope.parameters.max_tokens
+    if limit is not None or not own:
+        body.append(("max_tokens", setting(limit or Sourced(endpoint.max_tokens, _MAX_TOKENS))))
+    if system is not None:
+        body.append(("system", system))
+    body.append(("messages", Arr(messages)))
+    body += _tools(envelope, paired.aliases, notes)
+    body += _settings(envelope, endpoint, notes)
+    if own:
+        body = over(body, extra_items(envelope, _ANTHROPIC))
+    return Encoded(
+        "/v1/messages",
+        Obj(tuple(body)),
+        (("anthropic-version", VERSION),),
+        notes=tuple(notes),
+        aliases=tuple(paired.aliases.items()),
     )
 
 
-def _has_text(turn: Turn, notes: list[Note]) -> bool:
-    if turn.text.plain.strip():
-        return True
-    sentence = "A message of nothing but white space is refused, so it is left out."
-    notes.append(Note(Level.WARNING, "blank-left-out", sentence, turn.origin))
-    return False
+def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
+    """Return the tools and the choice among them."""
+    own = envelope.semantics.source is _ANTHROPIC
+    ours = [renamed(tool, aliases) for tool in envelope.tools or ()]
+    native = envelope.semantics.tools.native
+    said = in_order([_tool(tool, own) for tool in ours], native, _ANTHROPIC)
+    items: Items = []
+    if said or (envelope.tools is not None and (own or envelope.semantics.source is None)):
+        items.append(("tools", Arr(said)))
+    if own and envelope.semantics.anthropic.tool_choice is not UNSET:
+        return items  # said by the namespace
+    choice = (
+        envelope.parameters.tool_choice
+        if own and not aliases
+        else usable_choice(envelope, [tool.name for tool in ours], aliases, notes)
+    )
+    parallel = envelope.parameters.parallel_tool_calls
+    if choice is None and parallel is not None and not parallel.value and said:
+        choice = Sourced(ToolChoice("auto"), parallel.origin)
+    if choice is not None:
+        if choice.value.names and (choice.value.mode != "required" or len(choice.value.names) > 1):
+            why = "Anthropic takes one name or none; the model may choose any tool"
+            notes.append(setting_left_out(choice, f"tool_choice {choice.value.names}", why))
+        meaning = (choice.value, parallel.value if parallel is not None else None)
+        if parallel is not None and parallel.value and not own:
+            meaning = (choice.value, None)
+        items.append(("tool_choice", tree_of(say_choice(meaning), choice.origin)))
+    return items
 
 
-def _system_moved(turn: Turn, endpoint: Endpoint) -> Note:
-    what = "moved to the top" if endpoint.system_fallback == "hoist" else "sent as a user message"
-    sentence = f"A system message after the first turns is {what}: this model takes none there."
-    return Note(Level.WARNING, "system-moved", sentence, turn.origin)
+def _tool(tool: ToolDefinition, own: bool) -> Tree:
+    items: Items = [("name", tree_of(tool.name))]
+    if tool.description:
+        items.append(("description", tree_of(tool.description)))
+    schema = tool.parameters if own else object_schema(tool)
+    items.append(("input_schema", tree_of(schema)))
+    if tool.strict is not None:
+        items.append(("strict", Lit(tool.strict)))
+    return Obj(tuple(merged(items, tool.extras, passed_on("tools")) if own else items))
 
 
-def _turn_notes(turn: Turn) -> Iterator[Note]:
-    yield from foreign_reasoning(turn, any(True for _ in _thinking(turn)))
-    for call in turn.tool_calls:
-        if not arguments_object(call, turn.origin)[1]:
-            yield bad_arguments(turn, call)
+def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
+    asked, namespace = envelope.parameters, envelope.semantics.anthropic
+    own = envelope.semantics.source is _ANTHROPIC
+    wanted = [
+        ("temperature", asked.temperature, 0, 1),
+        ("top_p", asked.top_p, 0, 1),
+        ("top_k", asked.top_k, 0, math.inf),
+    ]
+    items: Items = []
+    if own or endpoint.facts_of(asked.model.value).sampling:
+        items += numbers(wanted, notes, own=own)
+    else:
+        for key, value, _, _ in wanted:
+            if value is not None:
+                notes.append(sampling_left_out(asked, key, value))
+    missing = [
+        ("seed", asked.seed),
+        ("presence_penalty", asked.presence_penalty),
+        ("frequency_penalty", asked.frequency_penalty),
+        ("reasoning effort", asked.effort),
+    ]
+    notes += no_place(_ANTHROPIC, missing)
+    stop = asked.stop if own else stops(asked.stop, _PLENTY, notes, blank=False)
+    if stop is not None:
+        items.append(("stop_sequences", tree_of(stop.value, stop.origin)))
+    form = asked.response_format if own else _strict(asked.response_format, notes)
+    if form is not None:
+        said = tree_of(say_format(form.value), form.origin)
+        items.append(("output_config", Obj((("format", said),), form.origin)))
+    if asked.stream:
+        items.append(("stream", flag(True, _STREAM)))
+    if own:
+        skip = ("output_config", *(("stream",) if asked.stream else ()))
+        items = over(items, namespace_items(namespace, skip))
+        rest = namespace.output_config
+        if rest is not UNSET:
+            items = _with_config(items, tree_of(rest, passed_on("output_config")))
+    return items
+
+
+def _with_config(items: Items, rest: Tree) -> Items:
+    ours = dict(items).get("output_config")
+    if isinstance(ours, Obj) and isinstance(rest, Obj):
+        rest = Obj((*ours.items, *rest.items), ours.origin)
+    return over(items, iter([("output_config", rest)]))
+
+
+def _strict(
+    form: Sourced[ResponseFormat] | None, notes: list[Note]
+) -> Sourced[ResponseFormat] | None:
+    """Return a reply format that Anthropic can keep to: a schema that is meant strictly."""
+    if form is None or form.value.kind == "text":
+        return None
+    if form.value.kind == "schema" and form.value.strict and form.value.dialect == "json":
+        return form
+    why = "Anthropic keeps only to schemas that are strict"
+    notes.append(setting_left_out(form, "the response format", why))
+    return None

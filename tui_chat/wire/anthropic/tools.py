@@ -1,10 +1,10 @@
-"""Tools and the choice among them: read and written side by side."""
+"""Tools, the choice among them, and the form of the reply: read and written side by side."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tui_chat.model.envelope import ToolChoice, ToolDefinition
+from tui_chat.model.envelope import ResponseFormat, ToolChoice, ToolDefinition
 from tui_chat.wire.fields import Fields
 from tui_chat.wire.lenient import mapping, string
 
@@ -48,3 +48,17 @@ def say_choice(meaning: tuple[ToolChoice, bool | None]) -> dict[str, Any]:
     if parallel is not None and choice.mode != "none":
         said["disable_parallel_tool_use"] = not parallel
     return said
+
+
+def read_format(value: Any) -> ResponseFormat | None:
+    """Return what `output_config.format` means; None where it cannot be said in our terms."""
+    said = mapping(value)
+    schema = mapping(said.get("schema"))
+    if said.get("type") != "json_schema" or not schema:
+        return None
+    return ResponseFormat("schema", dict(schema), strict=True)
+
+
+def say_format(form: ResponseFormat) -> dict[str, Any]:
+    """Return `output_config.format` on the wire."""
+    return {"type": "json_schema", "schema": form.schema or {}}

@@ -26,7 +26,12 @@ from tui_chat.wire.gemini.tools import read_choice, read_declaration, read_forma
 from tui_chat.wire.turn_builder import TurnBuilder
 
 _GEMINI = Protocol.GEMINI
-_ROLES: dict[str, MessageRole] = {"user": "user", "model": "assistant", "function": "user"}
+_ROLES: dict[str, MessageRole] = {
+    "user": "user",
+    "model": "assistant",
+    "function": "user",
+    "absent": "user",
+}
 _NOT_ON_THE_WIRE = ("system_instruction", "tool_groups", "tools_shape", "spelled")
 _CAMEL = {name: camel(name) for name in GeminiSettings.__dataclass_fields__} | dict.fromkeys(
     _NOT_ON_THE_WIRE, ""
@@ -78,7 +83,7 @@ def _system(request: Fields, spelled: set[str]) -> tuple[list[Turn], Any]:
 def _turns(content: Fields, number: int) -> Iterator[Turn]:
     """Yield the turns of a content."""
     word = content.left.pop("role", "absent")
-    role = _ROLES.get(word, "user" if word == "absent" else None) if isinstance(word, str) else None
+    role = _ROLES.get(word) if isinstance(word, str) else None
     if role is None:
         raise InputError(f"{content.at('role')} must be user or model, not {word!r}.")
     parts = list(content.objects("parts")) if content.left.get("parts") is not None else []

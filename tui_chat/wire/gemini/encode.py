@@ -2,78 +2,90 @@
 
 1. `POST /v1beta/models/MODEL:streamGenerateContent?alt=sse`; the model is in the URL. v1beta
    is where the `-latest` aliases and the proxies are.
-2. All system turns, joined by a blank line, are the one `systemInstruction`; a later one is
-   moved there with a note.
-3. Content is `user` or `model`; consecutive equal roles and empty texts are accepted.
-4. Tool calls are `functionCall` parts whose args are an object; the results of a turn stand
-   together in the user content that follows, named after their function.
-5. A thought signature goes back on the part it came with.
+2. A turn of calls is followed by a content with exactly as many responses. Calls need no ids.
+3. Settings are in `generationConfig`, a choice of tools in `toolConfig`.
+4. A captured request gets its keys back as they were spelled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+import math
+from typing import Any, cast
 from urllib.parse import quote as url_quote
 
 from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.envelope import ChatEnvelope, Level, Note, ToolDefinition, Turn
-from tui_chat.model.memo import Memo
-from tui_chat.model.payload import Arr, Obj, Str, Tree, tree_of
-from tui_chat.wire.encoding import (
-    Items,
-    arguments_object,
-    bad_arguments,
-    foreign_reasoning,
-    own_reasoning,
-    quote,
-    setting,
-    word,
+from tui_chat.model.envelope import (
+    ChatEnvelope,
+    Note,
+    ResponseFormat,
+    Sourced,
+    ToolDefinition,
 )
+from tui_chat.model.namespaces import UNSET, GeminiSettings
+from tui_chat.model.payload import Arr, Obj, Tree, tree_of
+from tui_chat.wire.captured import camel
+from tui_chat.wire.encoding import Items, merged, passed_on, setting
+from tui_chat.wire.gemini.contents import converse
+from tui_chat.wire.gemini.spelling import as_spelled
+from tui_chat.wire.gemini.tools import say_choice, say_format
+from tui_chat.wire.left_out import envelope_notes, no_place
 from tui_chat.wire.protocol import Encoded
-from tui_chat.wire.roles import (
-    adapt_roles,
-    adapted_role,
-    extract_system_instruction,
-    split_leading_system,
+from tui_chat.wire.settings import (
+    extra_items,
+    namespace_items,
+    numbers,
+    over,
+    sampling,
+    stops,
+    usable_choice,
 )
+from tui_chat.wire.tool_names import GEMINI, renamed
+from tui_chat.wire.tool_pairing import PairingRules, pair_tools
+
+_GEMINI = Protocol.GEMINI
+_RULES = PairingRules(GEMINI, ids=False, named_results=True)
+_OWN_RULES = PairingRules(GEMINI, in_call_order=False, by_run=True, ids=False, named_results=True)
+_MOST_STOPS = 5
+_NOT_SAID = (
+    "system_instruction",
+    "tool_groups",
+    "tools_shape",
+    "spelled",
+    "generation_config",
+    "tool_config",
+)
+_CAMEL = {name: camel(name) for name in GeminiSettings.__dataclass_fields__}
 
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
-    parameters = envelope.parameters
-    facts = endpoint.facts_of(parameters.model.value)
-    notes: list[Note] = []
-    contents, system = _contents(envelope.turns, notes)
-
-    body: Items = []
-    instruction = extract_system_instruction(adapt_roles(system, Protocol.GEMINI))
-    if instruction.plain:
-        part = Obj((("text", Str(instruction)),))
-        body.append(("systemInstruction", Obj((("parts", Arr((part,))),))))
-    body.append(("contents", Arr(tuple(contents))))
-    if envelope.tools is not None:
-        declarations = Arr(tuple(map(_tool, envelope.tools)))
-        body.append(("tools", Arr((Obj((("functionDeclarations", declarations),)),))))
-    config: Items = []
-    if parameters.temperature is not None:
-        if facts.sampling is False:
-            sentence = f"{parameters.model.value} takes no temperature, so none is sent."
-            origin = parameters.temperature.origin
-            notes.append(Note(Level.INFO, "sampling-left-out", sentence, origin))
-        else:
-            config.append(("temperature", setting(parameters.temperature)))
-    if parameters.max_tokens is not None:
-        config.append(("maxOutputTokens", setting(parameters.max_tokens)))
-    if config:
-        body.append(("generationConfig", Obj(tuple(config))))
-    if not contents:
-        notes.append(Note(Level.ERROR, "nothing-to-send", "There is no message to send yet."))
+    own = envelope.semantics.source is _GEMINI
+    paired = pair_tools(
+        envelope.turns,
+        _OWN_RULES if own else _RULES,
+        [tool.name for tool in envelope.tools or ()],
+        envelope.semantics.tools.alias_map,
+    )
+    notes = [*paired.notes, *envelope_notes(envelope, _GEMINI)]
+    instruction, contents, told = converse(envelope, paired.turns)
+    notes += told
+    body: Items = [("systemInstruction", instruction)] if instruction is not None else []
+    body.append(("contents", Arr(contents)))
+    body += _tools(envelope, paired.aliases, notes)
+    config = _config(envelope, endpoint, notes)
+    if config is not None:
+        body.append(("generationConfig", config))
+    if own:
+        namespace = envelope.semantics.gemini
+        body = over(body, namespace_items(namespace, _NOT_SAID, _CAMEL))
+        body = over(body, extra_items(envelope, _GEMINI))
+    tree = as_spelled(Obj(tuple(body)), envelope.semantics.gemini.spelled if own else ())
     return Encoded(
-        _path(parameters.model.value, parameters.stream),
-        Obj(tuple(body)),
+        _path(envelope.parameters.model.value, envelope.parameters.stream),
+        tree,
         key_header=("x-goog-api-key", ""),
         notes=tuple(notes),
+        aliases=tuple(paired.aliases.items()),
     )
 
 
@@ -83,88 +95,112 @@ def _path(model: str, stream: bool) -> str:
     return f"/v1beta/models/{name}:{verb}"
 
 
-def _contents(turns: Sequence[Turn], notes: list[Note]) -> tuple[list[Obj], list[Turn]]:
-    """Return the contents, and all system turns."""
-    leading, rest = split_leading_system(turns)
-    system = list(leading)
-    contents: list[Obj] = []
-    names: dict[str, str] = {}
-    for is_tool, run in groupby(rest, lambda turn: turn.role == "tool"):
-        if is_tool:
-            contents.append(_results(tuple(run), names))
-            continue
-        for turn in run:
-            if turn.role == "system":
-                sentence = (
-                    "A system message after the first turns is moved to the system instruction: "
-                    "Gemini takes none among the contents."
-                )
-                notes.append(Note(Level.WARNING, "system-moved", sentence, turn.origin))
-                system.append(turn)
-                continue
-            contents.append(_content(turn))
-            if turn.tool_calls or turn.semantics.reasoning:
-                names.update((call.id, call.name) for call in turn.tool_calls)
-                notes += _turn_notes(turn)
-    return contents, system
-
-
-def _encode_turn(turn: Turn) -> Obj:
-    parts = list(_parts(turn))
-    role = adapted_role(turn.role, Protocol.GEMINI)
-    return Obj((("role", word(role)), ("parts", Arr(tuple(parts), turn.origin))), turn.origin)
-
-
-_content: Memo[Turn, Obj] = Memo(_encode_turn)
-
-
-def _parts(turn: Turn) -> Iterator[Obj]:
-    signatures = [b.signature for b in own_reasoning(turn, Protocol.GEMINI) if b.signature]
-    refusal = turn.semantics.refusal
-    if turn.text.plain or not turn.tool_calls:
-        text = Str(turn.text) if turn.text.plain or not refusal else quote(refusal, turn.origin)
-        items: Items = [("text", text)]
-        if signatures and not turn.tool_calls:
-            items.append(("thoughtSignature", quote(signatures[0], turn.origin)))
-        yield Obj(tuple(items), turn.origin)
-    for index, call in enumerate(turn.tool_calls):
-        arguments, _ = arguments_object(call, turn.origin)
-        fields: Items = []
-        if call.id:
-            fields.append(("id", quote(call.id, turn.origin)))
-        fields += [("name", quote(call.name, turn.origin)), ("args", arguments)]
-        items = [("functionCall", Obj(tuple(fields), turn.origin))]
-        if signatures and index == 0:
-            items.append(("thoughtSignature", quote(signatures[0], turn.origin)))
-        yield Obj(tuple(items), turn.origin)
-
-
-def _results(turns: tuple[Turn, ...], names: dict[str, str]) -> Obj:
-    parts: list[Obj] = []
-    for turn in turns:
-        fields: Items = []
-        if turn.tool_call_id:
-            fields.append(("id", quote(turn.tool_call_id, turn.origin)))
-        name = names.get(turn.tool_call_id) or turn.name or turn.tool_call_id
-        fields.append(("name", quote(name, turn.origin)))
-        response: Tree = Obj((("output", Str(turn.text)),), turn.origin)
-        fields.append(("response", response))
-        parts.append(Obj((("functionResponse", Obj(tuple(fields), turn.origin)),), turn.origin))
-    return Obj((("role", word("user")), ("parts", Arr(tuple(parts)))), turns[0].origin)
-
-
-def _tool(tool: ToolDefinition) -> Tree:
-    return tree_of(
-        {
-            "name": tool.name,
-            "description": tool.description,
-            "parametersJsonSchema": tool.parameters,
-        }
+def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
+    """Return the tools and the choice among them."""
+    own = envelope.semantics.source is _GEMINI
+    namespace = envelope.semantics.gemini
+    ours = [renamed(tool, aliases) for tool in envelope.tools or ()]
+    said = [_declaration(tool, own, namespace.spelled if own else ()) for tool in ours]
+    items: Items = []
+    if own and sum(count for count, _ in namespace.tool_groups) == len(said):
+        if envelope.tools is not None:
+            items.append(("tools", _grouped(said, namespace)))
+    elif said or (envelope.tools is not None and envelope.semantics.source is None):
+        items.append(("tools", Arr((Obj((("functionDeclarations", Arr(tuple(said))),)),))))
+    calling: Items = []
+    choice = (
+        envelope.parameters.tool_choice
+        if own and not aliases
+        else usable_choice(envelope, [tool.name for tool in ours], aliases, notes)
     )
+    if choice is not None:
+        calling.append(("functionCallingConfig", tree_of(say_choice(choice.value), choice.origin)))
+    if own:
+        calling = _over_config(calling, namespace.tool_config)
+    if calling or (own and namespace.tool_config is not UNSET):
+        items.append(("toolConfig", _respelled(Obj(tuple(calling)), namespace if own else None)))
+    parallel = envelope.parameters.parallel_tool_calls
+    if parallel is not None and not parallel.value:
+        notes += no_place(_GEMINI, [("parallel_tool_calls", parallel)])
+    return items
 
 
-def _turn_notes(turn: Turn) -> Iterator[Note]:
-    yield from foreign_reasoning(turn, bool(own_reasoning(turn, Protocol.GEMINI)))
-    for call in turn.tool_calls:
-        if not arguments_object(call, turn.origin)[1]:
-            yield bad_arguments(turn, call)
+def _grouped(said: list[Obj], namespace: GeminiSettings) -> Tree:
+    """Return the tools in the groups they were captured in."""
+    groups: list[Tree] = []
+    rest = iter(said)
+    for count, extras in namespace.tool_groups:
+        declared = tuple(next(rest) for _ in range(count))
+        items: Items = [("functionDeclarations", Arr(declared))] if declared else []
+        group = Obj(tuple(merged(items, extras, passed_on("tools"))))
+        groups.append(as_spelled(group, namespace.spelled))
+    return groups[0] if namespace.tools_shape == "object" and groups else Arr(tuple(groups))
+
+
+def _declaration(tool: ToolDefinition, own: bool, spelled: tuple[str, ...]) -> Obj:
+    items: Items = [("name", tree_of(tool.name))]
+    if tool.description:
+        items.append(("description", tree_of(tool.description)))
+    if tool.parameters:
+        key = "parameters" if tool.dialect == "gemini" else "parametersJsonSchema"
+        items.append((key, tree_of(tool.parameters)))
+    if own:
+        items = merged(items, tool.extras, passed_on("tools"))
+    return as_spelled(Obj(tuple(items)), spelled)
+
+
+def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tree | None:
+    """Return `generationConfig`, or None where there is nothing to say."""
+    asked, namespace = envelope.parameters, envelope.semantics.gemini
+    own = envelope.semantics.source is _GEMINI
+    facts = endpoint.facts_of(asked.model.value)
+    wanted = [
+        ("temperature", asked.temperature, 0, 2),
+        ("topP", asked.top_p, 0, 1),
+        ("topK", asked.top_k, 1, math.inf),
+        ("presencePenalty", asked.presence_penalty, -2, 2),
+        ("frequencyPenalty", asked.frequency_penalty, -2, 2),
+    ]
+    items: Items = list(sampling(wanted, asked, facts, notes, own=own))
+    items += numbers([("seed", asked.seed, -(2**31), 2**31 - 1)], notes, own=own)
+    notes += no_place(_GEMINI, [("reasoning effort", asked.effort)])
+    if asked.max_tokens is not None:
+        items.append(("maxOutputTokens", setting(asked.max_tokens)))
+    stop = asked.stop if own else stops(asked.stop, _MOST_STOPS, notes)
+    if stop is not None:
+        items.append(("stopSequences", tree_of(stop.value, stop.origin)))
+    form = asked.response_format
+    if form is not None and (own or form.value.kind != "text"):
+        items += _format(form)
+    if own:
+        rest = namespace.generation_config
+        if rest is not UNSET:
+            more = tree_of(rest, passed_on("generationConfig"))
+            if not isinstance(more, Obj):
+                return more
+            items += more.items
+            return _respelled(Obj(tuple(items)), namespace)
+    return _respelled(Obj(tuple(items)), namespace if own else None) if items else None
+
+
+def _format(form: Sourced[ResponseFormat]) -> Items:
+    said = tree_of(say_format(form.value), form.origin)
+    return list(cast("Obj", said).items)
+
+
+def _over_config(calling: Items, rest: Any) -> Items:
+    if isinstance(rest, dict):
+        more = cast("Obj", tree_of(cast("dict[str, Any]", rest), passed_on("toolConfig")))
+        return over(calling, iter(more.items))
+    return calling
+
+
+def _respelled(tree: Obj, namespace: GeminiSettings | None) -> Obj:
+    """Return an object and those in it with the keys as they were captured."""
+    if namespace is None or not namespace.spelled:
+        return tree
+    inner = tuple(
+        (key, as_spelled(value, namespace.spelled) if isinstance(value, Obj) else value)
+        for key, value in tree.items
+    )
+    return as_spelled(Obj(inner, tree.origin), namespace.spelled)

@@ -11,7 +11,10 @@ from typing import Any, cast
 from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Part
-from tui_chat.wire.data_urls import split_data_url
+from tui_chat.model.payload import Obj
+from tui_chat.model.text import Origin
+from tui_chat.wire.data_urls import data_url, split_data_url
+from tui_chat.wire.encoding import Items, quote, word
 from tui_chat.wire.fields import Fields, kind_of
 from tui_chat.wire.turn_builder import TurnBuilder, marks_of
 
@@ -122,6 +125,8 @@ def _file(inner: Fields) -> Part | None:
 
 def say_part(part: Part, origin: Origin) -> Items | None:
     """Return a part on the wire; None where the protocol has no word for it."""
+    if part.text:
+        return [("type", word("text")), ("text", quote(part.text, origin, "document"))]
     match part.kind:
         case "image" if part.data or part.url:
             url = data_url(part.mime, part.data) if part.data else part.url

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.envelope import ChatEnvelope, Level, Note, ToolDefinition
+from tui_chat.model.envelope import ChatEnvelope, Level, Note, ToolDefinition, Turn
 from tui_chat.model.namespaces import UNSET
 from tui_chat.model.payload import Arr, Obj, Tree, tree_of
 from tui_chat.wire.encoding import (
@@ -33,6 +34,7 @@ from tui_chat.wire.left_out import envelope_notes, no_place
 from tui_chat.wire.openai_chat.messages import messages
 from tui_chat.wire.openai_chat.tools import say_choice, say_format
 from tui_chat.wire.protocol import Encoded
+from tui_chat.wire.segments import RunMemo, segments
 from tui_chat.wire.settings import (
     extra_items,
     in_order,
@@ -66,10 +68,15 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
         envelope.semantics.tools.alias_map,
     )
     notes = [*paired.notes, *envelope_notes(envelope, _CHAT)]
-    said = tuple(_messages(envelope, paired.turns, endpoint, notes))
     model = envelope.parameters.model
+    segment = _segment(endpoint.facts_of(model.value).developer_role)
+    said: list[Tree] = []
+    for turns in segments(paired.turns):
+        messages_of, told = segment(turns)
+        said += messages_of
+        notes += told
     body: Items = [("model", setting(model))] if model.value or not own else []
-    body.append(("messages", Arr(said)))
+    body.append(("messages", Arr(tuple(said))))
     body += _tools(envelope, paired.aliases, notes)
     body += _settings(envelope, endpoint, notes)
     if own:
@@ -85,23 +92,27 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     )
 
 
-def _messages(
-    envelope: ChatEnvelope, turns: Any, endpoint: Endpoint, notes: list[Note]
-) -> Iterator[Tree]:
-    facts = endpoint.facts_of(envelope.parameters.model.value)
-    say = messages(facts.developer_role)
-    following: list[Obj] = []
-    for turn in turns:
-        message = say(turn)
-        if following and turn.role != "tool":
-            yield from following
-            following = []
-        yield message.tree
-        if message.notes:
+@lru_cache(maxsize=2)
+def _segment(developer: bool) -> RunMemo[tuple[list[Tree], list[Note]]]:
+    """Return the encoder of segments, which remembers what it encoded."""
+    say = messages(developer)
+
+    def encode_segment(turns: Sequence[Turn]) -> tuple[list[Tree], list[Note]]:
+        said: list[Tree] = []
+        notes: list[Note] = []
+        following: list[Tree] = []
+        for turn in turns:
+            message = say(turn)
+            if following and turn.role != "tool":
+                said += following
+                following = []
+            said.append(message.tree)
             notes += message.notes
-        if message.follows is not None:
-            following.append(message.follows)
-    yield from following
+            if message.follows is not None:
+                following.append(message.follows)
+        return said + following, notes
+
+    return RunMemo(encode_segment)
 
 
 def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:

@@ -62,7 +62,11 @@ class _Saying:
 @lru_cache(maxsize=2)
 def messages(developer: bool) -> Callable[[Turn], Message]:
     """Return the encoder of single turns, which remembers what it encoded."""
-    return Memo(lambda turn: _message(turn, developer))
+
+    def compute(turn: Turn) -> Message:
+        return _message(turn, developer)
+
+    return Memo(compute)
 
 
 def _message(turn: Turn, developer: bool) -> Message:
@@ -113,9 +117,10 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
                 sentence = "Its text stands before its tool calls; it came after them."
                 saying.notes.append(Note(Level.WARNING, "order-changed", sentence, origin))
             block: Items = [("type", word("text")), ("text", Str(what))]
-            saying.marked = saying.marked or bool(piece.extras or piece.cache)
+            own = own_form(turn, _CHAT) is not None
+            saying.marked = saying.marked or bool(piece.extras or (piece.cache and own))
             saying.texts.append(what)
-            saying.content.append(_marked(block, piece, origin))
+            saying.content.append(_marked(block, piece, turn))
         case ToolCall():
             if piece.name == "function_call":
                 saying.old_call = Obj(tuple(_function(what, origin)), origin)
@@ -126,24 +131,25 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
             if part is None or turn.role in ("assistant", "system"):
                 saying.notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _CHAT))
             elif turn.role == "tool" and own_form(turn, _CHAT) is None:
-                saying.follows.append(_marked(part, piece, origin))
+                saying.follows.append(_marked(part, piece, turn))
                 sentence = "A picture or file of a tool result follows it in a user message."
                 saying.notes.append(Note(Level.WARNING, "part-moved", sentence, origin))
             else:
-                saying.content.append(_marked(part, piece, origin))
+                saying.content.append(_marked(part, piece, turn))
         case None if piece.kind == "other" and own_form(turn, _CHAT) is not None:
             saying.content.append(parsed(piece.data, origin, piece.name))
         case None if piece.kind == "refusal" and turn.semantics.refusal:
             refusal = quote(turn.semantics.refusal, origin, "refusal")
             block = [("type", word("refusal")), ("refusal", refusal)]
-            saying.content.append(_marked(block, piece, origin))
+            saying.content.append(_marked(block, piece, turn))
             saying.said_refusal = True
         case _:
             pass  # reasoning goes beside the content
 
 
-def _marked(block: Items, piece: Piece, origin: Origin) -> Obj:
-    if piece.cache:
+def _marked(block: Items, piece: Piece, turn: Turn) -> Obj:
+    origin = turn.origin
+    if piece.cache and own_form(turn, _CHAT) is not None:
         block.append(("cache_control", parsed(piece.cache, origin, "cache mark")))
     return Obj(tuple(merged(block, piece.extras, origin)), origin)
 
@@ -188,4 +194,3 @@ def _call(call: ToolCall, piece: Piece, origin: Origin) -> Obj:
 def _function(call: ToolCall, origin: Origin) -> Items:
     arguments = quote(call.arguments, origin, f"arguments of {call.name}")
     return [("name", quote(call.name, origin, "tool name")), ("arguments", arguments)]
-

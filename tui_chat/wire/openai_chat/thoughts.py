@@ -33,7 +33,7 @@ def _blocks(message: Fields) -> Iterator[ReasoningBlock]:
     for key, read in (("reasoning_details", _detail), ("thinking_blocks", _thinking)):
         value = message.left.get(key)
         if isinstance(value, list) and value:
-            blocks = [read(cast("object", each)) for each in cast("list[object]", value)]
+            blocks = [read(each) for each in cast("list[object]", value)]
             known = [block for block in blocks if block is not None]
             if thoughts_as_said(known).get(key) == value:
                 del message.left[key]

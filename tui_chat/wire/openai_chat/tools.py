@@ -39,7 +39,7 @@ def read_choice(value: Any) -> ToolChoice | None:
             allowed = mapping(said.get("allowed_tools"))
             entries = map(mapping, items(allowed.get("tools")))
             names = [string(mapping(entry.get("function")).get("name")) for entry in entries]
-            mode = allowed.get("mode")
+            mode: Any = allowed.get("mode")
             if (mode == "auto" or mode == "required") and names and all(names):
                 return ToolChoice(mode, tuple(names))
             return None

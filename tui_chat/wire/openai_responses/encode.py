@@ -11,7 +11,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from tui_chat.model.endpoint import Endpoint, Protocol
@@ -33,6 +34,7 @@ from tui_chat.wire.left_out import envelope_notes, no_place
 from tui_chat.wire.openai_responses.said import said_by
 from tui_chat.wire.openai_responses.tools import say_choice, say_format
 from tui_chat.wire.protocol import Encoded
+from tui_chat.wire.segments import RunMemo, segments
 from tui_chat.wire.settings import (
     extra_items,
     in_order,
@@ -100,30 +102,40 @@ def _rules(envelope: ChatEnvelope, own: bool) -> PairingRules:
 
 
 def _input(
-    envelope: ChatEnvelope, turns: Any, endpoint: Endpoint, notes: list[Note]
+    envelope: ChatEnvelope, turns: Sequence[Turn], endpoint: Endpoint, notes: list[Note]
 ) -> Iterator[tuple[str, Tree]]:
     """Yield `instructions` and `input`."""
     facts = endpoint.facts_of(envelope.parameters.model.value)
-    say = said_by(facts.developer_role)
+    segment = _segment(facts.developer_role)
     shape = envelope.semantics.responses.input_shape
     items: list[Tree] = []
-    texts: list[Turn] = []
-    for turn in turns:
-        form = own_form(turn, _RESPONSES)
-        if form is not None and form.slot == "instructions" and not items:
-            yield "instructions", Str(turn.text)
-            continue
-        said = say(turn)
-        items += said.items
-        texts.append(turn)
-        if said.notes:
-            notes += said.notes
-    if shape == "string" and len(texts) == 1 == len(items):
-        yield "input", Str(texts[0].text)
+    form = own_form(turns[0], _RESPONSES) if turns else None
+    if form is not None and form.slot == "instructions":
+        yield "instructions", Str(turns[0].text)
+        turns = turns[1:]
+    for run in segments(turns):
+        said, told = segment(run)
+        items += said
+        notes += told
+    if shape == "string" and len(turns) == 1 == len(items):
+        yield "input", Str(turns[0].text)
     elif shape != "absent" or items:
         yield "input", Arr(tuple(items))
     if not items and not envelope.semantics.source:
         notes.append(NOTHING_TO_SEND)
+
+
+@lru_cache(maxsize=2)
+def _segment(developer: bool) -> RunMemo[tuple[list[Tree], list[Note]]]:
+    """Return the encoder of segments, which remembers what it encoded."""
+    say = said_by(developer)
+
+    def encode_segment(turns: Sequence[Turn]) -> tuple[list[Tree], list[Note]]:
+        said = [say(turn) for turn in turns]
+        items = [item for each in said for item in each.items]
+        return items, [note for each in said for note in each.notes]
+
+    return RunMemo(encode_segment)
 
 
 def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:

@@ -61,7 +61,11 @@ class _Saying:
 @lru_cache(maxsize=2)
 def said_by(developer: bool) -> Callable[[Turn], Said]:
     """Return the encoder of single turns, which remembers what it encoded."""
-    return Memo(lambda turn: _said(turn, developer))
+
+    def compute(turn: Turn) -> Said:
+        return _said(turn, developer)
+
+    return Memo(compute)
 
 
 def _said(turn: Turn, developer: bool) -> Said:
@@ -147,6 +151,8 @@ def _content(key: str, turn: Turn, notes: list[Note]) -> Items:
 
 def _part(part: Part, origin: Origin) -> Items | None:
     """Return a part on the wire; None where the protocol has no word for it."""
+    if part.text:
+        return [("type", word("input_text")), ("text", quote(part.text, origin, "document"))]
     url = data_url(part.mime, part.data) if part.data and part.mime else part.data
     openai = part.protocol in (_RESPONSES, Protocol.OPENAI_CHAT)
     if part.kind == "image":
@@ -161,10 +167,8 @@ def _part(part: Part, origin: Origin) -> Items | None:
     if part.kind != "file":
         return None
     items = [("type", word("input_file"))]
-    if part.name or (url and part.protocol is None and not part.name):
-        name = quote(part.name, origin, "file name") if part.name else None
-        if name is not None:
-            items.append(("filename", name))
+    if part.name:
+        items.append(("filename", quote(part.name, origin, "file name")))
     if part.file_id and openai:
         items.append(("file_id", quote(part.file_id, origin, "file id")))
     elif url:

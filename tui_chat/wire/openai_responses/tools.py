@@ -34,7 +34,7 @@ def read_choice(value: Any) -> ToolChoice | None:
             return ToolChoice("required", (name,))
         case "allowed_tools":
             names = [string(mapping(entry).get("name")) for entry in items(said.get("tools"))]
-            mode = said.get("mode")
+            mode: Any = said.get("mode")
             if (mode == "auto" or mode == "required") and names and all(names):
                 return ToolChoice(mode, tuple(names))
             return None

@@ -1,0 +1,109 @@
+"""The real app over a real store and the real offline provider, with clocks that stand still."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tui_chat.cli.app import preset_files
+from tui_chat.config import Config
+from tui_chat.desk import Change, Desk
+from tui_chat.loopback import LoopbackTransport, Received, World
+from tui_chat.preset_files import load_preset
+from tui_chat.store import Store
+from tui_chat.transport import Transport
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.chat import Composer
+
+NOON = 1_767_268_800.0
+"""2026-01-01 12:00 UTC."""
+
+
+async def no_sleep(seconds: float) -> None:
+    """Let others run, and be done with it."""
+    await asyncio.sleep(0)
+
+
+def make_app(
+    folder: Path,
+    *,
+    model: str = "mirror",
+    endpoint: str = "loopback",
+    theme: str = "tui-chat-dark",
+    on_request: Callable[[Received], None] | None = None,
+) -> TuiChat:
+    """Return the app as `cli` wires it, with a clock at noon and a provider that never waits."""
+    config = Config(endpoint=endpoint, model=model, theme=theme, data_dir=folder, config_dir=folder)
+    numbers = itertools.count()
+    world = World(now=lambda: NOON, sleep=no_sleep, token=lambda length: "x" * length)
+
+    async def open_desk(tell: Callable[[Change], None]) -> Desk:
+        store = await Store.open(
+            folder / "chat.db", now=lambda: NOON, new_id=lambda: f"id{next(numbers):06}"
+        )
+        files = preset_files(config)
+        return Desk(
+            config,
+            store,
+            Transport(
+                {"loopback.invalid": lambda: LoopbackTransport(on_request=on_request, world=world)}
+            ),
+            lambda name: load_preset(files[name]),
+            tuple(files),
+            tell=tell,
+            now=lambda: datetime(2026, 1, 1, 12, tzinfo=UTC),
+            clock=lambda: 0.0,
+        )
+
+    return TuiChat(config, open_desk, now=lambda: NOON)
+
+
+async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 20) -> None:
+    """Let the app work until it is so."""
+    async with asyncio.timeout(seconds):
+        while not true():
+            await pilot.pause()
+
+
+async def opened(pilot: Pilot[None]) -> TuiChat:
+    """Wait until the desk is laid; return the app, its cursor standing still."""
+    app = pilot.app
+    assert isinstance(app, TuiChat)
+    await until(pilot, lambda: app.desk is not None and app.desk.entries is not None)
+    await app.workers.wait_for_complete()
+    app.query_one(Composer).cursor_blink = False
+    await pilot.pause()
+    return app
+
+
+async def say(pilot: Pilot[None], text: str) -> None:
+    """Type a message and send it; wait until the reply has ended."""
+    app = pilot.app
+    assert isinstance(app, TuiChat)
+    app.query_one(Composer).text = text
+    await pilot.press("enter")
+    await replied(pilot)
+
+
+async def replied(pilot: Pilot[None]) -> None:
+    """Wait until the newest reply has ended and is on the screen."""
+    app = pilot.app
+    assert isinstance(app, TuiChat)
+    desk = app.desk
+    assert desk is not None
+    await until(
+        pilot,
+        lambda: (
+            bool(desk.entries)
+            and desk.entries[-1].message.role == "assistant"
+            and desk.entries[-1].status != "streaming"
+            and not desk.is_streaming
+        ),
+    )
+    await pilot.pause()
+    await pilot.pause()

@@ -1,0 +1,210 @@
+"""The app as a person uses it: keys in, screen and bytes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ui.app_under_test import make_app, opened, replied, say, until
+from tui_chat.loopback import Received
+from tui_chat.model.endpoint import Protocol
+from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.sidebar import SessionList
+
+
+async def test_the_inspector_follows_every_key_and_enter_sends_what_it_shows(tmp_path: Path):
+    received: list[Received] = []
+    app = make_app(tmp_path, model="echo", on_request=received.append)
+    async with app.run_test(size=(160, 45)) as pilot:
+        await opened(pilot)
+        inspector = app.query_one(Inspector)
+        for typed in ("h", "i", "space", "你", "ctrl+j", "x"):
+            await pilot.press(typed)
+            await pilot.pause()
+            text = app.query_one(Composer).text
+            await until(
+                pilot,
+                lambda text=text: (
+                    (c := inspector.composed) is not None
+                    and c.envelope.turns[-1].text.plain == text
+                ),
+            )
+        shown = inspector.composed
+        assert shown is not None
+        assert received == []
+        await pilot.press("enter")
+        await replied(pilot)
+        assert [r.body for r in received] == [shown.payload.body]
+        assert app.desk is not None
+        assert app.desk.entries[-1].message.content == "hi 你\nx"
+        assert app.query_one(Composer).text == ""
+
+
+async def test_switching_tabs_never_touches_the_session(tmp_path: Path):
+    received: list[Received] = []
+    app = make_app(tmp_path, model="echo", on_request=received.append)
+    async with app.run_test(size=(160, 45)) as pilot:
+        await opened(pilot)
+        await pilot.press("h", "i", "f4")
+        inspector = app.query_one(Inspector)
+        bodies: set[bytes] = set()
+        for key, protocol in zip("1234", Protocol, strict=True):
+            await pilot.press(key)
+            await until(pilot, lambda protocol=protocol: inspector.active is protocol)
+            await pilot.pause()
+            assert inspector.composed is not None
+            bodies.add(inspector.composed.payload.body)
+        assert len(bodies) == 4
+        app.query_one(Composer).focus()
+        await pilot.press("enter")
+        await replied(pilot)
+        assert received[0].path == "/v1/chat/completions"
+
+
+async def test_keys_typed_while_it_starts_are_not_lost(tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await pilot.press("e", "a", "r", "l", "y")
+        await opened(pilot)
+        assert app.query_one(Composer).text == "early"
+
+
+async def test_esc_stops_the_reply_and_keeps_it(tmp_path: Path):
+    app = make_app(tmp_path, model="flaky-stall")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        app.query_one(Composer).text = "go"
+        await pilot.press("enter")
+        desk = app.desk
+        assert desk is not None
+        await until(pilot, lambda: desk.partial is not None and bool(desk.partial.reply.text))
+        await pilot.press("escape")
+        await replied(pilot)
+        assert desk.entries[-1].status == "stopped"
+        assert desk.entries[-1].message.content
+
+
+async def test_an_error_can_be_retried_with_a_key(tmp_path: Path):
+    app = make_app(tmp_path, model="flaky-429:1")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await say(pilot, "again")
+        desk = app.desk
+        assert desk is not None
+        assert desk.entries[-1].status == "failed"
+        app.query_one(Transcript).focus()
+        await pilot.press("r")
+        await until(pilot, lambda: desk.entries[-1].status == "complete")
+        assert desk.entries[-1].message.content == "again"
+
+
+async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await say(pilot, "first")
+        app.query_one(Composer).text = "unfinished"
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: app.desk is not None and app.desk.session is None)
+        await app.workers.wait_for_complete()
+        assert app.query_one(Composer).text == ""
+        await say(pilot, "second")
+        await pilot.press("ctrl+q")
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        assert app.desk is not None
+        assert [s.title for s in app.desk.sessions] == ["second", "first"]
+        assert app.desk.session is not None
+        assert app.desk.session.title == "second"
+        first = app.desk.sessions[1].session_id
+        app.query_one(SessionList).post_message(SessionList.Opened(first))
+        await until(pilot, lambda: app.query_one(Composer).text == "unfinished")
+
+
+async def test_a_megabyte_can_be_pasted_and_sent(tmp_path: Path):
+    received: list[Received] = []
+    app = make_app(tmp_path, model="echo", on_request=received.append)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        from textual.events import Paste
+
+        big = "All work and no play. 你好\n" * 40_000
+        app.query_one(Composer).post_message(Paste(big))
+        await until(pilot, lambda: app.query_one(Composer).text == big)
+        await until(
+            pilot,
+            lambda: (
+                (c := app.query_one(Inspector).composed) is not None
+                and len(c.payload.body) > len(big)
+            ),
+        )
+        shown = app.query_one(Inspector).composed
+        await pilot.press("enter")
+        await replied(pilot)
+        assert shown is not None
+        assert received[0].body == shown.payload.body
+
+
+@pytest.mark.parametrize("size", [(160, 45), (120, 35), (80, 24), (60, 20)])
+async def test_every_pane_can_be_reached_and_left_by_key(size: tuple[int, int], tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=size) as pilot:
+        await opened(pilot)
+        composer = app.query_one(Composer)
+        for key, pane in (("f2", SessionList), ("f4", Inspector), ("f2", SessionList)):
+            await pilot.press(key)
+            await until(pilot, lambda pane=pane: app.query_one(pane).has_focus_within)
+            assert app.query_one(pane).display
+        await pilot.press("escape")
+        await until(pilot, lambda: composer.has_focus)
+        await pilot.press("f1")
+        await pilot.pause()
+        assert len(app.screen_stack) == 2
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+
+
+async def test_a_session_is_renamed_and_deleted(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await say(pilot, "name me")
+        desk = app.desk
+        assert desk is not None
+        assert desk.session is not None
+        sessions = app.query_one(SessionList)
+        sessions.post_message(SessionList.RenameRequested(desk.session.session_id))
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("ctrl+u", *"Novel", "enter")
+        await until(pilot, lambda: desk.sessions[0].title == "Novel")
+        sessions.post_message(SessionList.DeleteRequested(desk.session.session_id))
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("tab", "enter")
+        await until(pilot, lambda: desk.sessions == () and desk.session is None)
+
+
+async def test_another_model_is_chosen_and_asked(tmp_path: Path):
+    received: list[Received] = []
+    app = make_app(tmp_path, on_request=received.append)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"echo gemini")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.desk is not None and app.desk.model == "echo")
+        await say(pilot, "hello")
+        assert received[0].path == "/v1beta/models/echo:streamGenerateContent"
+
+
+async def test_a_database_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Path):
+    (tmp_path / "chat.db").write_bytes(b"this is no database, " * 400)
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("escape")
+    assert (tmp_path / "chat.db").read_bytes().startswith(b"this is no database")

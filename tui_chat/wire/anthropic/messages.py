@@ -1,0 +1,257 @@
+"""Turns as the `system` and `messages` of a request.
+
+1. Leading system turns are text blocks of the top-level `system`. A later one stays in place
+   where the model takes it and it follows a user turn and precedes an assistant turn or nothing;
+   else it is hoisted or becomes a user turn, with a note.
+2. All results of a turn stand together in one user message. A captured message that held several
+   turns holds them again.
+3. A conversation ends with something to answer: where a blank user turn was left out at its end,
+   where there are only system turns, or where the model takes no assistant turn to go on from,
+   the smallest user message there is is added, with a note.
+4. A final assistant text must not end in white space, so that is cut, with a note.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.model.envelope import ChatEnvelope, Level, Note, Turn
+from tui_chat.model.payload import Arr, Obj, Str, Tree
+from tui_chat.wire.anthropic.said import Said, said
+from tui_chat.wire.encoding import (
+    FILLER,
+    NOTHING_TO_SEND,
+    Items,
+    filler_note,
+    merged,
+    own_form,
+    word,
+)
+from tui_chat.wire.left_out import blank_left_out, system_moved
+from tui_chat.wire.segments import RunMemo, segments
+from tui_chat.wire.tool_pairing import variant
+
+_ANTHROPIC = Protocol.ANTHROPIC
+_NO_PREFILL = re.compile(
+    r"claude-(opus|sonnet)-4-[6-9]|claude-(opus|sonnet|haiku)-[5-9]|fable|mythos"
+)
+"""Models that refuse a final assistant message, after their error texts."""
+
+_FILLER = Obj((("role", word("user")), ("content", word(FILLER))))
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What has become of the turns so far, or of those of one segment."""
+
+    system: list[Turn] = field(default_factory=list[Turn])
+    runs: list[list[Turn]] = field(default_factory=list[list[Turn]])
+    """The turns of each message of the segment."""
+    messages: list[Tree] = field(default_factory=list[Tree])
+    notes: list[Note] = field(default_factory=list[Note])
+    last: Turn | None = None
+    """The last turn that is sent."""
+    ends_blank: bool = False
+    """Whether the last turn was a user's and was left out."""
+
+
+def converse(
+    envelope: ChatEnvelope, turns: Sequence[Turn], endpoint: Endpoint
+) -> tuple[Tree | None, tuple[Tree, ...], list[Note]]:
+    """Return `system`, or None where there is none, `messages`, and the notes."""
+    model = envelope.parameters.model.value
+    in_place = endpoint.facts_of(model).mid_history_system
+    segment = _segment(in_place, endpoint.system_fallback)
+    so_far = Conversation()
+    head = _leading(turns)
+    so_far.system += turns[:head]
+    cut = segments(turns[head:])
+    for index, run in enumerate(cut):
+        if index == len(cut) - 1:
+            part = _encode_segment(run, in_place, endpoint.system_fallback, ends=True)
+        else:
+            part = segment(run)
+        so_far.system += part.system
+        so_far.messages += part.messages
+        so_far.notes += part.notes
+        so_far.last = part.last or so_far.last
+        so_far.ends_blank = part.ends_blank
+    _end(so_far, model)
+    return _system(so_far), tuple(so_far.messages), so_far.notes
+
+
+def _leading(turns: Sequence[Turn]) -> int:
+    """Return how many turns go to the top-level `system`."""
+    count = 0
+    for turn in turns:
+        form = own_form(turn, _ANTHROPIC)
+        if turn.role != "system" or (form is not None and form.slot != "system"):
+            break
+        count += 1
+    return count
+
+
+@lru_cache(maxsize=4)
+def _segment(in_place: bool, fallback: str) -> RunMemo[Conversation]:
+    """Return the encoder of segments, which remembers what it encoded."""
+
+    def encode_segment(turns: Sequence[Turn]) -> Conversation:
+        return _encode_segment(turns, in_place, fallback, ends=False)
+
+    return RunMemo(encode_segment)
+
+
+def _encode_segment(
+    turns: Sequence[Turn], in_place: bool, fallback: str, *, ends: bool
+) -> Conversation:
+    """Encode the turns of a segment; `ends` tells that none follow it."""
+    part = Conversation()
+    for index, turn in enumerate(turns):
+        if (
+            turn.role == "system"
+            and own_form(turn, _ANTHROPIC) is None
+            and not (in_place and _may_stay(turns, index, ends))
+        ):
+            _move(part, turn, fallback)
+        else:
+            _add(part, turn)
+    part.messages = [_message(run) for run in part.runs]
+    part.last = part.runs[-1][-1] if part.runs else None
+    return part
+
+
+def _may_stay(turns: Sequence[Turn], index: int, ends: bool) -> bool:
+    """Whether a later system turn stands where the API takes one."""
+    before, after = index - 1, index + 1
+    while before >= 0 and turns[before].role == "system":
+        before -= 1
+    while after < len(turns) and turns[after].role == "system":
+        after += 1
+    follows = before >= 0 and turns[before].role in ("user", "tool")
+    return follows and (ends if after == len(turns) else turns[after].role == "assistant")
+
+
+def _move(so_far: Conversation, turn: Turn, fallback: str) -> None:
+    if fallback == "hoist":
+        so_far.notes.append(system_moved(turn, "moved to the top"))
+        so_far.system.append(turn)
+        return
+    so_far.notes.append(system_moved(turn, "sent as a user message"))
+    _add(so_far, variant(turn, "as user", _as_user))
+
+
+def _as_user(turn: Turn) -> Turn:
+    return replace(turn, role="user", semantics=replace(turn.semantics, wire=None))
+
+
+def _add(so_far: Conversation, turn: Turn) -> None:
+    words = said(turn)
+    if words.notes:
+        so_far.notes += words.notes
+    so_far.ends_blank = False
+    if words.content is None and own_form(turn, _ANTHROPIC) is None:
+        so_far.notes.append(blank_left_out(turn))
+        so_far.ends_blank = turn.role == "user"
+        return
+    if so_far.runs and _joins(so_far.runs[-1], turn):
+        so_far.runs[-1].append(turn)
+    else:
+        so_far.runs.append([turn])
+
+
+def _joins(run: list[Turn], turn: Turn) -> bool:
+    """Whether a turn belongs into the message of the turns before it."""
+    form = own_form(turn, _ANTHROPIC)
+    if form is not None:
+        return form.joined
+    return turn.role == "tool" and run[-1].role == "tool"
+
+
+def _message(run: Sequence[Turn]) -> Tree:
+    return said(run[0]).message if len(run) == 1 else _together(run)
+
+
+def _joined(run: Sequence[Turn]) -> Obj:
+    words: list[Said] = [said(turn) for turn in run]
+    origin = run[0].origin
+    blocks = tuple(block for each in words for block in each.blocks)
+    items: Items = [("role", word("user")), ("content", Arr(blocks, origin))]
+    form = own_form(run[0], _ANTHROPIC)
+    return Obj(tuple(merged(items, form.extras if form else "", origin)), origin)
+
+
+_together: RunMemo[Obj] = RunMemo(_joined)
+
+
+def _end(so_far: Conversation, model: str) -> None:
+    """Mend the end of the conversation."""
+    last = so_far.last
+    if last is None:
+        if not (so_far.system or so_far.ends_blank):
+            so_far.notes.append(NOTHING_TO_SEND)
+            return
+        _fill(so_far, "Anthropic demands a message to answer")
+    elif so_far.ends_blank:
+        _fill(so_far, "the last message is blank, and blank text is refused")
+    elif last.role == "assistant" and not _goes_on(last):
+        if _NO_PREFILL.search(model):
+            _fill(so_far, f"{model} does not go on from an assistant message")
+        elif _is_cut(last):
+            so_far.messages[-1] = said(variant(last, "cut", _cut)).message
+            sentence = "White space at the end of a final assistant message is refused; it is cut."
+            so_far.notes.append(Note(Level.INFO, "space-cut", sentence, last.origin))
+
+
+def _fill(so_far: Conversation, why: str) -> None:
+    so_far.messages.append(_FILLER)
+    so_far.notes.append(filler_note(why))
+
+
+def _goes_on(turn: Turn) -> bool:
+    """Whether a final turn of the model is one that Anthropic itself paused."""
+    layout = turn.semantics.layout
+    if layout is None or layout.protocol is not _ANTHROPIC:
+        return False
+    return any(piece.kind == "other" for piece in layout.pieces)
+
+
+def _is_cut(turn: Turn) -> bool:
+    plain = turn.text.plain
+    ends = turn.semantics.layout is None or turn.semantics.layout.pieces[-1].kind == "text"
+    return not turn.tool_calls and ends and plain != plain.rstrip() and bool(plain.strip())
+
+
+def _cut(turn: Turn) -> Turn:
+    kept = len(turn.text.plain.rstrip())
+    semantics = turn.semantics
+    if semantics.layout is not None:
+        pieces, surplus = list(semantics.layout.pieces), len(turn.text) - kept
+        for index in range(len(pieces) - 1, -1, -1):
+            if pieces[index].kind == "text" and surplus:
+                gone = min(pieces[index].length, surplus)
+                pieces[index] = replace(pieces[index], length=pieces[index].length - gone)
+                surplus -= gone
+        semantics = replace(semantics, layout=replace(semantics.layout, pieces=tuple(pieces)))
+    return replace(turn, text=turn.text[:kept], semantics=semantics)
+
+
+def _system(so_far: Conversation) -> Tree | None:
+    """Return the top-level `system`."""
+    turns = so_far.system
+    if not turns:
+        return None
+    form = own_form(turns[0], _ANTHROPIC)
+    if len(turns) == 1 and form is not None and form.shape == "string":
+        return Str(turns[0].text)
+    blocks: list[Tree] = []
+    for turn in turns:
+        words = said(turn)
+        so_far.notes += words.notes
+        if not words.blocks:
+            so_far.notes.append(blank_left_out(turn))
+        blocks += words.blocks
+    return Arr(tuple(blocks)) if blocks else None
