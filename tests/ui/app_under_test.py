@@ -63,7 +63,7 @@ def make_app(
     return TuiChat(config, open_desk, now=lambda: NOON)
 
 
-async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 20) -> None:
+async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 10) -> None:
     """Let the app work until it is so."""
     async with asyncio.timeout(seconds):
         while not true():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Placement, Turn
 from tui_chat.model.message import Part, ToolCall
@@ -65,19 +63,34 @@ def test_an_edited_text_keeps_the_marks_on_calls_and_nothing_else() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("given", "protocol"),
-    [
-        (turn("abc", None), Protocol.GEMINI),
-        (turn("abc"), Protocol.ANTHROPIC),
-    ],
-)
-def test_no_layout_and_a_foreign_one_are_the_same(given: Turn, protocol: Protocol) -> None:
-    assert seen(given, protocol) == [
+def test_without_a_layout_it_is_reasoning_then_text_then_calls() -> None:
+    assert seen(turn("abc", None)) == [
         ("reasoning", "", THOUGHT),
         ("text", "", "abc"),
         ("call", "", CALL),
     ]
+
+
+def test_a_foreign_layout_gives_the_order_and_no_marks() -> None:
+    assert seen(turn("abc"), Protocol.ANTHROPIC) == [
+        ("text", "", "ab"),
+        ("reasoning", "", THOUGHT),
+        ("other", "", None),
+        ("call", "", CALL),
+        ("text", "", "c"),
+    ]
+
+
+def test_texts_that_only_a_gemini_signature_parted_are_one_elsewhere() -> None:
+    layout = Layout(Protocol.GEMINI, (Piece("text", 1, signature="S"), Piece("text", 2)))
+    given = Turn(
+        "assistant",
+        Text.of("abc", ORIGIN),
+        ORIGIN,
+        Placement("history"),
+        semantics=MessageSemantics(layout=layout),
+    )
+    assert seen(given, Protocol.OPENAI_CHAT) == [("text", "", "abc")]
 
 
 def test_marks_for_another_number_of_calls_are_dropped() -> None:

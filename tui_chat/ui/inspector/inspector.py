@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Self, TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -105,6 +105,11 @@ class Inspector(Widget):
         yield self._status
         yield self._legend
         yield self._notes
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Focus the body."""
+        self._view.focus(scroll_visible)
+        return self
 
     @property
     def view(self) -> PayloadView:

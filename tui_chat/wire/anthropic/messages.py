@@ -80,7 +80,7 @@ def converse(
         so_far.notes += part.notes
         so_far.last = part.last or so_far.last
         so_far.ends_blank = part.ends_blank
-    _end(so_far, model)
+    _end(so_far, model, has_turns=bool(turns))
     return _system(so_far), tuple(so_far.messages), so_far.notes
 
 
@@ -187,11 +187,11 @@ def _joined(run: Sequence[Turn]) -> Obj:
 _together: RunMemo[Obj] = RunMemo(_joined)
 
 
-def _end(so_far: Conversation, model: str) -> None:
+def _end(so_far: Conversation, model: str, *, has_turns: bool) -> None:
     """Mend the end of the conversation."""
     last = so_far.last
     if last is None:
-        if not (so_far.system or so_far.ends_blank):
+        if not has_turns:
             so_far.notes.append(NOTHING_TO_SEND)
             return
         _fill(so_far, "Anthropic demands a message to answer")

@@ -75,6 +75,7 @@ def _turn(message: Fields, number: int) -> Turn:
     builder.name = message.text("name")
     if role == "tool":
         builder.tool_call_id = message.text("tool_call_id")
+        message.exactly("tool_call_id", "")
     if role == "assistant":
         if not builder.refusal:
             builder.refusal = message.text("refusal")
@@ -98,6 +99,7 @@ def _read_calls(message: Fields, builder: TurnBuilder) -> None:
         untyped = kind == "function" and "type" not in call.left
         call.exactly("type", kind)
         identity, name = call.text("id"), holder.text("name")
+        call.exactly("id", "")  # pairing gives it one
         arguments = _arguments(holder, "input" if kind == "custom" else "arguments")
         call.put_back(kind, holder)
         form = "custom" if kind == "custom" else "untyped" if untyped else ""

@@ -130,7 +130,7 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
             part = say_part(what, origin)
             if part is None or turn.role in ("assistant", "system"):
                 saying.notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _CHAT))
-            elif turn.role == "tool" and own_form(turn, _CHAT) is None:
+            elif turn.role == "tool":
                 saying.follows.append(_marked(part, piece, turn))
                 sentence = "A picture or file of a tool result follows it in a user message."
                 saying.notes.append(Note(Level.WARNING, "part-moved", sentence, origin))
@@ -163,7 +163,7 @@ def _content(saying: _Saying, shape: str) -> Items:
                 return []
             case "null":
                 return [("content", Lit(None, GLUE))]
-            case "parts":
+            case "parts" if not saying.follows:
                 return [("content", Arr((), turn.origin))]
             case "string":
                 return [("content", Str(turn.text))]

@@ -121,7 +121,7 @@ def _input(
         yield "input", Str(turns[0].text)
     elif shape != "absent" or items:
         yield "input", Arr(tuple(items))
-    if not items and not envelope.semantics.source:
+    if not items and not _rules(envelope, envelope.semantics.source is _RESPONSES).open_ended:
         notes.append(NOTHING_TO_SEND)
 
 
