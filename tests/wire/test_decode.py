@@ -145,6 +145,8 @@ RESPONSES_BODIES: list[dict[str, Any]] = [
             {"type": "function_call_output", "call_id": "c1", "output": "o", "id": "fc_2"},
             {"role": "assistant", "content": "x"},
             {"role": "assistant", "content": "y"},
+            {"type": "custom_tool_call", "call_id": "c2", "name": "py", "input": "1+1", "x": 1},
+            {"type": "custom_tool_call_output", "call_id": "c2", "output": "2", "id": "ctc_1"},
             {"type": "reasoning", "id": "rs_2", "summary": []},
             {"type": "item_reference", "id": "msg_9"},
         ],
@@ -153,7 +155,7 @@ RESPONSES_BODIES: list[dict[str, Any]] = [
         "model": "m",
         "input": [
             {"role": "user", "content": [
-                {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}", "detail": "high"},
+                {"type": "input_image", "image_url": "data:image/png;base64,AA==", "detail": "low"},
                 {"type": "input_image", "file_id": "file-1", "detail": "auto"},
                 {"type": "input_file", "filename": "a.pdf", "file_data": "JVBERi0="},
                 {"type": "input_file", "file_url": "https://x/a.pdf"},
@@ -307,13 +309,24 @@ GEMINI_BODIES: list[dict[str, Any]] = [
         "system_instruction": {"parts": [{"text": "s"}]},
         "contents": [
             content("user", {"inline_data": {"mime_type": "image/png", "data": PNG}}),
-            content("model", {"function_call": {"name": "f", "args": {}}, "thought_signature": "UzE="}),
-            content("user", {"function_response": {"name": "f", "response": {"error": "e"}, "parts": [
-                {"file_data": {"file_uri": "u", "mime_type": "image/png"}}]}}),
+            content(
+                "model",
+                {"function_call": {"name": "f", "args": {}}, "thought_signature": "UzE="},
+            ),
+            content("user", {"function_response": {
+                "name": "f",
+                "response": {"error": "e"},
+                "parts": [{"file_data": {"file_uri": "u", "mime_type": "image/png"}}],
+            }}),
         ],
         "tools": {"function_declarations": [{"name": "f", "parameters_json_schema": {"a": 1}}]},
-        "tool_config": {"function_calling_config": {"mode": "ANY", "allowed_function_names": ["f"]}},
-        "generation_config": {"max_output_tokens": 5, "thinking_config": {"include_thoughts": True}},
+        "tool_config": {
+            "function_calling_config": {"mode": "ANY", "allowed_function_names": ["f"]}
+        },
+        "generation_config": {
+            "max_output_tokens": 5,
+            "thinking_config": {"include_thoughts": True},
+        },
         "x_unknown": 1,
     },
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from tests.wire.requests import (
     PICTURE,
     PNG,
     RESPONSES,
+    body_of,
     chat,
     converted,
     decoded,
@@ -22,7 +24,10 @@ from tests.wire.requests import (
     user,
 )
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.payload import Obj, render
+from tui_chat.model.message import ToolCall
+from tui_chat.model.namespaces import Semantics
+from tui_chat.model.payload import Arr, Obj, render
+from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.model.text import OriginKind
 
 
@@ -141,6 +146,17 @@ def test_reasoning_goes_back_only_to_where_it_came_from() -> None:
         assert notes == ["reasoning-left-out"]
 
 
+@pytest.mark.parametrize(("beside", "sent"), [((), False), ((ToolCall("a", "f", "{}"),), True)])
+def test_plain_reasoning_of_a_reply_goes_back_only_beside_tool_calls(
+    beside: tuple[ToolCall, ...], sent: bool
+) -> None:
+    thought = ReasoningBlock(CHAT, "hm", kind="reasoning_content")
+    [turn] = decoded(chat(said("x"))).turns
+    reply = replace(turn, tool_calls=beside, semantics=MessageSemantics((thought,)))
+    envelope = replace(decoded(chat(user())), turns=(reply,), semantics=Semantics())
+    assert ("reasoning_content" in body_of(encoded(envelope, CHAT))["messages"][0]) is sent
+
+
 def test_litellms_thinking_blocks_are_anthropics_own() -> None:
     request = chat(user(), said("x", reasoning_content="hm", thinking_blocks=[SIGNED]), user())
     body, _ = converted(request, ANTHROPIC)
@@ -210,6 +226,27 @@ def test_a_cache_mark_goes_where_there_are_cache_marks() -> None:
     assert body["messages"][0]["content"] == [{"type": "text", "text": "x", **mark}]
     assert notes == []
     assert converted(request, GEMINI)[0]["contents"][0]["parts"] == [{"text": "x"}]
+
+
+def test_of_more_than_four_cache_marks_the_last_four_are_sent() -> None:
+    block = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
+    body, _ = converted(chat(*[user([block, block])] * 3), ANTHROPIC)
+    marks = ["cache_control" in b for m in body["messages"] for b in m["content"]]
+    assert marks == [False, False, True, True, True, True]
+
+
+@pytest.mark.parametrize("target", list(Protocol))
+def test_a_keystroke_says_one_turn_anew(target: Protocol) -> None:
+    long = decoded(chat(*[user(f"{n}") if n % 2 else said(f"{n}") for n in range(400)]))
+    one, two = (
+        encoded(replace(long, turns=(*long.turns, *decoded(chat(user(draft))).turns)), target)
+        for draft in ("d", "dr")
+    )
+    key = {RESPONSES: "input", GEMINI: "contents"}.get(target, "messages")
+    first, second = one.tree.get(key), two.tree.get(key)
+    assert isinstance(first, Arr)
+    assert isinstance(second, Arr)
+    assert all(a is b for a, b in zip(first.items[:-1], second.items[:-1], strict=True))
 
 
 @pytest.mark.parametrize("target", list(Protocol))

@@ -285,6 +285,14 @@ def test_a_picture_in_a_result_stays_there_or_follows_it() -> None:
     assert notes == []
 
 
+@pytest.mark.parametrize("target", [RESPONSES, ANTHROPIC, GEMINI])
+def test_a_tool_that_is_defined_twice_is_sent_once(target: Protocol) -> None:
+    body, notes = converted(chat(user(), tools=[function(), function()]), target)
+    tools = body["tools"][0].get("functionDeclarations", body["tools"])
+    assert [tool["name"] for tool in tools] == ["f"]
+    assert notes == ["tool-twice"]
+
+
 def test_gemini_schemas_are_json_schemas_elsewhere() -> None:
     schema = {
         "type": "OBJECT",
@@ -320,3 +328,11 @@ def test_gemini_3_gets_a_stand_in_for_calls_that_another_model_made() -> None:
     assert "thoughtSignature" not in second
     assert notes == ["signature-stand-in"]
     assert converted(request, GEMINI, model="gemini-2.5-pro")[1] == []
+
+
+def test_gemini_joins_a_call_to_the_words_before_it_and_lets_none_come_first() -> None:
+    request = chat(said("first"), calls(call("a")), result("a"), user())
+    body, notes = converted(request, GEMINI)
+    assert [content["role"] for content in body["contents"]] == ["user", "model", "user", "user"]
+    assert [list(part) for part in body["contents"][1]["parts"]] == [["text"], ["functionCall"]]
+    assert notes == ["filler-added"]

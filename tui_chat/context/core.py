@@ -42,6 +42,7 @@ def _turn_of(message: Message) -> Turn:
         tool_call_id=message.tool_call_id,
         name=message.name,
         semantics=message.semantics,
+        parts=message.parts,
     )
 
 

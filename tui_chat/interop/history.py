@@ -1,7 +1,8 @@
 """A conversation as a JSON array, or as JSONL, of unified messages.
 
 A message is `{"role", "content", "tool_calls"?, "tool_call_id"?, "name"?, "timestamp"?}` as
-OpenAI writes them. `content` may be null, or a list of text parts, which are joined.
+OpenAI writes them. `content` may be null, or a list of parts: texts, which are joined, pictures,
+sounds and files.
 Messages without an `id` are numbered from 1.
 """
 
@@ -12,8 +13,13 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from tui_chat.errors import InputError
-from tui_chat.model.message import MESSAGE_ROLES, Message, ToolCall
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
+from tui_chat.model.semantics import Layout, MessageSemantics
 from tui_chat.model.text import clean
+from tui_chat.wire.fields import Fields, cleaned
+from tui_chat.wire.openai_chat.content import read_content
+from tui_chat.wire.turn_builder import TurnBuilder
 
 
 def read_history(text: str, source: str) -> tuple[Message, ...]:
@@ -63,9 +69,12 @@ def _message(value: object, place: str, index: int) -> Message:
         isinstance(timestamp, bool) or not isinstance(timestamp, int | float)
     ):
         raise InputError(f"{place}.timestamp: must be a number, not {_kind(timestamp)}")
+    content, parts, layout = _content(role, found.get("content"), f"{place}.content")
     return Message(
         role=role,
-        content=_content(found.get("content"), f"{place}.content"),
+        content=content,
+        parts=parts,
+        semantics=MessageSemantics(layout=layout),
         id=_string(found, "id", place) or str(index + 1),
         tool_calls=tuple(_calls(found.get("tool_calls"), f"{place}.tool_calls")),
         tool_call_id=_string(found, "tool_call_id", place),
@@ -75,31 +84,56 @@ def _message(value: object, place: str, index: int) -> Message:
     )
 
 
-def _content(value: object, place: str) -> str:
+def _content(
+    role: MessageRole, value: object, place: str
+) -> tuple[str, tuple[Part, ...], Layout | None]:
+    """Return a message's text, its pictures and files, and the order they stand in."""
     match value:
         case None:
-            return ""
+            return "", (), None
         case str():
-            return clean(value)
+            return clean(value), (), None
         case list():
-            return "".join(
+            parts = [
                 _part(part, f"{place}[{index}]")
                 for index, part in enumerate(cast("list[object]", value))
-            )
+            ]
+            if all(isinstance(part, str) for part in parts):
+                return "".join(cast("list[str]", parts)), (), None
+            return _with_media(role, parts, place)
         case _:
             raise InputError(f"{place}: must be text or a list of parts, not {_kind(value)}")
 
 
-def _part(part: object, place: str) -> str:
+def _part(part: object, place: str) -> str | dict[str, Any]:
+    """Return the words of a text part, or a part of another kind as it is."""
     if isinstance(part, str):
         return clean(part)
     if isinstance(part, dict):
-        text = cast("dict[str, object]", part).get("text")
-        if isinstance(text, str):
+        found = cast("dict[str, Any]", part)
+        if isinstance(text := found.get("text"), str):
             return clean(text)
-        kind = cast("dict[str, object]", part).get("type", "unknown")
-        raise InputError(f"{place}: parts of type {json.dumps(kind)} cannot be sent yet, only text")
+        if found.get("type") in _MEDIA:
+            return cleaned(found)
+        kind = json.dumps(found.get("type", "unknown"))
+        known = ", ".join(("text", *_MEDIA))
+        raise InputError(f"{place}: must be one of {known}, not of type {kind}")
     raise InputError(f"{place}: must be a part with a text, not {_kind(part)}")
+
+
+_MEDIA = ("image_url", "input_audio", "file")
+
+
+def _with_media(
+    role: MessageRole, parts: list[str | dict[str, Any]], place: str
+) -> tuple[str, tuple[Part, ...], Layout | None]:
+    builder = TurnBuilder(Protocol.OPENAI_CHAT, role, 0)
+    read_content(Fields({"content": parts}, place.removesuffix(".content")), builder)
+    turn = builder.turn()
+    layout = turn.semantics.layout
+    if layout is not None and any(piece.kind == "other" for piece in layout.pieces):
+        raise InputError(f"{place}: has a part without anything in it")
+    return turn.text.plain, turn.parts, layout
 
 
 def _calls(value: object, place: str) -> Iterator[ToolCall]:

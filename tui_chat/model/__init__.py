@@ -8,7 +8,8 @@ preset      Preset, PresetMessage: what stands where around the history
 profile     Profile: who the user is
 endpoint    Endpoint, ModelFacts, Protocol: where and how a request is sent
 envelope    Turn, ChatEnvelope, Note: what the model will see, protocol-free
-semantics   what a protocol can express and the unified message cannot
+semantics   what a protocol can express of a message and the unified message cannot
+namespaces  what a request can say in one protocol and not in all
 payload     Tree, Payload, Region, render: the request body and the map of its origins
 reply       StreamEvent, Reply, advance: an answer growing as it arrives
 request     RequestRecord, Exchange: a request as it left, and what it was about

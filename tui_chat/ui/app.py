@@ -43,6 +43,8 @@ MEDIUM, WIDE = 96, 132
 """Columns from which two, and three, panes stand side by side."""
 LONG_DRAFT = 30_000
 """Characters from which composing may take longer than a frame."""
+DESK_AFTER = 0.05
+"""Seconds after the first frame until the conversations are opened."""
 DRAFT_KEPT_AFTER = 1.0
 """Seconds after the last key until the draft is on disk."""
 
@@ -51,6 +53,7 @@ class TuiChat(App[None]):
     """tui-chat's screen."""
 
     TITLE = "tui-chat"
+    AUTO_FOCUS = "Composer"
     CSS = """
     #panes { height: 1fr; }
     #sessions { width: 30; }
@@ -127,7 +130,8 @@ class TuiChat(App[None]):
         self.set_keymap(dict(self._config.keys))
         self._chat.show("New chat", "", ())
         self._composer.focus()
-        self.call_after_refresh(self._lay_desk)
+        # Loading what composes and keeps takes the loop for a moment: keys come first.
+        self.set_timer(DESK_AFTER, self._lay_desk)
 
     def _load_themes(self) -> None:
         folders = (bundled("themes"), self._config.config_dir / "themes")

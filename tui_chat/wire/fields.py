@@ -43,8 +43,8 @@ def load_request(body: bytes, protocol: Protocol) -> tuple[Fields, list[Note]]:
     if _depth(cast("object", value)) > DEEPEST:
         raise InputError(f"{title}: it is nested deeper than {DEEPEST} levels.")
     notes: list[Note] = []
-    if "\\u" in text and (cleaned := _cleaned(value)) != value:
-        value = cleaned
+    if "\\u" in text and (fit := cleaned(value)) != value:
+        value = fit
         sentence = (
             "Half of a surrogate pair stood alone in the request; it is no character and cannot be "
             "sent, so U+FFFD stands in its place."
@@ -90,13 +90,14 @@ def _depth(value: object) -> int:
     return depth
 
 
-def _cleaned(value: Any) -> Any:
+def cleaned(value: Any) -> Any:
+    """Return a JSON value whose texts can be sent as UTF-8."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
-        return [_cleaned(each) for each in cast("list[Any]", value)]
+        return [cleaned(each) for each in cast("list[Any]", value)]
     if isinstance(value, dict):
-        return {clean(k): _cleaned(v) for k, v in cast("dict[str, Any]", value).items()}
+        return {clean(k): cleaned(v) for k, v in cast("dict[str, Any]", value).items()}
     return value
 
 

@@ -94,7 +94,7 @@ def usable_choice(
         if choice.value.mode != "none":
             notes.append(setting_left_out(choice, "tool_choice", "no tools are sent"))
         return None
-    if not choice.value.names:
+    if not choice.value.names or choice.value.mode == "none":
         return choice
     names = tuple(aliases.get(name, name) for name in choice.value.names)
     known = tuple(name for name in names if name in sent)

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tui_chat.model.envelope import ToolDefinition
+from tui_chat.model.envelope import Level, Note, ToolDefinition
 from tui_chat.model.message import Message
+from tui_chat.model.text import GLUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,16 @@ def _free(alias: str, taken: set[str], rule: NameRule) -> str:
         free = alias[: rule.longest - len(ending)] + ending
         number += 1
     return free
+
+
+def distinct(tools: Sequence[ToolDefinition], notes: list[Note]) -> tuple[ToolDefinition, ...]:
+    """Return the tools, of those with one name the first: providers refuse a second."""
+    first = {tool.name: tool for tool in reversed(tools)}
+    for tool in tools:
+        if first[tool.name] is not tool:
+            sentence = f"The tool “{tool.name}” is defined twice; the second one is left out."
+            notes.append(Note(Level.WARNING, "tool-twice", sentence, GLUE))
+    return tuple(tool for tool in tools if first[tool.name] is tool)
 
 
 def renamed(tool: ToolDefinition, aliases: dict[str, str]) -> ToolDefinition:

@@ -210,6 +210,9 @@ class _Pairing:
                     yield from self._without_call(turn)
                 elif not rules.adjacent:
                     yield self._result(answered)
+                elif answered in waiting:
+                    yield from self._results(waiting)
+                    waiting = []
                 continue
             if waiting and not (rules.by_run and turn.role == "assistant"):
                 yield from self._results(waiting)

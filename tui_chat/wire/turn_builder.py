@@ -127,9 +127,13 @@ class TurnBuilder:
         ranks = [_ORDER[piece.kind] for piece in self.pieces]
         plain = ranks == sorted(ranks) and ranks.count(2) <= 1 and 9 not in ranks
         marked = any(piece != Piece(piece.kind, piece.length) for piece in self.pieces)
-        # An empty text block is something else than no text block.
-        hollow = any(piece.kind == "text" and not piece.length for piece in self.pieces)
-        if plain and not marked and not hollow:
+        # An empty text block is something else than none, and a refusal among the content than
+        # one beside it.
+        telling = any(
+            piece.kind == "refusal" or (piece.kind == "text" and not piece.length)
+            for piece in self.pieces
+        )
+        if plain and not marked and not telling:
             return None
         return Layout(self.protocol, tuple(self.pieces))
 

@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 from functools import lru_cache
-
-from pygments.lexer import Lexer  # comes with rich
-from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]
-from pygments.token import Token, _TokenType  # pyright: ignore[reportPrivateUsage]
-from pygments.util import ClassNotFound
+from typing import TYPE_CHECKING
 
 from tui_chat.ui.chat.lines import Line, Run, fold, indented, run
+
+if TYPE_CHECKING:  # Pygments comes with rich; loading it can wait for the first code
+    from pygments.lexer import Lexer
+    from pygments.token import _TokenType  # pyright: ignore[reportPrivateUsage]
 
 LONGEST = 1000
 """Characters in a line beyond which code is not coloured: some grammars are slow on those."""
 
-_NAMES: dict[object, str] = {
-    Token.Comment: "code-comment",
-    Token.Comment.Preproc: "code-keyword",
-    Token.Keyword: "code-keyword",
-    Token.Keyword.Constant: "code-number",
-    Token.Keyword.Type: "code-class",
-    Token.Operator.Word: "code-keyword",
-    Token.Literal.Number: "code-number",
-    Token.Literal.String: "code-string",
-    Token.Literal.String.Doc: "code-comment",
-    Token.Name.Attribute: "code-name",
-    Token.Name.Builtin: "code-builtin",
-    Token.Name.Class: "code-class",
-    Token.Name.Decorator: "code-builtin",
-    Token.Name.Exception: "code-class",
-    Token.Name.Function: "code-name",
-    Token.Name.Tag: "code-keyword",
-    Token.Name.Variable: "code-builtin",
-    Token.Generic.Deleted: "code-deleted",
-    Token.Generic.Inserted: "code-inserted",
-    Token.Generic.Heading: "code-class",
-    Token.Generic.Subheading: "code-class",
-    Token.Generic.Prompt: "code-comment",
-    Token.Error: "code-block",
+_NAMES: dict[str, str] = {
+    "Token.Comment": "code-comment",
+    "Token.Comment.Preproc": "code-keyword",
+    "Token.Keyword": "code-keyword",
+    "Token.Keyword.Constant": "code-number",
+    "Token.Keyword.Type": "code-class",
+    "Token.Operator.Word": "code-keyword",
+    "Token.Literal.Number": "code-number",
+    "Token.Literal.String": "code-string",
+    "Token.Literal.String.Doc": "code-comment",
+    "Token.Name.Attribute": "code-name",
+    "Token.Name.Builtin": "code-builtin",
+    "Token.Name.Class": "code-class",
+    "Token.Name.Decorator": "code-builtin",
+    "Token.Name.Exception": "code-class",
+    "Token.Name.Function": "code-name",
+    "Token.Name.Tag": "code-keyword",
+    "Token.Name.Variable": "code-builtin",
+    "Token.Generic.Deleted": "code-deleted",
+    "Token.Generic.Inserted": "code-inserted",
+    "Token.Generic.Heading": "code-class",
+    "Token.Generic.Subheading": "code-class",
+    "Token.Generic.Prompt": "code-comment",
+    "Token.Error": "code-block",
 }
 
 
@@ -71,6 +71,9 @@ def _coloured(lines: list[str], word: str) -> list[list[Run]]:
 
 @lru_cache(maxsize=64)
 def _lexer(word: str) -> Lexer | None:
+    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]
+    from pygments.util import ClassNotFound
+
     try:
         return get_lexer_by_name(word, stripnl=False, ensurenl=True)
     except ClassNotFound:
@@ -81,7 +84,7 @@ def _lexer(word: str) -> Lexer | None:
 def _name(kind: _TokenType) -> str:
     at: _TokenType | None = kind
     while at is not None:
-        if at in _NAMES:
-            return _NAMES[at]
+        if (name := _NAMES.get(str(at))) is not None:
+            return name
         at = at.parent
     return "code-text"

@@ -13,24 +13,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import pairwise
-
-from markdown_it import MarkdownIt
-from markdown_it.tree import SyntaxTreeNode
+from typing import TYPE_CHECKING
 
 from tui_chat.ui.chat.code import code_lines
 from tui_chat.ui.chat.lines import BLANK, Line, Run, Styles, indented, run, wrap
 from tui_chat.ui.chat.sections import Section
 from tui_chat.ui.chat.tables import Align, table_lines
 
+if TYPE_CHECKING:  # loading the grammar can wait for the first Markdown
+    from markdown_it import MarkdownIt
+    from markdown_it.tree import SyntaxTreeNode
+
 NARROWEST = 12
 """Cells that quotes and lists leave for their text; nested deeper, they no longer indent."""
 
-_PARSER = (
-    MarkdownIt("commonmark", {"html": False})
-    .enable(["table", "strikethrough"])
-    .disable(["reference", "html_block", "html_inline"])
-)
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
 _BULLETS = "•◦▪"
 _STYLED = {"strong": "strong", "em": "emphasis", "s": "strike"}
@@ -49,14 +47,31 @@ def section_lines(
     if section.kind == "plain" or verbatim:
         return plain_lines(section.source, width, styles)
     source = f"{section.lead}\n{section.source}" if section.lead else section.source
-    tree = SyntaxTreeNode(_PARSER.parse(source))
+    tree = _tree(source)
     return _Layout(source.split("\n")).blocks(tree.children, width, styles)
 
 
 def markdown_lines(source: str, width: int) -> list[Line]:
     """Lay a short text out at once."""
-    tree = SyntaxTreeNode(_PARSER.parse(source))
+    tree = _tree(source)
     return _Layout(source.split("\n")).blocks(tree.children, width, ())
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return (
+        MarkdownIt("commonmark", {"html": False})
+        .enable(["table", "strikethrough"])
+        .disable(["reference", "html_block", "html_inline"])
+    )
+
+
+def _tree(source: str) -> SyntaxTreeNode:
+    from markdown_it.tree import SyntaxTreeNode
+
+    return SyntaxTreeNode(_parser().parse(source))
 
 
 def plain_lines(text: str, width: int, styles: Styles = ()) -> list[Line]:

@@ -23,6 +23,7 @@ from tui_chat.model.envelope import (
 )
 from tui_chat.model.namespaces import UNSET
 from tui_chat.model.payload import Arr, Lit, Obj, Tree, tree_of
+from tui_chat.wire.anthropic.cache_marks import few_marks
 from tui_chat.wire.anthropic.messages import converse
 from tui_chat.wire.anthropic.tools import say_choice, say_format
 from tui_chat.wire.encoding import Items, flag, merged, our_default, passed_on, setting
@@ -39,7 +40,7 @@ from tui_chat.wire.settings import (
     stops,
     usable_choice,
 )
-from tui_chat.wire.tool_names import PLAIN_128, renamed
+from tui_chat.wire.tool_names import PLAIN_128, distinct, renamed
 from tui_chat.wire.tool_pairing import PairingRules, pair_tools
 
 VERSION = "2026-10-21"
@@ -59,8 +60,11 @@ _PLENTY = 1_000_000
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
     own = envelope.semantics.source is _ANTHROPIC
+    # Only requests and histories of others have cache marks at all.
+    foreign = envelope.semantics.source not in (None, _ANTHROPIC)
+    turns = few_marks(envelope.turns) if foreign else envelope.turns
     paired = pair_tools(
-        envelope.turns,
+        turns,
         _OWN_RULES if own else _RULES,
         [tool.name for tool in envelope.tools or ()],
         envelope.semantics.tools.alias_map,
@@ -92,7 +96,8 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
 def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
     """Return the tools and the choice among them."""
     own = envelope.semantics.source is _ANTHROPIC
-    ours = [renamed(tool, aliases) for tool in envelope.tools or ()]
+    given = envelope.tools or ()
+    ours = [renamed(tool, aliases) for tool in (given if own else distinct(given, notes))]
     native = envelope.semantics.tools.native
     said = in_order([_tool(tool, own) for tool in ours], native, _ANTHROPIC)
     items: Items = []

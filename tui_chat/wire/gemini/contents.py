@@ -2,10 +2,12 @@
 
 1. All system turns, joined by a blank line, are the one `systemInstruction`; a later one is
    moved there with a note. A captured instruction keeps its parts.
-2. The results of a turn stand together in the user content that follows its calls, each named
+2. A call must follow a user content: what the model said before it is one content with it, and
+   where no user said anything before that the smallest user content there is is, with a note.
+3. The results of a turn stand together in the user content that follows its calls, each named
    after its function. A captured content that held several turns holds them again.
-3. Where there are only system turns, the smallest user content there is is added, with a note.
-4. Gemini 3 refuses a step of the current turn whose first function call has no signature. Calls
+4. Where there are only system turns, the smallest user content is added too.
+5. Gemini 3 refuses a step of the current turn whose first function call has no signature. Calls
    that another model made have none; Google's documented stand-in is sent, with a note.
 """
 
@@ -32,7 +34,7 @@ from tui_chat.wire.gemini.said import content_of, response, said
 from tui_chat.wire.gemini.spelling import as_spelled
 from tui_chat.wire.left_out import system_moved
 from tui_chat.wire.pieces import laid_out
-from tui_chat.wire.roles import adapt_roles, extract_system_instruction
+from tui_chat.wire.roles import adapt_roles, adapted_role, extract_system_instruction
 from tui_chat.wire.segments import RunMemo, segments
 from tui_chat.wire.tool_pairing import variant
 
@@ -69,6 +71,9 @@ def converse(
         so_far.system += part.system
         so_far.contents += part.contents
         so_far.notes += part.notes
+    if _begins_with_call(turns[head:]):
+        so_far.contents.insert(0, _FILLER)
+        so_far.notes.append(filler_note("Gemini takes no tool call that follows nothing"))
     if not so_far.contents:
         if so_far.system:
             so_far.contents.append(_FILLER)
@@ -76,6 +81,16 @@ def converse(
         else:
             so_far.notes.append(NOTHING_TO_SEND)
     return _instruction(envelope, so_far), tuple(so_far.contents), so_far.notes
+
+
+def _begins_with_call(turns: Sequence[Turn]) -> bool:
+    """Whether the first content has a tool call, and was not captured so."""
+    for index, turn in enumerate(turns):
+        if turn.role != "assistant" or own_form(turn, _GEMINI) is not None:
+            return False
+        if turn.tool_calls:
+            return index == 0 or _joins(turns[index - 1], turn)
+    return False
 
 
 def _encode_segment(turns: Sequence[Turn]) -> Conversation:
@@ -108,6 +123,8 @@ def _joins(before: Turn, turn: Turn) -> bool:
     form = own_form(turn, _GEMINI)
     if form is not None:
         return form.joined
+    if turn.role == "assistant":
+        return before.role == "assistant" and not before.tool_calls
     return turn.role == "tool" and before.role == "tool"
 
 
@@ -123,7 +140,7 @@ def _content(run: list[Turn], caller: Turn | None) -> Tree:
 
 def _joined(run: Sequence[Turn]) -> Obj:
     parts = tuple(part for turn in run for part in said(turn).parts)
-    return content_of(run[0], "user", parts)
+    return content_of(run[0], adapted_role(run[0].role, _GEMINI), parts)
 
 
 def _called(run: Sequence[Turn]) -> Obj:

@@ -86,8 +86,8 @@ def _turns(content: Fields, number: int) -> Iterator[Turn]:
     role = _ROLES.get(word) if isinstance(word, str) else None
     if role is None:
         raise InputError(f"{content.at('role')} must be user or model, not {word!r}.")
-    parts = list(content.objects("parts")) if content.left.get("parts") is not None else []
-    had_parts = "parts" in content.left or bool(parts)
+    had_parts = content.left.get("parts") is not None
+    parts = list(content.objects("parts")) if had_parts else []
     first = True
 
     def begin(role: MessageRole) -> TurnBuilder:

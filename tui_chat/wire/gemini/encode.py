@@ -39,7 +39,7 @@ from tui_chat.wire.settings import (
     stops,
     usable_choice,
 )
-from tui_chat.wire.tool_names import GEMINI, renamed
+from tui_chat.wire.tool_names import GEMINI, distinct, renamed
 from tui_chat.wire.tool_pairing import PairingRules, pair_tools
 
 _GEMINI = Protocol.GEMINI
@@ -99,7 +99,8 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
     """Return the tools and the choice among them."""
     own = envelope.semantics.source is _GEMINI
     namespace = envelope.semantics.gemini
-    ours = [renamed(tool, aliases) for tool in envelope.tools or ()]
+    given = envelope.tools or ()
+    ours = [renamed(tool, aliases) for tool in (given if own else distinct(given, notes))]
     said = [_declaration(tool, own, namespace.spelled if own else ()) for tool in ours]
     items: Items = []
     if own and sum(count for count, _ in namespace.tool_groups) == len(said):

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import mimetypes
-from dataclasses import dataclass, field
+from base64 import b64encode
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from tui_chat.model.endpoint import Protocol
@@ -177,7 +178,7 @@ def response(turn: Turn, name: str, notes: list[Note]) -> Obj:
         if piece.kind == "result":
             mark = piece
         elif isinstance(what, Part):
-            part = _part(what, origin)
+            part = _part(_as_bytes(what), origin)
             if part is None:
                 notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _GEMINI))
             else:
@@ -194,6 +195,14 @@ def response(turn: Turn, name: str, notes: list[Note]) -> Obj:
         fields.append(("parts", Arr(tuple(media), origin)))
     function = as_spelled(Obj(tuple(fields), origin), mark.spelled)
     return _marked([("functionResponse", function)], mark, origin)
+
+
+def _as_bytes(part: Part) -> Part:
+    """Return a document as bytes: a response holds no other text than its own."""
+    if not part.text:
+        return part
+    data = b64encode(part.text.encode()).decode()
+    return replace(part, mime=part.mime or "text/plain", data=data, text="")
 
 
 def _response(turn: Turn, mark: Piece) -> Tree:

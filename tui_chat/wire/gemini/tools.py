@@ -44,7 +44,7 @@ def read_choice(value: Any) -> ToolChoice | None:
 def say_choice(choice: ToolChoice) -> dict[str, Any]:
     """Return `functionCallingConfig` on the wire."""
     said: dict[str, Any] = {"mode": _WORDS[choice.mode]}
-    if choice.names:
+    if choice.names and choice.mode != "none":
         if choice.mode == "auto":
             said["mode"] = "VALIDATED"
         said["allowedFunctionNames"] = list(choice.names)

@@ -47,7 +47,7 @@ from tui_chat.wire.settings import (
     stops,
     usable_choice,
 )
-from tui_chat.wire.tool_names import PLAIN_64, renamed
+from tui_chat.wire.tool_names import PLAIN_64, distinct, renamed
 from tui_chat.wire.tool_pairing import PairingRules, pair_tools
 
 _CHAT = Protocol.OPENAI_CHAT
@@ -118,7 +118,8 @@ def _segment(developer: bool) -> RunMemo[tuple[list[Tree], list[Note]]]:
 def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
     """Return the tools and the choice among them."""
     own = envelope.semantics.source is _CHAT
-    ours = [renamed(tool, aliases) for tool in envelope.tools or ()]
+    given = envelope.tools or ()
+    ours = [renamed(tool, aliases) for tool in (given if own else distinct(given, notes))]
     said = in_order([_tool(tool, own) for tool in ours], envelope.semantics.tools.native, _CHAT)
     items: Items = []
     if said or (envelope.tools is not None and (own or envelope.semantics.source is None)):

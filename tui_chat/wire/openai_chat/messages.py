@@ -3,7 +3,8 @@ on nothing else, so each is made once.
 
 1. Content is one string where it can be, and parts where the turn has several or was written so.
 2. Beside tool calls or a refusal, content that is empty is null.
-3. Reasoning that came through Chat goes back in the field it came in.
+3. Reasoning that came through Chat goes back in the field it came in; where that is plain text,
+   only beside tool calls: there DeepSeek demands it, and elsewhere its older models refuse it.
 4. Pictures cannot stand in a tool result: they follow in a user message.
 """
 
@@ -19,12 +20,12 @@ from tui_chat.model.envelope import Level, Note, Turn
 from tui_chat.model.memo import Memo
 from tui_chat.model.message import Part, ToolCall
 from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree, tree_of
-from tui_chat.model.semantics import Piece
+from tui_chat.model.semantics import Piece, WireForm
 from tui_chat.model.text import GLUE, Origin, Text
 from tui_chat.wire.encoding import Items, field_of, merged, own_form, parsed, quote, word
 from tui_chat.wire.left_out import left_out, turn_notes
 from tui_chat.wire.openai_chat.content import say_part
-from tui_chat.wire.openai_chat.thoughts import thoughts_as_said
+from tui_chat.wire.openai_chat.thoughts import PLAIN, goes_back, thoughts_as_said
 from tui_chat.wire.pieces import laid_out
 from tui_chat.wire.roles import adapted_role
 
@@ -80,11 +81,7 @@ def _message(turn: Turn, developer: bool) -> Message:
     items: Items = [("role", word(role)), *_content(saying, form.shape if form else "")]
     if turn.semantics.refusal and not saying.said_refusal:
         items.append(("refusal", quote(turn.semantics.refusal, origin, "refusal")))
-    thoughts = thoughts_as_said(turn.semantics.reasoning) if turn.semantics.reasoning else {}
-    if form is None or turn.role != "assistant":
-        thoughts.pop("thinking_blocks", None)
-    for key, value in thoughts.items():
-        items.append((key, tree_of(value, field_of(origin, "reasoning"))))
+    items += _thoughts(saying, form)
     named = form is not None or _NAME.fullmatch(turn.name) is not None
     if turn.name and named and (turn.role != "tool" or form is not None):
         items.append(("name", quote(turn.name, origin, "name")))
@@ -96,7 +93,7 @@ def _message(turn: Turn, developer: bool) -> Message:
         items.append(("tool_call_id", quote(turn.tool_call_id, origin, "tool call id")))
     if form is not None:
         items = merged(items, form.extras, origin)
-    replayed = form is not None or all(b.protocol is _CHAT for b in turn.semantics.reasoning)
+    replayed = form is not None or all(map(goes_back, turn.semantics.reasoning))
     saying.notes += turn_notes(turn, _CHAT, replayed=replayed, named=named)
     if turn.semantics.failed and form is None:
         sentence = "That the tool failed cannot be said here; only its words are sent."
@@ -107,6 +104,22 @@ def _message(turn: Turn, developer: bool) -> Message:
             (("role", word("user")), ("content", Arr(tuple(saying.follows), origin))), origin
         )
     return Message(Obj(tuple(items), origin), follows, tuple(saying.notes))
+
+
+def _thoughts(saying: _Saying, form: WireForm | None) -> Items:
+    """Return the fields that carry the reasoning."""
+    turn = saying.turn
+    if not turn.semantics.reasoning:
+        return []
+    thoughts = thoughts_as_said(turn.semantics.reasoning)
+    if form is None:
+        thoughts.pop("thinking_blocks", None)
+        if not turn.tool_calls and any(thoughts.pop(key, None) for key in PLAIN):
+            sentence = "Reasoning in plain text goes back only beside tool calls."
+            note = Note(Level.INFO, "reasoning-left-out", sentence, turn.origin)
+            saying.notes.append(note)
+    origin = field_of(turn.origin, "reasoning")
+    return [(key, tree_of(value, origin)) for key, value in thoughts.items()]
 
 
 def _say(saying: _Saying, piece: Piece, what: object) -> None:

@@ -65,6 +65,11 @@ def _thinking(value: object) -> ReasoningBlock | None:
     )
 
 
+def goes_back(block: ReasoningBlock) -> bool:
+    """Whether a block has a field in which it can be sent."""
+    return block.protocol is _CHAT and (block.kind in PLAIN or block.kind.startswith("reasoning."))
+
+
 def thoughts_as_said(blocks: Sequence[ReasoningBlock]) -> dict[str, Any]:
     """Return the fields of a message that carry these blocks."""
     fields: dict[str, Any] = {}

@@ -112,7 +112,7 @@ def _turns(request: Fields) -> Iterator[Turn]:
 
 
 def _is_output(item: Fields) -> bool:
-    return item.left.get("type") == "function_call_output"
+    return item.left.get("type") in ("function_call_output", "custom_tool_call_output")
 
 
 def _message(item: Fields, number: int) -> Turn:
@@ -130,11 +130,11 @@ def _message(item: Fields, number: int) -> Turn:
 
 def _output(item: Fields, number: int) -> Turn:
     builder = TurnBuilder(_RESPONSES, "tool", number)
-    del item.left["type"]
+    custom = item.left.pop("type") == "custom_tool_call_output"
     builder.tool_call_id = item.text("call_id")
     identity = item.text("id")
-    if identity:
-        builder.result(id=identity)
+    if identity or custom:
+        builder.result(id=identity, name="custom" if custom else "")
     read_content(item, "output", builder)
     builder.extras = item.rest()
     return builder.turn()

@@ -45,7 +45,7 @@ from tui_chat.wire.settings import (
     sampling,
     usable_choice,
 )
-from tui_chat.wire.tool_names import PLAIN_64, PLAIN_128, renamed
+from tui_chat.wire.tool_names import PLAIN_64, PLAIN_128, distinct, renamed
 from tui_chat.wire.tool_pairing import PairingRules, pair_tools
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
@@ -141,7 +141,8 @@ def _segment(developer: bool) -> RunMemo[tuple[list[Tree], list[Note]]]:
 def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
     """Return the tools and the choice among them."""
     own = envelope.semantics.source is _RESPONSES
-    ours = [renamed(tool, aliases) for tool in envelope.tools or ()]
+    given = envelope.tools or ()
+    ours = [renamed(tool, aliases) for tool in (given if own else distinct(given, notes))]
     native = envelope.semantics.tools.native
     said = in_order([_tool(tool, own) for tool in ours], native, _RESPONSES)
     items: Items = []

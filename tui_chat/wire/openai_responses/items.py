@@ -36,6 +36,11 @@ def read_said(item: Fields, builder: TurnBuilder) -> None:
         arguments = item.left.pop("arguments")
         call = ToolCall(item.text("call_id"), item.text("name"), arguments)
         builder.call(call, id=item.text("id"), extras=item.rest())
+    elif kind == "custom_tool_call" and isinstance(item.left.get("input"), str):
+        del item.left["type"]
+        words = item.left.pop("input")
+        call = ToolCall(item.text("call_id"), item.text("name"), words)
+        builder.call(call, name="custom", id=item.text("id"), extras=item.rest())
     elif kind == "reasoning" and (blocks := _reasoning(item)):
         rest = item.rest()
         for index, block in enumerate(blocks):

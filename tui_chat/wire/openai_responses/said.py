@@ -11,7 +11,7 @@ else, so they are made once.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
@@ -28,7 +28,7 @@ from tui_chat.wire.encoding import Items, merged, own_form, parsed, quote, word
 from tui_chat.wire.fields import compact
 from tui_chat.wire.left_out import left_out, turn_notes
 from tui_chat.wire.openai_responses.items import REASONING_TEXT
-from tui_chat.wire.pieces import Placed, laid_out
+from tui_chat.wire.pieces import laid_out
 from tui_chat.wire.roles import adapted_role
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
@@ -191,14 +191,10 @@ def _by_model(turn: Turn) -> Said:
         _say(saying, piece, what)
     _end_thinking(saying)
     _end_message(saying)
-    if not saying.items and not turn.semantics.reasoning and not _has_others(placed):
+    if not saying.items:
         saying.items.append(_short(Str(turn.text), turn.origin))
     saying.notes += turn_notes(turn, _RESPONSES, replayed=saying.replayed, named=False)
     return Said(tuple(saying.items), tuple(saying.notes))
-
-
-def _has_others(placed: Sequence[Placed]) -> bool:
-    return any(piece.kind == "other" for piece, _ in placed)
 
 
 def _say(saying: _Saying, piece: Piece, what: object) -> None:

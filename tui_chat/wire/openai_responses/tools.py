@@ -44,7 +44,7 @@ def read_choice(value: Any) -> ToolChoice | None:
 
 def say_choice(choice: ToolChoice) -> Any:
     """Return `tool_choice` on the wire."""
-    if not choice.names:
+    if not choice.names or choice.mode == "none":
         return choice.mode
     if choice.mode == "required" and len(choice.names) == 1:
         return {"type": "function", "name": choice.names[0]}
