@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -48,6 +49,8 @@ async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
         ) from error
     store = await Store.open(config.data_dir / "chat.db", now=time.time, new_id=new_id)
     presets = preset_files(config)
+    # What is loaded by now stays: the collector need not walk it again while text streams in.
+    gc.freeze()
     return Desk(
         config,
         store,

@@ -113,6 +113,7 @@ class TuiChat(App[None]):
         """Panes that the user closed, by id."""
         self._opened: str = ""
         """The pane that was asked for where not all fit."""
+        self._theme_faults = self._load_themes()
 
     # --- building ------------------------------------------------------------------------
 
@@ -126,29 +127,31 @@ class TuiChat(App[None]):
 
     def on_mount(self) -> None:
         """Show the first frame, then lay the desk."""
-        self._load_themes()
+        for fault in self._theme_faults:
+            self._complain(fault)
         self.set_keymap(dict(self._config.keys))
         self._chat.show("New chat", "", ())
         self._composer.focus()
         # Loading what composes and keeps takes the loop for a moment: keys come first.
         self.set_timer(DESK_AFTER, self._lay_desk)
 
-    def _load_themes(self) -> None:
+    def _load_themes(self) -> list[InputError]:
+        """Register the themes and take the configured one; return what is wrong with them.
+
+        Before the app runs: a change of theme would have the style sheets read twice.
+        """
         folders = (bundled("themes"), self._config.config_dir / "themes")
         themes, faults = load_themes(folders)
         for theme in themes:
             self.register_theme(theme)
-        for fault in faults:
-            self._complain(fault)
-        if self._config.theme in self.available_themes:
-            self.theme = self._config.theme
-        else:
+        wanted = self._config.theme
+        if wanted not in self.available_themes:
             known = ", ".join(sorted(self.available_themes))
-            self._complain(
-                InputError(
-                    f"There is no theme “{self._config.theme}”.", advice=f"There are: {known}."
-                )
-            )
+            fault = InputError(f"There is no theme “{wanted}”.", advice=f"There are: {known}.")
+            faults.append(fault)
+            wanted = themes[0].name if themes else self.theme
+        self.set_reactive(App.theme, wanted)
+        return faults
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Give themes that are not ours colours for the origins."""

@@ -1,0 +1,34 @@
+"""The README and .ci/run say the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_two_commands_are_there_with_how_to_get_uv():
+    commands = re.findall(r"^python3 -m pip install uv && python3 -m (uv run \S+)$", README, re.M)
+    assert commands == ["uv run tui-chat", "uv run pytest"]
+
+
+def test_ci_runs_the_readmes_test_command():
+    marked = re.search(r"<!-- tests -->\n```sh\n(.*)\n```\n<!-- /tests -->", README)
+    assert marked is not None
+    assert marked[1].endswith("uv run pytest")
+    assert "<!-- tests -->" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_picture_is_there():
+    assert (ROOT / "docs" / "screen.svg").stat().st_size > 10_000
+
+
+def test_no_document_names_a_model_of_the_offline_provider_that_is_not_there():
+    from tui_chat.loopback import MODELS
+
+    names = {model.name for model in MODELS}
+    section = README.split("## Models without a network")[1].split("##")[0]
+    said = {word.split(":")[0] for word in re.findall(r"`([a-z]+(?:-\w+)?[^` ]*)`", section)}
+    assert said - {"loopback", "tui-chat"} <= names
