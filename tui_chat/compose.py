@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from tui_chat.context import Inputs, build_context
 from tui_chat.model.endpoint import Endpoint, Protocol
@@ -49,17 +50,27 @@ class Composed:
     @property
     def url(self) -> str:
         """The whole URL."""
-        return self.endpoint.base_url + self.encoded.path
+        url = self.endpoint.base_url + self.encoded.path
+        if not self.endpoint.query:
+            return url
+        return url + ("&" if "?" in url else "?") + urlencode(self.endpoint.query)
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
         """All headers but the key's, in the order they are sent."""
-        return (
+        ours = (
             ("Content-Type", "application/json"),
             ("Accept", "text/event-stream" if self.streams else "application/json"),
             *self.encoded.headers,
-            *self.endpoint.headers,
         )
+        theirs = self.endpoint.headers
+        named = {name.lower() for name, _ in theirs}
+        return (*(header for header in ours if header[0].lower() not in named), *theirs)
+
+    @property
+    def key_header(self) -> tuple[str, str] | None:
+        """The header that carries the key and what stands before it; None where none is sent."""
+        return self.endpoint.key_header(self.encoded.key_header)
 
     @property
     def streams(self) -> bool:

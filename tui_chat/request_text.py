@@ -13,8 +13,8 @@ MASK = "••••••••"
 def as_http(composed: Composed) -> str:
     """Return method, URL, headers (the key masked) and the exact body, one above the other."""
     headers = list(composed.headers)
-    if composed.endpoint.key:
-        name, prefix = composed.encoded.key_header
+    if composed.key_header is not None:
+        name, prefix = composed.key_header
         headers.append((name, f"{prefix}{MASK}"))
     lines = [f"{composed.method} {composed.url}", *(f"{name}: {value}" for name, value in headers)]
     return "\n".join(lines) + "\n\n" + composed.payload.body.decode()
@@ -26,8 +26,8 @@ def as_curl(composed: Composed) -> str:
     if composed.streams:
         parts.append("--no-buffer")
     parts += [f"--header {shlex.quote(f'{name}: {value}')}" for name, value in composed.headers]
-    if composed.endpoint.key:
-        name, prefix = composed.encoded.key_header
+    if composed.key_header is not None:
+        name, prefix = composed.key_header
         parts.append(f'--header "{name}: {prefix}${{{key_variable(composed.endpoint.key)}}}"')
     parts.append(f"--data-raw {shlex.quote(composed.payload.body.decode())}")
     return " \\\n  ".join(parts)

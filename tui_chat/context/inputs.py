@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from tui_chat.model.endpoint import Endpoint
+from tui_chat.model.lorebook import Lorebook
 from tui_chat.model.message import Message
 from tui_chat.model.preset import Preset
 from tui_chat.model.profile import Profile
@@ -23,6 +26,7 @@ class Settings:
 
 NO_SETTINGS = Settings()
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,26 @@ class Inputs:
     reply_reserve: int | None = None
     """Tokens kept free for the reply; None to take max_tokens, where it is set."""
     now: datetime = EPOCH
-    """What macros take for the time."""
+    """What macros take for the time, in the zone it is to be told in."""
     seed: int = 0
-    """What macros take for chance."""
+    """What `{{random}}` and `{{roll}}` take for chance, and lore entries for their probability.
+    Another seed gives another request; the same seed the same bytes."""
+    session_seed: int = 0
+    """What `{{pick}}` takes for chance: to be the same for as long as the session lives."""
+    lorebooks: tuple[Lorebook, ...] = ()
+    """Whose entries are added when the talk comes to them; earlier books go first."""
+    variables: Mapping[str, str] = field(default_factory=lambda: NO_VARIABLES)
+    """Variables of the session, for `{{getvar::name}}` and `{{name}}`; they win over the
+    preset's. Not to be changed afterwards."""
+    role_missing: bool = False
+    """Whether the session is bound to a role that is gone."""
+
+    @property
+    def user_name(self) -> str:
+        """What `{{user}}` stands for."""
+        return self.profile.name if self.profile is not None and self.profile.name else "User"
+
+    @property
+    def char_name(self) -> str:
+        """What `{{char}}` stands for."""
+        return self.role.name if self.role is not None and self.role.name else "Assistant"

@@ -64,5 +64,7 @@ class Preset:
     messages: tuple[PresetMessage, ...] = ()
     system_placement: SystemPlacement = "hoist"
     """`hoist`: every system message goes first. `in_place`: each stays where it is put."""
+    variables: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    """What `{{getvar::name}}` and `{{name}}` stand for; a session's own values win."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Keys of the file that we do not know, kept for the next save."""

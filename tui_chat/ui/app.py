@@ -151,6 +151,10 @@ class TuiChat(App[None]):
             faults.append(fault)
             wanted = themes[0].name if themes else self.theme
         self.set_reactive(App.theme, wanted)
+        dark = self.current_theme.dark
+        self.set_class(dark, "-dark-mode", update=False)
+        self.set_class(not dark, "-light-mode", update=False)
+        self.stylesheet.set_variables(self.get_css_variables())
         return faults
 
     def get_theme_variable_defaults(self) -> dict[str, str]:

@@ -87,7 +87,7 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     return Encoded(
         "/v1/messages",
         Obj(tuple(body)),
-        (("anthropic-version", VERSION),),
+        (("anthropic-version", endpoint.api_version or VERSION),),
         notes=tuple(notes),
         aliases=tuple(paired.aliases.items()),
     )

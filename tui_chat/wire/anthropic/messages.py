@@ -64,7 +64,8 @@ def converse(
 ) -> tuple[Tree | None, tuple[Tree, ...], list[Note]]:
     """Return `system`, or None where there is none, `messages`, and the notes."""
     model = envelope.parameters.model.value
-    in_place = endpoint.facts_of(model).mid_history_system
+    facts = endpoint.facts_of(model)
+    in_place = bool(facts.mid_history_system)
     segment = _segment(in_place, endpoint.system_fallback)
     so_far = Conversation()
     head = _leading(turns)
@@ -80,7 +81,8 @@ def converse(
         so_far.notes += part.notes
         so_far.last = part.last or so_far.last
         so_far.ends_blank = part.ends_blank
-    _end(so_far, model, has_turns=bool(turns))
+    no_prefill = _NO_PREFILL.search(model) if facts.prefill is None else not facts.prefill
+    _end(so_far, model, has_turns=bool(turns), no_prefill=bool(no_prefill))
     return _system(so_far), tuple(so_far.messages), so_far.notes
 
 
@@ -187,7 +189,7 @@ def _joined(run: Sequence[Turn]) -> Obj:
 _together: RunMemo[Obj] = RunMemo(_joined)
 
 
-def _end(so_far: Conversation, model: str, *, has_turns: bool) -> None:
+def _end(so_far: Conversation, model: str, *, has_turns: bool, no_prefill: bool) -> None:
     """Mend the end of the conversation."""
     last = so_far.last
     if last is None:
@@ -198,7 +200,7 @@ def _end(so_far: Conversation, model: str, *, has_turns: bool) -> None:
     elif so_far.ends_blank:
         _fill(so_far, "the last message is blank, and blank text is refused")
     elif last.role == "assistant" and not _goes_on(last):
-        if _NO_PREFILL.search(model):
+        if no_prefill:
             _fill(so_far, f"{model} does not go on from an assistant message")
         elif _is_cut(last):
             so_far.messages[-1] = said(variant(last, "cut", _cut)).message

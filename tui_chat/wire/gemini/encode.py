@@ -42,6 +42,9 @@ from tui_chat.wire.settings import (
 from tui_chat.wire.tool_names import GEMINI, distinct, renamed
 from tui_chat.wire.tool_pairing import PairingRules, pair_tools
 
+VERSION = "v1beta"
+"""The API version in the path, unless the endpoint names another."""
+
 _GEMINI = Protocol.GEMINI
 _RULES = PairingRules(GEMINI, ids=False, named_results=True)
 _OWN_RULES = PairingRules(GEMINI, in_call_order=False, by_run=True, ids=False, named_results=True)
@@ -81,7 +84,7 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
         body = over(body, extra_items(envelope, _GEMINI))
     tree = as_spelled(Obj(tuple(body)), envelope.semantics.gemini.spelled if own else ())
     return Encoded(
-        _path(envelope.parameters.model.value, envelope.parameters.stream),
+        _path(envelope, endpoint.api_version or VERSION),
         tree,
         key_header=("x-goog-api-key", ""),
         notes=tuple(notes),
@@ -89,10 +92,11 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     )
 
 
-def _path(model: str, stream: bool) -> str:
-    name = url_quote(model.removeprefix("models/"), safe=":")
-    verb = "streamGenerateContent?alt=sse" if stream else "generateContent"
-    return f"/v1beta/models/{name}:{verb}"
+def _path(envelope: ChatEnvelope, version: str) -> str:
+    name = url_quote(envelope.parameters.model.value.removeprefix("models/"), safe=":")
+    streams = envelope.parameters.stream
+    verb = "streamGenerateContent?alt=sse" if streams else "generateContent"
+    return f"/{version}/models/{name}:{verb}"
 
 
 def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:

@@ -3,7 +3,8 @@
 1. `POST /chat/completions`; roles as they are, `developer` where the model wants it; system
    messages may stand anywhere, consecutive equal roles are allowed.
 2. Every tool call is answered by tool messages right behind it.
-3. `stream_options.include_usage` asks for the usage that a stream otherwise lacks.
+3. `stream_options.include_usage` asks for the usage that a stream otherwise lacks; a server that
+   refuses the setting is not asked.
 4. Many servers speak this protocol with settings of their own, so what nobody documents is passed
    on in a captured request, with a warning: OpenAI itself refuses keys that it does not know.
 """
@@ -69,7 +70,7 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     )
     notes = [*paired.notes, *envelope_notes(envelope, _CHAT)]
     model = envelope.parameters.model
-    segment = _segment(endpoint.facts_of(model.value).developer_role)
+    segment = _segment(bool(endpoint.facts_of(model.value).developer_role))
     said: list[Tree] = []
     for turns in segments(paired.turns):
         messages_of, told = segment(turns)
@@ -81,7 +82,8 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     body += _settings(envelope, endpoint, notes)
     if own:
         body = over(body, extra_items(envelope, _CHAT))
-        notes += _unknown_keys(envelope)
+        if endpoint.facts_of(model.value).strict_keys is not False:
+            notes += _unknown_keys(envelope)
     if not said:
         notes.append(NOTHING_TO_SEND)
     return Encoded(
@@ -161,7 +163,7 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     items: Items = []
     if asked.max_tokens is not None:
         key = namespace.max_tokens_key if own and namespace.max_tokens_key else ""
-        key = key if isinstance(key, str) and key else endpoint.max_tokens_key
+        key = key if isinstance(key, str) and key else facts.max_tokens_key or endpoint.max_tokens_key
         items.append((key, setting(asked.max_tokens)))
     wanted = [
         ("temperature", asked.temperature, 0, 2),
@@ -182,7 +184,7 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
         items.append(("response_format", tree_of(say_format(form.value), form.origin)))
     if asked.stream:
         items.append(("stream", flag(True, _STREAM)))
-        if not own:
+        if not own and facts.stream_usage is not False:
             usage = Obj((("include_usage", flag(True, _STREAM)),), _STREAM)
             items.append(("stream_options", usage))
     if own:

@@ -106,7 +106,7 @@ def _input(
 ) -> Iterator[tuple[str, Tree]]:
     """Yield `instructions` and `input`."""
     facts = endpoint.facts_of(envelope.parameters.model.value)
-    segment = _segment(facts.developer_role)
+    segment = _segment(bool(facts.developer_role))
     shape = envelope.semantics.responses.input_shape
     items: list[Tree] = []
     form = own_form(turns[0], _RESPONSES) if turns else None
