@@ -19,6 +19,7 @@ from tui_chat.store import Store
 from tui_chat.transport import Transport
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer
+from tui_chat.ui.inspector import Inspector
 
 NOON = 1_767_268_800.0
 """2026-01-01 12:00 UTC."""
@@ -63,7 +64,7 @@ def make_app(
     return TuiChat(config, open_desk, now=lambda: NOON)
 
 
-async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 10) -> None:
+async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 30) -> None:
     """Let the app work until it is so."""
     async with asyncio.timeout(seconds):
         while not true():
@@ -74,8 +75,7 @@ async def opened(pilot: Pilot[None]) -> TuiChat:
     """Wait until the desk is laid; return the app, its cursor standing still."""
     app = pilot.app
     assert isinstance(app, TuiChat)
-    await until(pilot, lambda: app.desk is not None and app.desk.entries is not None)
-    await app.workers.wait_for_complete()
+    await until(pilot, lambda: app.is_laid and app.query_one(Inspector).composed is not None)
     app.query_one(Composer).cursor_blink = False
     await pilot.pause()
     return app

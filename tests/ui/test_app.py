@@ -71,6 +71,19 @@ async def test_keys_typed_while_it_starts_are_not_lost(tmp_path: Path):
         assert app.query_one(Composer).text == "early"
 
 
+async def test_enter_before_the_conversations_are_open_sends_once_they_are(tmp_path: Path):
+    received: list[Received] = []
+    app = make_app(tmp_path, model="echo", on_request=received.append)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await pilot.press("h", "i", "enter")
+        await until(pilot, lambda: app.desk is not None)
+        await replied(pilot)
+        assert len(received) == 1
+        assert app.desk is not None
+        assert app.desk.entries[-1].message.content == "hi"
+        assert app.query_one(Composer).text == ""
+
+
 async def test_esc_stops_the_reply_and_keeps_it(tmp_path: Path):
     app = make_app(tmp_path, model="flaky-stall")
     async with app.run_test(size=(120, 35)) as pilot:

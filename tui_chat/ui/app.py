@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from time import time
 from typing import TYPE_CHECKING, ClassVar
@@ -49,6 +50,11 @@ DRAFT_KEPT_AFTER = 1.0
 """Seconds after the last key until the draft is on disk."""
 
 
+def key_name(key: str) -> str:
+    """Return a key as it is written on a keyboard: `ctrl+n` is Ctrl+N, `escape` is Esc."""
+    return "+".join({"escape": "Esc"}.get(part, part.title()) for part in key.split("+"))
+
+
 class TuiChat(App[None]):
     """tui-chat's screen."""
 
@@ -85,7 +91,7 @@ class TuiChat(App[None]):
             "ctrl+t",
             "toggle_light",
             "Light/dark",
-            tooltip="Change between the dark and the light theme",
+            tooltip="Change between dark and light",
             id="light",
             show=False,
         ),
@@ -114,6 +120,8 @@ class TuiChat(App[None]):
         self._opened: str = ""
         """The pane that was asked for where not all fit."""
         self._theme_faults = self._load_themes()
+        self._laid = asyncio.Event()
+        """Set once the desk is laid."""
 
     # --- building ------------------------------------------------------------------------
 
@@ -134,6 +142,11 @@ class TuiChat(App[None]):
         self._composer.focus()
         # Loading what composes and keeps takes the loop for a moment: keys come first.
         self.set_timer(DESK_AFTER, self._lay_desk)
+
+    @property
+    def is_laid(self) -> bool:
+        """Whether the conversations are open and the last session is shown."""
+        return self._laid.is_set()
 
     def _load_themes(self) -> list[InputError]:
         """Register the themes and take the configured one; return what is wrong with them.
@@ -183,6 +196,7 @@ class TuiChat(App[None]):
         await desk.start()
         await self._bring_draft(keep_typed=True)
         self._compose_soon()
+        self._laid.set()
 
     @property
     def _chat(self) -> ChatPane:
@@ -303,9 +317,9 @@ class TuiChat(App[None]):
 
     @work(group="send")
     async def _send(self, draft: str) -> None:
+        await self._laid.wait()  # Enter may come before the conversations are open
         desk = self.desk
         if desk is None:
-            self.notify("The conversations are still being opened.", markup=False)
             return
         faults = desk.composed(draft).errors
         if faults and not await self.push_screen_wait(
@@ -519,7 +533,7 @@ class TuiChat(App[None]):
     def action_keys(self) -> None:
         """Show all keys."""
         here = [
-            (self.get_key_display(binding), binding.tooltip)
+            (key_name(binding.key), binding.tooltip)
             for _, binding in self._bindings
             if binding.tooltip
         ]
@@ -529,7 +543,7 @@ class TuiChat(App[None]):
         """Offer every action of the app in the palette, with its key."""
         for _, binding in self._bindings:
             if binding.tooltip:
-                key = self.get_key_display(binding)
+                key = key_name(binding.key)
                 run = lambda action=binding.action: self.run_action(action)  # noqa: E731
                 yield SystemCommand(binding.tooltip, f"{binding.description} · {key}", run)
 

@@ -47,6 +47,7 @@ class Dialog(ModalScreen[T]):
     }
     """
 
+    AUTO_FOCUS = "*"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
 
     def action_leave(self) -> None:
