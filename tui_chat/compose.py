@@ -8,11 +8,11 @@ No clock, no chance, no I/O: both come in with the inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from tui_chat.context import Inputs, build_context
+from tui_chat.context import CONTRIBUTORS, Contributor, Inputs, build_context
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import ChatEnvelope, Level, Note
 from tui_chat.model.payload import Payload, render
@@ -83,13 +83,17 @@ class Composed:
         return tuple(note for note in self.notes if note.level is Level.ERROR)
 
 
-def compose(inputs: Inputs, counter: Callable[[str], Counter] = counter_for) -> Composed:
+def compose(
+    inputs: Inputs,
+    counter: Callable[[str], Counter] = counter_for,
+    contributors: Sequence[Contributor] = CONTRIBUTORS,
+) -> Composed:
     """Compose a request.
 
-    `counter` gives the token counter of a model by its name. Raises nothing: what is wrong
-    with the inputs is told in notes.
+    `counter` gives the token counter of a model by its name; `contributors` add to the preset's
+    list. Raises nothing: what is wrong with the inputs is told in notes.
     """
-    envelope = build_context(inputs, counter)
+    envelope = build_context(inputs, counter, contributors)
     return encode(envelope, inputs.endpoint)
 
 

@@ -34,7 +34,7 @@ from tui_chat.model.preset import Preset
 from tui_chat.model.role import Role
 from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.model.text import clean
-from tui_chat.send import Begun, Ended, Grown, Progress, send
+from tui_chat.send import Begun, Ended, Grown, Progress, Waiting, send
 from tui_chat.transport import Transport
 
 if TYPE_CHECKING:
@@ -72,13 +72,20 @@ class ReplyGrew:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyWaits:
+    """The provider refused for now; the shown session's request is sent again by itself."""
+
+    waiting: Waiting
+
+
+@dataclass(frozen=True, slots=True)
 class Trouble:
     """Something could not be done; the sentence and the advice are for a person."""
 
     error: TuiChatError
 
 
-Change: TypeAlias = SessionsChanged | BranchChanged | ReplyGrew | Trouble
+Change: TypeAlias = SessionsChanged | BranchChanged | ReplyGrew | ReplyWaits | Trouble
 
 
 class Desk:
@@ -458,6 +465,9 @@ class Desk:
                 self._partial[session_id] = progress
                 if self.session is not None and self.session.session_id == session_id:
                     self._tell(ReplyGrew(progress))
+            case Waiting():
+                if self.session is not None and self.session.session_id == session_id:
+                    self._tell(ReplyWaits(progress))
             case Begun() | Ended():
                 pass
 

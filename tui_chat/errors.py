@@ -51,6 +51,11 @@ class ProviderError(TuiChatError):
 class Unreachable(ProviderError):
     """No connection could be made, or it broke before a response began."""
 
+    def __init__(self, message: str, *, advice: str = "", passing: bool = True) -> None:
+        super().__init__(message, advice=advice)
+        self.passing = passing
+        """Whether the same request may get through in a moment."""
+
 
 class Refused(ProviderError):
     """The provider answered with an error, as an HTTP status or inside the stream."""

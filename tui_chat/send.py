@@ -2,11 +2,13 @@
 
 1. The user's message, an empty reply marked `streaming` and the request are on disk before
    the request leaves.
-2. What arrives is folded into a reply, told to `emit`, and written at least every
+2. A passing trouble is told as `Waiting` and the request sent again, as the endpoint has it;
+   never once a reply has begun.
+3. What arrives is folded into a reply, told to `emit`, and written at least every
    `FLUSH_SECONDS`, whether or not more arrives.
-3. However it ends, the reply's entry says so: `complete`, `stopped` (we were cancelled),
+4. However it ends, the reply's entry says so: `complete`, `stopped` (we were cancelled),
    `failed` (with the provider's words and what to do), and what came is kept.
-4. `emit` is called from this task, in order, and must be quick; it must not raise.
+5. `emit` is called from this task, in order, and must be quick; it must not raise.
 """
 
 from __future__ import annotations
@@ -19,13 +21,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tui_chat.compose import Composed
-from tui_chat.errors import Refused, ReplyCut, StoreError, TuiChatError
+from tui_chat.errors import Refused, ReplyCut, StoreError, TuiChatError, Unreachable
 from tui_chat.model.message import Message
-from tui_chat.model.reply import Reply, StreamEvent, advance
+from tui_chat.model.reply import Reply, advance
 from tui_chat.model.request import RequestRecord
 from tui_chat.model.session import Entry
-from tui_chat.transport import Incoming, Outgoing, Transport
+from tui_chat.transport import Incoming, Outgoing, Pause, Transport, begin
 from tui_chat.wire.registry import protocol_of
+from tui_chat.wire.tool_names import restore_names
 
 if TYPE_CHECKING:
     from tui_chat.store import Ending, Store
@@ -44,6 +47,18 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """The provider could not answer, and another try follows by itself."""
+
+    seconds: float
+    """How long from now."""
+    attempt: int
+    """The number of the try that follows: 2 for the first one again."""
+    why: Refused | Unreachable
+    """What became of the try before."""
+
+
+@dataclass(frozen=True, slots=True)
 class Grown:
     """More of the reply has arrived."""
 
@@ -58,7 +73,7 @@ class Ended:
     entry: Entry
 
 
-Progress: TypeAlias = Begun | Grown | Ended
+Progress: TypeAlias = Begun | Waiting | Grown | Ended
 
 
 def outgoing(composed: Composed) -> Outgoing:
@@ -69,7 +84,10 @@ def outgoing(composed: Composed) -> Outgoing:
         headers=composed.headers,
         body=composed.payload.body,
         key=composed.endpoint.key,
-        key_header=composed.encoded.key_header,
+        key_header=composed.key_header,
+        proxy=composed.endpoint.proxy,
+        timeouts=composed.endpoint.timeouts,
+        retries=composed.endpoint.retries,
     )
 
 
@@ -112,7 +130,7 @@ async def send(
     growing = _Growing(composed, exchange.reply, store, emit, clock)
     flushing = asyncio.create_task(growing.keep_flushed())
     try:
-        await _receive(composed, transport, growing)
+        await receive(composed, transport, growing.grow, growing.wait)
     except asyncio.CancelledError:
         await growing.finish(flushing, "stopped")
         raise
@@ -130,20 +148,34 @@ _OURS = TuiChatError(
 )
 
 
-async def _receive(composed: Composed, transport: Transport, growing: _Growing) -> None:
+async def receive(
+    composed: Composed,
+    transport: Transport,
+    grown: Callable[[Reply], None],
+    waiting: Callable[[Pause], None],
+) -> None:
+    """Send a request and tell `grown` of the reply each time there is more of it.
+
+    `waiting` is told of every pause before another try. Stores nothing. Raises TuiChatError.
+    """
     wire = protocol_of(composed.protocol)
-    async with transport.open(outgoing(composed)) as response:
-        if not 200 <= response.status < 300:
-            raise await _refusal(composed, response)
+
+    async def refusal(response: Incoming) -> Refused:
+        return await _refusal(composed, response)
+
+    async with begin(transport, outgoing(composed), refusal, waiting) as response:
         if not response.is_stream:
-            growing.replace(wire.read(await response.body()))
+            grown(wire.read(await response.body()))
             return
         parser = wire.parser()
+        reply = Reply()
         async for name, data in response.events():
             for event in parser.feed(name, data):
-                growing.add(event)
+                reply = advance(reply, event)
+                grown(reply)
         for event in parser.close():
-            growing.add(event)
+            reply = advance(reply, event)
+            grown(reply)
 
 
 async def _refusal(composed: Composed, response: Incoming) -> Refused:
@@ -176,13 +208,13 @@ class _Growing:
         self._began = clock()
         self._changed = asyncio.Event()
 
-    def add(self, event: StreamEvent) -> None:
-        self.replace(advance(self._reply, event))
-
-    def replace(self, reply: Reply) -> None:
+    def grow(self, reply: Reply) -> None:
         self._reply = reply
         self._changed.set()
         self._emit(Grown(self._entry.message.id, reply))
+
+    def wait(self, pause: Pause) -> None:
+        self._emit(Waiting(pause.seconds, pause.attempt, pause.why))
 
     async def keep_flushed(self) -> None:
         """Write what has changed, for as long as the reply grows."""
@@ -218,8 +250,9 @@ class _Growing:
         return entry
 
     def _message(self) -> Message:
-        return self._reply.message(
+        message = self._reply.message(
             self._composed.protocol,
             id=self._entry.message.id,
             timestamp=self._entry.message.timestamp,
         )
+        return restore_names(message, self._composed.encoded.aliases)

@@ -149,9 +149,87 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
 
 
 @pytest.mark.parametrize(
-    "words", [("--history", "missing.json"), ("--protocol", "smoke-signals"), ("--port", "1")]
+    "words",
+    [
+        ("--history", "missing.json"),
+        ("--protocol", "smoke-signals"),
+        ("--port", "1"),
+        ("--at", "noon"),
+        ("--seed", "x"),
+        ("--lorebook", "missing.json"),
+        ("--preset", "no-such-preset"),
+    ],
 )
 def test_bad_flags_exit_with_2(words: tuple[str, ...], folder: Path):
     done = build(*words, cwd=folder)
     assert done.returncode == 2
     assert b"Traceback" not in done.stderr
+
+
+MACROS = [
+    {"type": "chat_history"},
+    {"role": "user", "content": "{{date}} {{time}} {{roll::1d1000}}"},
+]
+LORE = {"key": ["fox"], "content": "Foxes are red.", "position": 4, "depth": 1}
+
+
+def test_the_clock_and_the_seed_are_given(folder: Path):
+    (folder / "macros.json").write_text(json.dumps(MACROS))
+    words = ("--preset", "macros.json", "--draft", "Go on", "--model", "m-1")
+    bodies = {
+        at: build(*words, "--at", at, "--seed", seed, cwd=folder).stdout
+        for at, seed in [
+            ("2025-06-30T18:05", "1"),
+            ("2025-06-30T18:05:00+00:00", "1"),
+            ("2025-06-30T20:05:00+02:00", "1"),
+            ("2025-06-30 18:05", "2"),
+        ]
+    }
+    naive, offset, later, other_seed = bodies.values()
+    assert b"2025-06-30 18:05 " in naive
+    assert naive == offset
+    assert b"2025-06-30 20:05 " in later
+    assert other_seed not in (naive, b"")
+
+
+def test_a_lorebook_speaks_when_it_is_asked(folder: Path):
+    (folder / "lore.json").write_text(json.dumps({"entries": {"0": LORE}}))
+    own = [{"keys": ["red"], "content": "Red is a colour."}]
+    (folder / "own.json").write_text(json.dumps(own))
+    words = ("--lorebook", "lore.json", "--lorebook", "own.json", "--model", "m-1")
+    assert b"Foxes are red." in build(*words, "--draft", "a fox", cwd=folder).stdout
+    assert b"Red is a colour." in build(*words, "--draft", "red", cwd=folder).stdout
+    assert b"red" not in build(*words, "--draft", "a dog", cwd=folder).stdout.lower()
+
+
+def test_what_a_lorebook_loses_is_told(folder: Path):
+    lore = {"entries": {"0": {**LORE, "sticky": 2}}}
+    (folder / "lore.json").write_text(json.dumps(lore, indent=1))
+    done = build("--lorebook", "lore.json", "--model", "m-1", "--draft", "a fox", cwd=folder)
+    assert done.stderr.decode().startswith("lore.json:10: warning: “sticky”")
+
+
+def test_variables_are_given(folder: Path):
+    (folder / "p.json").write_text(
+        '[{"content": "Be {{getvar::tone}}."}, {"type": "chat_history"}]'
+    )
+    words = ("--preset", "p.json", "--model", "m-1", "--draft", "a")
+    assert b"Be dry=wry." in build(*words, "--variable", "tone=dry=wry", cwd=folder).stdout
+    assert build(*words, "--variable", "tone", cwd=folder).returncode == 2
+
+
+def test_a_role_names_its_preset(folder: Path):
+    (folder / "presets").mkdir()
+    (folder / "presets" / "mine.json").write_text('[{"content": "MINE"}, {"type": "chat_history"}]')
+    words = ("--role", "role.json", "--model", "m-1", "--draft", "a")
+    for preset, expected in [("mine", b"MINE"), ("few-shot", b"git commit"), ("", b"terminal")]:
+        (folder / "role.json").write_text(json.dumps({**ROLE, "preset": preset}))
+        done = build(*words, cwd=folder)
+        assert expected in done.stdout
+        assert b"cannot be found" not in done.stderr
+    assert b"MINE" in build(*words, "--preset", "mine", cwd=folder).stdout
+    (folder / "role.json").write_text(json.dumps({**ROLE, "preset": "gone"}))
+    done = build(*words, cwd=folder)
+    assert b"\xe2\x80\x9cgone\xe2\x80\x9d cannot be found" in done.stderr
+    assert b"terminal" in done.stdout
+    assert b"TERMINAL" not in build(*words, "--preset", "preset.json", cwd=folder).stdout

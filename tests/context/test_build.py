@@ -8,41 +8,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.context.requests import (
+    A1,
+    A2,
+    ENDPOINT,
+    HISTORY,
+    LETTERS,
+    U1,
+    U2,
+    built,
+    codes,
+    order,
+    said,
+)
 from tests.strategies import histories, presets, words
 from tui_chat.context import Inputs, Settings, build_context
-from tui_chat.model.endpoint import Endpoint, ModelFacts, Protocol
-from tui_chat.model.envelope import ChatEnvelope, Level
+from tui_chat.model.endpoint import ModelFacts
+from tui_chat.model.envelope import Level, ToolDefinition
 from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.preset import Preset, PresetMessage
 from tui_chat.model.profile import Profile
 from tui_chat.model.role import Role
 from tui_chat.model.text import OriginKind
-from tui_chat.tokens import Counter
+from tui_chat.tokens import NO_CORRECTION, TOOL_OVERHEAD, Counter
 
-ENDPOINT = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid/v1", models=("m",))
-LETTERS = Counter("letters", True, len)
-U1, A1 = Message("user", "U1", "1"), Message("assistant", "A1", "2")
-U2, A2 = Message("user", "U2", "3"), Message("assistant", "A2", "4")
-HISTORY = PresetMessage("history", role="user", type="chat_history")
 ROLE = Role("r", "Coder", "ROLE", model="role-model", temperature=0.5, max_tokens=99)
-
-
-def said(content: str, **where: object) -> PresetMessage:
-    return PresetMessage(**{"id": content, "role": "user", "content": content, **where})  # type: ignore[arg-type]
-
-
-def built(*messages: PresetMessage, **inputs: object) -> ChatEnvelope:
-    preset = Preset("test", messages, system_placement=inputs.pop("placement", "hoist"))  # type: ignore[arg-type]
-    given = {"history": (U1, A1, U2, A2), "draft": "D", **inputs}
-    return build_context(Inputs(ENDPOINT, preset, **given), lambda _: LETTERS)  # type: ignore[arg-type]
-
-
-def order(envelope: ChatEnvelope) -> str:
-    return " ".join(turn.text.plain for turn in envelope.turns)
-
-
-def codes(envelope: ChatEnvelope) -> list[str]:
-    return [note.code for note in envelope.notes]
 
 
 SYSTEM = said("S", role="system")
@@ -149,6 +139,17 @@ def test_a_disabled_role_adds_nothing_and_says_so():
     assert "role-disabled" in codes(envelope)
 
 
+def test_a_deleted_role_is_told_and_the_session_goes_on():
+    envelope = built(HISTORY, role=None, role_missing=True)
+    assert order(envelope) == "U1 A1 U2 A2 D"
+    assert codes(envelope) == ["role-missing"]
+
+
+def test_the_roles_prompt_survives_every_truncation():
+    envelope = built(SYSTEM, HISTORY, role=ROLE, context_limit=1, reply_reserve=0)
+    assert order(envelope) == "ROLE S D"
+
+
 def test_settings_come_from_the_session_else_the_role_else_the_endpoint():
     by_role = built(HISTORY, role=ROLE).parameters
     assert by_role.model.value == "role-model"
@@ -208,6 +209,46 @@ def test_pinned_messages_stay():
     assert order(envelope) == "U1 A2 D"
 
 
+def test_a_pinned_result_keeps_its_call():
+    call = Message("assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"),))
+    result = Message("tool", "R", "d", tool_call_id="t", pinned=True)
+    envelope = built(HISTORY, history=(call, result, U2, A2), context_limit=1, reply_reserve=0)
+    assert [turn.origin.id for turn in envelope.turns] == ["c", "d", "draft"]
+
+
+def test_what_costs_exactly_the_budget_is_kept():
+    assert order(built(HISTORY, context_limit=8 + 24, reply_reserve=0)) == "U1 A1 U2 A2 D"
+    assert order(built(HISTORY, context_limit=8 + 23, reply_reserve=0)) == "A1 U2 A2 D"
+
+
+def test_tools_are_passed_on_and_counted():
+    tool = ToolDefinition("look", "Looks.", {})
+    with_tools, without = (built(HISTORY, tools=tools) for tools in ((tool,), None))
+    assert with_tools.tools == (tool,)
+    assert with_tools.budget is not None
+    assert without.budget is not None
+    assert with_tools.budget.fixed == without.budget.fixed + len("lookLooks.{}") + TOOL_OVERHEAD
+    assert "estimated" in with_tools.budget.how
+
+
+def test_an_estimate_is_corrected_by_what_replies_reported():
+    rough = Counter("letters", False, len)
+    history = (Message("user", "x" * 96, "1"),)
+    plain, corrected = (
+        build_context(
+            Inputs(ENDPOINT, Preset("p", (HISTORY,)), history, correction=correction),
+            lambda _: rough,
+        ).budget
+        for correction in (NO_CORRECTION, NO_CORRECTION.after(100, 150))
+    )
+    assert plain is not None
+    assert corrected is not None
+    assert (plain.history, corrected.history) == (100, 150)
+    assert (corrected.ratio, corrected.exact) == (1.5, False)
+    assert corrected.uncorrected == pytest.approx(plain.total, abs=2)
+    assert "1.50" in corrected.how
+
+
 def test_depths_refer_to_the_truncated_history():
     envelope = built(
         HISTORY, said("X", insertion_point=1), context_limit=8 + 5 + 13, reply_reserve=0
@@ -239,6 +280,11 @@ def test_the_models_known_limit_is_used_and_a_share_is_kept_for_the_reply():
         ("position-ignored", [HISTORY, said("X", insertion_point=0, anchor_point="after")]),
         ("depth-clamped", [HISTORY, said("X", insertion_point=7)]),
         ("empty-content", [HISTORY, PresetMessage("e", role="user")]),
+        ("empty-content", [HISTORY, said("{{setvar::a::b}}\n")]),
+        ("blank-content", [HISTORY, said(" \n")]),
+        ("idle-anchor", [HISTORY, PresetMessage("p", type="placeholder")]),
+        ("unknown-macro", [HISTORY, said("{{nonsense}}")]),
+        ("unset-variable", [HISTORY, said("x{{getvar::nobody}}")]),
     ],
 )
 def test_what_is_doubtful_is_told(code: str, messages: list[PresetMessage]):
@@ -314,3 +360,96 @@ def test_the_same_inputs_give_the_same_turns(
         (t.role, t.text, t.placement) for t in second.turns
     ]
     assert first.notes == second.notes
+
+
+@given(presets(), histories(), st.integers(1, 300))
+def test_groups_keep_their_order(preset: Preset, history: tuple[Message, ...], limit: int):
+    envelope = build_context(
+        Inputs(ENDPOINT, preset, history, context_limit=limit, reply_reserve=0), lambda _: LETTERS
+    )
+    kept = [turn.origin.id for turn in envelope.turns if turn.origin.kind is OriginKind.HISTORY]
+    assert kept == [message.id for message in history if message.id in kept]
+    place = {message.id: index for index, message in enumerate(preset.messages)}
+    by_group: dict[tuple[str, str, int | None], list[tuple[int, int]]] = {}
+    for turn in envelope.turns:
+        if turn.origin.kind is OriginKind.PRESET:
+            where = turn.placement
+            index = place[turn.origin.id]
+            sorts = where.kind in ("before", "after", "depth")
+            key = (preset.messages[index].order if sorts else 0, index)
+            by_group.setdefault((where.kind, where.anchor, where.depth), []).append(key)
+    assert all(keys == sorted(keys) for keys in by_group.values())
+
+
+@given(presets(), histories(), words)
+def test_a_preset_without_new_fields_is_a_plain_list_with_system_first(
+    preset: Preset, history: tuple[Message, ...], draft: str
+):
+    plain = tuple(
+        replace(message, insertion_point=None, anchor_point=None, anchor_target=None)
+        for message in preset.messages
+        if message.type == "message"
+    )
+    envelope = build_context(
+        Inputs(ENDPOINT, Preset("plain", plain), history, draft), lambda _: LETTERS
+    )
+    sent = [message for message in plain if message.enabled and message.content]
+    expected = [m.content for m in sent if m.role == "system"]
+    expected += [m.content for m in sent if m.role != "system"]
+    expected += [message.content for message in history if message.content]
+    expected += [draft] if draft else []
+    assert [turn.text.plain for turn in envelope.turns] == expected
+
+
+calls = st.integers(0, 3).map(
+    lambda n: (
+        (Message("assistant", "", f"c{n}", tool_calls=(ToolCall("t", "look", "{}"),)),)
+        + tuple(Message("tool", "r" * i, f"r{n}.{i}", tool_call_id="t") for i in range(n))
+    )
+)
+"""An assistant message with a call, and its results."""
+turns = st.sampled_from([(U1,), (A1,), (replace(U2, pinned=True),)])
+
+
+@given(st.lists(st.one_of(calls, turns), max_size=8), st.integers(0, 150))
+def test_tool_calls_and_results_are_never_parted(runs: list[tuple[Message, ...]], limit: int):
+    units = [
+        tuple(replace(message, id=f"{number}.{index}") for index, message in enumerate(run))
+        for number, run in enumerate(runs)
+    ]
+    history = tuple(message for unit in units for message in unit)
+    envelope = built(HISTORY, history=history, context_limit=limit, reply_reserve=0)
+    gone = {dropped.origin.id for dropped in envelope.dropped}
+    for unit in units:
+        assert len({message.id in gone for message in unit}) == 1
+
+
+@given(histories(), histories(), st.integers(1, 200), words)
+def test_what_is_remembered_of_a_history_is_what_would_be_worked_out(
+    known: tuple[Message, ...], more: tuple[Message, ...], limit: int, draft: str
+):
+    def dropped(history: tuple[Message, ...]) -> list[str]:
+        inputs = Inputs(
+            ENDPOINT, Preset("p", (HISTORY,)), history, draft, context_limit=limit, reply_reserve=0
+        )
+        return [d.origin.id for d in build_context(inputs, lambda _: LETTERS).dropped]
+
+    dropped(known)
+    together = known + more
+    assert dropped(together) == dropped(tuple(replace(message) for message in together))
+
+
+def test_a_keystroke_makes_one_turn_anew():
+    inputs = Inputs(
+        ENDPOINT,
+        Preset("p", (SYSTEM, HISTORY, said("{{user}}", insertion_point=-2), said("{{date}}"))),
+        (U1, A1, U2, A2),
+        "D",
+        role=ROLE,
+    )
+    first, second = (
+        build_context(replace(inputs, draft=draft, seed=seed), lambda _: LETTERS)
+        for seed, draft in enumerate(("D", "Dr"))
+    )
+    changed = [new for old, new in zip(first.turns, second.turns, strict=True) if old is not new]
+    assert [turn.text.plain for turn in changed] == ["Dr"]

@@ -21,6 +21,13 @@ from tui_chat.preset_files import load_preset
 from tui_chat.store import Store
 from tui_chat.transport import Transport
 
+LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]
+
+
+async def no_wait(seconds: float) -> None:
+    """Stand in for the pause before another try."""
+    await asyncio.sleep(0)
+
 
 class Heard:
     """What a desk told, and a way to wait for the state one needs."""
@@ -76,7 +83,10 @@ async def make_desk(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
         desk = Desk(
             config,
             store,
-            Transport({"loopback.invalid": lambda: LoopbackTransport(on_request=on_request)}),
+            Transport(
+                {"loopback.invalid": lambda: LoopbackTransport(on_request=on_request)},
+                sleep=no_wait,
+            ),
             lambda name: load_preset(files[name]),
             tuple(files),
             tell=heard,

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from textual.pilot import Pilot
 
 from tui_chat.cli.app import preset_files
-from tui_chat.config import Config
+from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.desk import Change, Desk
 from tui_chat.loopback import LoopbackTransport, Received, World
+from tui_chat.model.endpoint import Retries
 from tui_chat.preset_files import load_preset
 from tui_chat.store import Store
 from tui_chat.transport import Transport
@@ -36,10 +38,18 @@ def make_app(
     model: str = "mirror",
     endpoint: str = "loopback",
     theme: str = "tui-chat-dark",
+    retries: int = 2,
     on_request: Callable[[Received], None] | None = None,
 ) -> TuiChat:
     """Return the app as `cli` wires it, with a clock at noon and a provider that never waits."""
-    config = Config(endpoint=endpoint, model=model, theme=theme, data_dir=folder, config_dir=folder)
+    config = Config(
+        endpoints=tuple(replace(e, retries=Retries(retries)) for e in BUILT_IN_ENDPOINTS),
+        endpoint=endpoint,
+        model=model,
+        theme=theme,
+        data_dir=folder,
+        config_dir=folder,
+    )
     numbers = itertools.count()
     world = World(now=lambda: NOON, sleep=no_sleep, token=lambda length: "x" * length)
 
@@ -77,8 +87,14 @@ async def opened(pilot: Pilot[None]) -> TuiChat:
     assert isinstance(app, TuiChat)
     await until(pilot, lambda: app.is_laid and app.query_one(Inspector).composed is not None)
     app.query_one(Composer).cursor_blink = False
-    await pilot.pause()
+    await settle(pilot)
     return app
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Let the screen come to rest: one refresh may ask for the next."""
+    for _ in range(8):
+        await pilot.pause()
 
 
 async def say(pilot: Pilot[None], text: str) -> None:
@@ -105,5 +121,4 @@ async def replied(pilot: Pilot[None]) -> None:
             and not desk.is_streaming
         ),
     )
-    await pilot.pause()
-    await pilot.pause()
+    await settle(pilot)

@@ -100,7 +100,7 @@ async def test_esc_stops_the_reply_and_keeps_it(tmp_path: Path):
 
 
 async def test_an_error_can_be_retried_with_a_key(tmp_path: Path):
-    app = make_app(tmp_path, model="flaky-429:1")
+    app = make_app(tmp_path, model="flaky-429:1", retries=0)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         await say(pilot, "again")
@@ -111,6 +111,21 @@ async def test_an_error_can_be_retried_with_a_key(tmp_path: Path):
         await pilot.press("r")
         await until(pilot, lambda: desk.entries[-1].status == "complete")
         assert desk.entries[-1].message.content == "again"
+
+
+async def test_a_reply_goes_on_under_an_open_dialog(tmp_path: Path):
+    app = make_app(tmp_path, model="lorem:max:400")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        app.query_one(Composer).text = "go"
+        await pilot.press("enter", "f1")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await replied(pilot)
+        assert app.desk is not None
+        assert app.desk.entries[-1].status == "complete"
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen.query_one(Transcript).entries == app.desk.entries
 
 
 async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.ui.app_under_test import make_app, opened, say
+from tests.ui.app_under_test import make_app, opened, say, settle
 
 
 @pytest.fixture(autouse=True)
@@ -29,20 +29,20 @@ async def streamed(pilot: Pilot[None]) -> None:
     app = await opened(pilot)
     await say(pilot, "What do you see?")
     app.query_one("Composer").text = "And now?"  # type: ignore[attr-defined]
-    await pilot.pause()
+    await settle(pilot)
 
 
 async def typed(pilot: Pilot[None]) -> None:
     await opened(pilot)
     await pilot.press(*"Hello, ", "你", "好")
-    await pilot.pause()
+    await settle(pilot)
 
 
 async def inspected(pilot: Pilot[None]) -> None:
     await typed(pilot)
     await pilot.press("f4")
     await pilot.press("3")
-    await pilot.pause()
+    await settle(pilot)
 
 
 async def failed(pilot: Pilot[None]) -> None:
@@ -53,7 +53,7 @@ async def failed(pilot: Pilot[None]) -> None:
 async def helped(pilot: Pilot[None]) -> None:
     await opened(pilot)
     await pilot.press("f1")
-    await pilot.pause()
+    await settle(pilot)
 
 
 THEMES = ("tui-chat-dark", "tui-chat-light")
@@ -78,7 +78,7 @@ def test_a_reply_where_less_fits(size: tuple[int, int], tmp_path: Path, snap_com
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_an_error(theme: str, tmp_path: Path, snap_compare):
-    app = make_app(tmp_path, theme=theme, model="flaky-429")
+    app = make_app(tmp_path, theme=theme, model="flaky-429", retries=0)
     assert snap_compare(app, terminal_size=MEDIUM, run_before=failed)
 
 

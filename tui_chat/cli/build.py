@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
 from tui_chat import paths
+from tui_chat.cli.app import preset_files
 from tui_chat.cli.envelope_json import envelope_json
+from tui_chat.cli.moment import moment
+from tui_chat.cli.preset_check import visible
 from tui_chat.compose import Composed, compose
 from tui_chat.config import Config, load_config
 from tui_chat.context import Inputs, Settings
 from tui_chat.errors import InputError
 from tui_chat.interop.history import read_history
 from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.model.envelope import Level
+from tui_chat.model.lorebook import Lorebook
+from tui_chat.model.role import Role
 from tui_chat.model.text import clean
-from tui_chat.preset_files import load_preset, load_profile, load_role, read_text
+from tui_chat.preset_files import (
+    load_preset,
+    load_profile,
+    load_role,
+    read_text,
+)
+from tui_chat.preset_files.lorebooks import read_lorebook
+from tui_chat.preset_files.text_files import MAX_BYTES
 from tui_chat.request_text import as_curl, as_http
 from tui_chat.wire.roles import detect_protocol
 
@@ -35,25 +49,61 @@ def run_build(settings: dict[str, object], options: dict[str, Any]) -> None:
     config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
     config = load_config(config_dir, Path(), os.environ, {})
     endpoint = _endpoint(config, options)
-    preset: Path = options["preset"] or paths.bundled("sample_presets") / "plain.json"
     history: Path | None = options["history"]
-    role: Path | None = options["role"]
     profile: Path | None = options["profile"]
+    role = load_role(options["role"]) if options["role"] else None
+    seed: int = options["seed"]
     composed = compose(
         Inputs(
             endpoint=endpoint,
-            preset=load_preset(preset),
+            preset=load_preset(_preset(config, options["preset"], role)),
             history=read_history(read_text(history), str(history)) if history else (),
             draft=clean(options["draft"]),
-            role=load_role(role) if role else None,
+            role=role,
             profile=load_profile(profile) if profile else None,
             settings=Settings(model=options["model"] or ""),
             stream=options["stream"],
             context_limit=options["context_limit"],
             reply_reserve=options["reply_reserve"],
+            now=moment(options["at"], "--at") if options["at"] else datetime.now().astimezone(),
+            seed=seed,
+            session_seed=seed,
+            lorebooks=tuple(map(_lorebook, cast("tuple[Path, ...]", options["lorebooks"]))),
+            variables=dict(map(_variable, cast("tuple[str, ...]", options["variables"]))),
         )
     )
     _show(composed, options["show"])
+
+
+def _preset(config: Config, asked: Path | None, role: Role | None) -> Path:
+    """Return the preset that is asked for, by path or name; else the role's, else the plain one."""
+    presets = preset_files(config)
+    if asked is not None:
+        return asked if asked.exists() else presets.get(str(asked), asked)
+    if role is not None and role.preset:
+        if role.preset in presets:
+            return presets[role.preset]
+        sentence = f"warning: The role's preset “{role.preset}” cannot be found; plain is used."
+        click.echo(sentence, err=True)
+    return presets["plain"]
+
+
+def _lorebook(path: Path) -> Lorebook:
+    """Read a lorebook, and tell what of it is not taken over. Raises InputError."""
+    found = read_lorebook(read_text(path, max_bytes=MAX_BYTES), path.stem)
+    found.reading.raise_errors(str(path))
+    assert found.book is not None  # no error, so there is one
+    for finding in found.reading.findings():
+        if finding.level is Level.WARNING:
+            click.echo(f"{path}:{finding.line}: warning: {visible(finding.sentence)}", err=True)
+    return found.book
+
+
+def _variable(words: str) -> tuple[str, str]:
+    name, separator, value = words.partition("=")
+    if not (separator and name):
+        raise InputError(f"--variable: “{words}” is not NAME=VALUE")
+    return clean(name), clean(value)
 
 
 def _endpoint(config: Config, options: dict[str, Any]) -> Endpoint:

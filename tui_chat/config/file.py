@@ -7,75 +7,48 @@
     [keys]
     new = "ctrl+n,f9"            # an action's id, and its keys
 
+    [endpoints.anthropic]        # laid over the ready-made entry: the rest of it stays
+    key = "keyring:tui-chat/anthropic"
+
     [endpoints.work]
     protocol = "openai_chat"     # or openai_responses, anthropic, gemini
     base_url = "https://llm.example.org/v1"
-    key = "env:WORK_LLM_KEY"     # where the key is; never the key itself
+    key = "env:WORK_LLM_KEY"     # or "command:op read op://work/llm/key"; never the key itself
+    auth = "header:X-Work-Key"   # or bearer, x-api-key, x-goog-api-key, none
+    api_version = ""             # anthropic-version, or the version in Gemini's path
     models = ["gpt-5-mini", "gpt-5"]
     headers = { "X-Team" = "search" }
+    query = { "api-version" = "2026-10-01" }
+    proxy = "http://proxy.example.org:3128"   # or "env:NAME", or "none"
+    max_tokens_key = "max_tokens"
+    timeouts = { connect = 5, silence = 120 }          # seconds
+    retries = { times = 4, first_wait = 1, longest_wait = 30 }
 
-    [endpoints.work.facts."gpt-5"]
+    [endpoints.work.facts."gpt-5*"]   # one model, or all whose names begin so
     context_limit = 400000
     sampling = false
+    prices = { input = 1.25, output = 10 }    # US dollars for a million tokens
 
 Unknown keys are faults: a misspelled setting that does nothing would be worse.
 """
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
+from tui_chat.config.schema import EndpointTable, FactsTable, FileTable, known_keys
 from tui_chat.config.values import Config
 from tui_chat.errors import ConfigError
-from tui_chat.model.endpoint import Endpoint, ModelFacts, Protocol
+from tui_chat.model.endpoint import Endpoint, ModelFacts, Prices, Retries, Timeouts
 
-
-def _no_trailing_slash(url: str) -> str:
-    if not url.startswith(("http://", "https://")):
-        raise ValueError("must begin with http:// or https://")
-    return url.rstrip("/")
-
-
-def _is_reference(key: str) -> str:
-    if key and not key.startswith("env:"):
-        raise ValueError("must be a reference such as “env:NAME”, never the key itself")
-    return key
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Facts(_Strict):
-    context_limit: int | None = Field(None, gt=0)
-    sampling: bool | None = None
-    developer_role: bool = False
-    mid_history_system: bool = False
-
-
-class _Endpoint(_Strict):
-    protocol: Protocol
-    base_url: Annotated[str, AfterValidator(_no_trailing_slash)]
-    key: Annotated[str, AfterValidator(_is_reference)] = ""
-    models: tuple[str, ...] = ()
-    headers: dict[str, str] = Field(default_factory=dict)
-    facts: dict[str, _Facts] = Field(default_factory=dict)
-    system_fallback: Literal["hoist", "user"] = "hoist"
-    max_tokens_key: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
-    max_tokens: int = Field(4096, gt=0)
-
-
-class _File(_Strict):
-    endpoint: str | None = None
-    model: str | None = None
-    theme: str | None = None
-    keys: dict[str, str] = Field(default_factory=dict)
-    endpoints: dict[str, _Endpoint] = Field(default_factory=dict)
+_MOST_FAULTS = 5
 
 
 def read_config_file(path: Path, defaults: Config) -> Config:
@@ -83,18 +56,24 @@ def read_config_file(path: Path, defaults: Config) -> Config:
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: is not TOML: {error}") from error
+        raise ConfigError(f"{path}: is not TOML: {error}") from None
     try:
-        found = _File.model_validate(raw)
+        found = FileTable.model_validate(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(step) for step in first["loc"])
-        # The faulty value is not repeated: somebody may have put a key there.
-        raise ConfigError(f"{path}: {place}: {first['msg']}") from None
+        faults = error.errors(include_url=False, include_input=False, include_context=False)
+        told = "; ".join(_fault(fault) for fault in faults[:_MOST_FAULTS])
+        more = f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
+        # No faulty value is repeated: somebody may have put a key there. For the same reason
+        # the error behind this one, which knows them, is not kept.
+        raise ConfigError(f"{path}: {told}{more}") from None
     endpoints = {endpoint.name: endpoint for endpoint in defaults.endpoints}
-    endpoints.update((name, _endpoint(name, given)) for name, given in found.endpoints.items())
+    for name, given in found.endpoints.items():
+        try:
+            endpoints[name] = _laid_over(endpoints.get(name), name, given)
+        except _Incomplete as error:
+            raise ConfigError(f"{path}: endpoints.{name}.{error}: is missing") from None
     return replace(
         defaults,
         endpoints=tuple(endpoints.values()),
@@ -105,22 +84,79 @@ def read_config_file(path: Path, defaults: Config) -> Config:
     )
 
 
-def _endpoint(name: str, given: _Endpoint) -> Endpoint:
-    return Endpoint(
-        name=name,
-        protocol=given.protocol,
-        base_url=given.base_url,
-        key=given.key,
-        models=given.models,
-        headers=tuple(given.headers.items()),
-        facts=tuple(
-            (
-                model,
-                ModelFacts(f.context_limit, f.sampling, f.developer_role, f.mid_history_system),
-            )
-            for model, f in given.facts.items()
-        ),
-        system_fallback=given.system_fallback,
-        max_tokens_key=given.max_tokens_key,
-        max_tokens=given.max_tokens,
-    )
+def _fault(fault: ErrorDetails) -> str:
+    """Put one fault into words: the place, and what is wrong there."""
+    steps = [str(step) for step in fault["loc"] if step != "[key]"]
+    place = ".".join(step if step.isprintable() else ascii(step) for step in steps)
+    if fault["type"] != "extra_forbidden":
+        return f"{place}: {fault['msg'].removeprefix('Value error, ')}"
+    meant = difflib.get_close_matches(steps[-1], known_keys(), 1)
+    return f"{place}: is no setting" + (f"; is “{meant[0]}” meant?" if meant else "")
+
+
+class _Incomplete(Exception):
+    """A new endpoint lacks what no ready-made entry gives it."""
+
+
+def _laid_over(ready: Endpoint | None, name: str, given: EndpointTable) -> Endpoint:
+    """Return the endpoint that the table describes: what it does not say is as `ready` has it."""
+    said = given.model_fields_set
+    changes: dict[str, Any] = {key: getattr(given, key) for key in said & _AS_THEY_ARE}
+    if "headers" in said:
+        changes["headers"] = tuple(given.headers.items())
+    if "query" in said:
+        changes["query"] = tuple(given.query.items())
+    if given.timeouts is not None:
+        changes["timeouts"] = Timeouts(**given.timeouts.model_dump())
+    if given.retries is not None:
+        changes["retries"] = Retries(**given.retries.model_dump())
+    if "facts" in said:
+        own = [(model, _facts(facts)) for model, facts in given.facts.items()]
+        changes["facts"] = (*own, *_outdone(ready.facts if ready else (), own))
+    if ready is not None:
+        return replace(ready, **{k: v for k, v in changes.items() if v is not None})
+    for key in ("protocol", "base_url"):
+        if changes.get(key) is None:
+            raise _Incomplete(key)
+    return Endpoint(name=name, **changes)
+
+
+_AS_THEY_ARE = frozenset(
+    {
+        "protocol",
+        "base_url",
+        "key",
+        "auth",
+        "api_version",
+        "models",
+        "proxy",
+        "system_fallback",
+        "max_tokens_key",
+        "max_tokens",
+    }
+)
+"""Keys whose values mean the same in the file and in `Endpoint`."""
+
+
+def _outdone(
+    facts: tuple[tuple[str, ModelFacts], ...], own: list[tuple[str, ModelFacts]]
+) -> list[tuple[str, ModelFacts]]:
+    """Return ready-made facts without those that the user's own, for the same models, outdo."""
+    left: list[tuple[str, ModelFacts]] = []
+    for model, known in facts:
+        gone = {
+            key
+            for pattern, said in own
+            if pattern == model or (pattern.endswith("*") and model.startswith(pattern[:-1]))
+            for key in FactsTable.model_fields
+            if getattr(said, key) is not None
+        }
+        left.append((model, replace(known, **dict.fromkeys(gone))))
+    return left
+
+
+def _facts(given: FactsTable) -> ModelFacts:
+    values = given.model_dump()
+    if given.prices is not None:
+        values["prices"] = Prices(**given.prices.model_dump())
+    return ModelFacts(**values)

@@ -1,4 +1,4 @@
-"""Config, and the endpoints that are there without any configuration."""
+"""Config: everything that can be configured, and how it is read."""
 
 from __future__ import annotations
 
@@ -6,64 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tui_chat.config.ready_made import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ConfigError
-from tui_chat.model.endpoint import Endpoint, Protocol
-
-LOOPBACK_URL = "http://loopback.invalid"
-"""Where the offline provider answers. The top-level domain can exist nowhere (RFC 6761), so
-a request that went astray would reach nobody."""
-
-_OFFLINE_MODELS = (
-    "mirror",
-    "echo",
-    "lorem",
-    "thinker",
-    "toolsmith",
-    "flaky-429",
-    "flaky-500",
-    "flaky-cut",
-    "flaky-stall",
-)
-
-BUILT_IN_ENDPOINTS = (
-    Endpoint("loopback", Protocol.OPENAI_CHAT, f"{LOOPBACK_URL}/v1", models=_OFFLINE_MODELS),
-    Endpoint(
-        "loopback-responses",
-        Protocol.OPENAI_RESPONSES,
-        f"{LOOPBACK_URL}/v1",
-        models=_OFFLINE_MODELS,
-    ),
-    Endpoint("loopback-anthropic", Protocol.ANTHROPIC, LOOPBACK_URL, models=_OFFLINE_MODELS),
-    Endpoint("loopback-gemini", Protocol.GEMINI, LOOPBACK_URL, models=_OFFLINE_MODELS),
-    Endpoint(
-        "openai",
-        Protocol.OPENAI_CHAT,
-        "https://api.openai.com/v1",
-        key="env:OPENAI_API_KEY",
-        models=("gpt-5", "gpt-5-mini", "gpt-4.1"),
-    ),
-    Endpoint(
-        "openai-responses",
-        Protocol.OPENAI_RESPONSES,
-        "https://api.openai.com/v1",
-        key="env:OPENAI_API_KEY",
-        models=("gpt-5", "gpt-5-mini", "gpt-4.1"),
-    ),
-    Endpoint(
-        "anthropic",
-        Protocol.ANTHROPIC,
-        "https://api.anthropic.com",
-        key="env:ANTHROPIC_API_KEY",
-        models=("claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-4-8"),
-    ),
-    Endpoint(
-        "google",
-        Protocol.GEMINI,
-        "https://generativelanguage.googleapis.com",
-        key="env:GEMINI_API_KEY",
-        models=("gemini-2.5-flash", "gemini-2.5-pro"),
-    ),
-)
+from tui_chat.model.endpoint import Endpoint
 
 
 @dataclass(frozen=True, slots=True)

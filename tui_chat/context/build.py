@@ -1,110 +1,127 @@
-"""The context builder: three phases, and the accounts."""
+"""The context builder: three phases, and the accounts.
+
+1. Contributors add their lines to the preset's list.
+2. Phase 1, `scan`: the list is sorted out into groups.
+3. Macros are expanded, from the top of the list to its end.
+4. Phase 2, `core`: the history is cut to what the rest leaves of the budget, and the deep
+   lines go into it at their depths. The draft ends it.
+5. Phase 3, `skeleton`: the system lines, the list with its anchors filled.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
-from tui_chat.context.core import inject, truncate
+from tui_chat.context.accounts import account_notes
+from tui_chat.context.contributors import Contributor, contribute
+from tui_chat.context.core import Depth, depths, inject, truncate
+from tui_chat.context.expansion import expand_all
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.parameters import active_role, context_limit, parameters, reply_reserve
+from tui_chat.context.ledger import ledger_of
+from tui_chat.context.listed import Listed, Said, text_of, turns_of
+from tui_chat.context.lorebooks import lorebooks
+from tui_chat.context.opening import opening_line
+from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.context.scan import scan
-from tui_chat.context.skeleton import populate, system_turns
+from tui_chat.context.skeleton import Placed, populate
 from tui_chat.model.envelope import Budget, ChatEnvelope, Level, Note, Placement, Turn
-from tui_chat.model.memo import Memo
-from tui_chat.model.role import Role
 from tui_chat.model.text import Origin, OriginKind, Text, clean
-from tui_chat.tokens import REQUEST_OVERHEAD, Counter
+from tui_chat.tokens import REQUEST_OVERHEAD, TURN_OVERHEAD, Counter, how_counted
+
+Run = tuple[Sequence[Turn], Sequence[int]]
+"""Turns, and the tokens of each."""
 
 
-def build_context(inputs: Inputs, counter: Callable[[str], Counter]) -> ChatEnvelope:
+CONTRIBUTORS: tuple[Contributor, ...] = (lorebooks,)
+"""Who adds to the list, unless the caller says otherwise."""
+
+
+def build_context(
+    inputs: Inputs,
+    counter: Callable[[str], Counter],
+    contributors: Sequence[Contributor] = CONTRIBUTORS,
+) -> ChatEnvelope:
     """Decide what the model will see. Pure; raises nothing, and tells doubts in notes.
 
     `counter` gives the token counter of a model by its name.
     """
+    notes: list[Note] = []
     asked = parameters(inputs)
-    count = counter(asked.model.value)
-    groups = scan(inputs.preset)
-    notes = list(groups.notes)
+    count = counter(asked.model.value).corrected(inputs.correction)
+    opening = opening_line(inputs, notes)
 
-    system = (*_role_turn(inputs, notes), *system_turns(groups))
-    draft = _draft_turn(inputs.draft)
+    contributed = contribute(inputs, count, contributors)
+    groups = scan(inputs.preset, contributed.messages)
+    notes += (*groups.notes, *contributed.notes)
+    said = expand_all(inputs, opening, groups, notes)
+
+    skeleton = populate(groups, opening, inputs.profile)
+    before, after = (_run(side, said, count) for side in (skeleton.before, skeleton.after))
+    draft = _draft_run(inputs.draft, count)
+    deep = [line for line in groups.deep if text_of(line, said).plain]
+    fixed = sum(chain(before[1], after[1], draft[1], _costs(deep, said, count)), REQUEST_OVERHEAD)
+    fixed += count.tools(inputs.tools) if inputs.tools else 0
 
     limit = context_limit(inputs, asked.model.value)
     reserve = reply_reserve(inputs, asked, limit)
-    around = (*system, *populate(groups, inject((), groups.deep, []), inputs.profile), *draft)
-    fixed = sum(map(count.turn, around)) + REQUEST_OVERHEAD
     allowance = None if limit is None else limit - reserve - fixed
-    kept = truncate(inputs.history, allowance, count)
-
-    block = (*inject(kept.turns, groups.deep, notes), *draft)
-    turns = (*system, *populate(groups, block, inputs.profile))
+    ledger = ledger_of(inputs.history, count)
+    kept = truncate(ledger, allowance)
     budget = Budget(
-        limit, reserve, fixed, kept.kept_tokens, kept.dropped_tokens, count.name, count.exact
+        limit=limit,
+        reserve=reserve,
+        fixed=fixed,
+        history=kept.tokens,
+        dropped=kept.dropped_tokens,
+        counter=count.name,
+        exact=count.exact,
+        ratio=count.ratio,
+        how=how_counted(count, guessed=bool(inputs.tools) or ledger.has_parts),
     )
-    notes += _budget_notes(budget, len(kept.dropped))
+    notes += account_notes(budget, len(kept.dropped))
+
+    block = inject(kept, _deep_turns(depths(deep, len(kept.turns), notes), said, count))
+    runs = (before, *block, draft, after)
     if not asked.model.value:
         sentence = "No model is chosen: neither session, role nor endpoint names one."
         notes.append(Note(Level.ERROR, "no-model", sentence, asked.model.origin))
     return ChatEnvelope(
-        turns=turns,
+        turns=tuple(chain.from_iterable(turns for turns, _ in runs)),
         parameters=asked,
+        tools=inputs.tools,
         dropped=kept.dropped,
         notes=tuple(notes),
         budget=budget,
-        tokens=tuple(map(count.turn, turns)),
+        tokens=tuple(chain.from_iterable(tokens for _, tokens in runs)),
     )
 
 
-def _role_turn(inputs: Inputs, notes: list[Note]) -> Sequence[Turn]:
-    """Return the role's system prompt as a turn, unless something else speaks for it."""
-    if inputs.role is not None and inputs.role.status == "disabled":
-        sentence = f"The role “{inputs.role.name}” is disabled; the session works without it."
-        notes.append(Note(Level.WARNING, "role-disabled", sentence, _role_origin(inputs.role)))
-    role = active_role(inputs)
-    if role is None or not role.system_prompt:
-        return ()
-    if inputs.history and inputs.history[0].role == "system":
-        sentence = "The history begins with a system message, so the role's prompt is not added."
-        notes.append(Note(Level.INFO, "role-prompt-skipped", sentence, _role_origin(role)))
-        return ()
-    return (_prompt(role),)
+def _run(placed: Sequence[Placed], said: Said, count: Counter) -> Run:
+    turns = turns_of(placed, said)
+    return turns, tuple(map(count.turn, turns))
 
 
-def _prompt_turn(role: Role) -> Turn:
-    origin = _role_origin(role)
-    placement = Placement("system", rule="The role's system prompt goes first.")
-    return Turn("system", Text.of(role.system_prompt, origin), origin, placement)
+def _costs(lines: Sequence[Listed], said: Said, count: Counter) -> Iterator[int]:
+    """Yield what lines cost wherever they will stand."""
+    for line in lines:
+        yield count.text(text_of(line, said)) + TURN_OVERHEAD
 
 
-_prompt: Memo[Role, Turn] = Memo(_prompt_turn)
+def _deep_turns(
+    placed: Sequence[Depth], said: Said, count: Counter
+) -> Iterator[tuple[int, Turn, int]]:
+    for depth in placed:
+        for turn in turns_of(((depth.line, depth.placement),), said):
+            yield depth.place, turn, count.turn(turn)
 
 
-def _role_origin(role: Role) -> Origin:
-    return Origin(OriginKind.SYSTEM, role.role_id, role.name)
+_TYPED = Placement("draft", rule="What is being typed ends the history.")
 
 
-def _draft_turn(draft: str) -> Sequence[Turn]:
+def _draft_run(draft: str, count: Counter) -> Run:
     if not draft:
-        return ()
+        return (), ()
     origin = Origin(OriginKind.DRAFT, "draft")
-    placement = Placement("draft", rule="What is being typed ends the history.")
-    return (Turn("user", Text.of(clean(draft), origin), origin, placement),)
-
-
-def _budget_notes(budget: Budget, dropped: int) -> Sequence[Note]:
-    notes: list[Note] = []
-    if budget.free is not None and budget.free < 0:
-        sentence = (
-            f"What must be sent is {-budget.free:,} tokens over the budget of "
-            f"{(budget.limit or 0) - budget.reserve:,} ({budget.limit:,} less {budget.reserve:,} "
-            "for the reply), without any history that could be dropped."
-        )
-        notes.append(Note(Level.ERROR, "over-budget", sentence))
-    if dropped:
-        messages = "message" if dropped == 1 else "messages"
-        sentence = (
-            f"The oldest {dropped:,} {messages} ({budget.dropped:,} tokens) did not fit into "
-            "the budget and are not sent."
-        )
-        notes.append(Note(Level.WARNING, "history-dropped", sentence))
-    return notes
+    turn = Turn("user", Text.of(clean(draft), origin), origin, _TYPED)
+    return (turn,), (count.turn(turn),)

@@ -1,53 +1,23 @@
 """Phase 2: the history, cut to the budget, with the deep messages in it.
 
-1. The newest messages that fit are kept: walking back from the newest, the first one that
+1. The newest messages that fit are kept: walking back from the newest, the first unit that
    does not fit ends it, so that the kept history has no holes.
-2. An assistant message with tool calls and the results that follow it are one unit.
-3. Pinned messages, and a system message that begins the history, stay; their cost is set
-   aside first.
-4. Depths refer to the truncated history before anything is put in: 0 is before the oldest
+2. What stays anyhow (pinned messages, a system message that begins the history) is set aside
+   first; see `ledger`.
+3. Depths refer to the truncated history before anything is put in: 0 is before the oldest
    message, n after the n-th, -1 after the newest, -2 before the newest. A depth beyond an
    end is clamped to it, with a note.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tui_chat.context.scan import origin_of
+from tui_chat.context.ledger import Ledger
+from tui_chat.context.listed import Listed
 from tui_chat.model.envelope import Dropped, Level, Note, Placement, Turn
-from tui_chat.model.memo import Memo
-from tui_chat.model.message import Message
-from tui_chat.model.preset import PresetMessage
-from tui_chat.model.text import Origin, OriginKind, Text
-from tui_chat.tokens import Counter
-
-NAME_LENGTH = 32
-"""A message has no name; a person knows it by its first words."""
-
-_IN_HISTORY = Placement("history", rule="It is part of the conversation.")
-
-
-def _turn_of(message: Message) -> Turn:
-    words = " ".join(message.content[: 4 * NAME_LENGTH].split())
-    name = words if len(words) <= NAME_LENGTH else words[: NAME_LENGTH - 1].rstrip() + "…"
-    origin = Origin(OriginKind.HISTORY, message.id, name or message.role)
-    return Turn(
-        role=message.role,
-        text=Text.of(message.content, origin),
-        origin=origin,
-        placement=_IN_HISTORY,
-        tool_calls=message.tool_calls,
-        tool_call_id=message.tool_call_id,
-        name=message.name,
-        semantics=message.semantics,
-        parts=message.parts,
-    )
-
-
-history_turn: Memo[Message, Turn] = Memo(_turn_of)
-"""`history_turn(message)`: the turn of a stored message, the same object each time."""
+from tui_chat.model.memo import Recent
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,58 +25,45 @@ class Kept:
     """What is left of the history, and what is not."""
 
     turns: tuple[Turn, ...]
+    costs: tuple[int, ...]
+    """Tokens of each turn."""
     dropped: tuple[Dropped, ...]
-    kept_tokens: int
+    tokens: int
     dropped_tokens: int
 
 
-def truncate(history: Sequence[Message], allowance: int | None, counter: Counter) -> Kept:
+def truncate(ledger: Ledger, allowance: int | None) -> Kept:
     """Keep the newest messages that cost at most `allowance` tokens; None keeps all."""
-    turns = tuple(map(history_turn, history))
-    costs = list(map(counter.turn, turns))
-    total = sum(costs)
-    if allowance is None or total <= allowance:
-        return Kept(turns, (), total, 0)
-    units = list(_units(history))
-    staying = [unit for unit in units if any(_stays(history, index) for index in unit)]
-    left = allowance - sum(costs[index] for unit in staying for index in unit)
-    keep = {index for unit in staying for index in unit}
-    for unit in reversed(units):
-        if unit[0] in keep:
-            continue
-        left -= sum(costs[index] for index in unit)
-        if left < 0:
-            break
-        keep.update(unit)
-    gone = [index for index in range(len(turns)) if index not in keep]
-    dropped_tokens = sum(costs[index] for index in gone)
+    if allowance is None or ledger.total <= allowance:
+        return Kept(ledger.turns, ledger.costs, (), ledger.total, 0)
+    cut, kept = ledger.first_kept(allowance), _last_cut(ledger)
+    if not kept or kept[0][0] != cut:
+        kept[:] = [(cut, _cut(ledger, cut))]
+    return kept[0][1]
+
+
+def _no_cut(_: Ledger) -> list[tuple[int, Kept]]:
+    return []
+
+
+_last_cut: Recent[Ledger, list[tuple[int, Kept]]] = Recent(_no_cut)
+"""A cut moves by a message now and then: from one keystroke to the next it is the same."""
+
+
+def _cut(ledger: Ledger, cut: int) -> Kept:
+    """Keep the units from `cut` on, and those before it that stay."""
+    staying = [index for unit in ledger.staying if unit < cut for index in ledger.members(unit)]
+    start = ledger.units[cut] if cut < len(ledger.units) else len(ledger.turns)
+    kept = set(staying)
+    gone = [index for index in range(start) if index not in kept]
+    dropped_tokens = sum(ledger.costs[index] for index in gone)
     return Kept(
-        tuple(turns[index] for index in sorted(keep)),
-        tuple(_dropped(turns[index], costs[index]) for index in gone),
-        total - dropped_tokens,
+        (*(ledger.turns[index] for index in staying), *ledger.turns[start:]),
+        (*(ledger.costs[index] for index in staying), *ledger.costs[start:]),
+        tuple(_dropped(ledger.turns[index], ledger.costs[index]) for index in gone),
+        ledger.total - dropped_tokens,
         dropped_tokens,
     )
-
-
-def _units(history: Sequence[Message]) -> Iterator[range]:
-    """Yield the runs of messages that stay or go together."""
-    start = 0
-    for index, message in enumerate(history):
-        follows = (
-            message.role == "tool"
-            and index > start
-            and (history[start].role == "tool" or bool(history[start].tool_calls))
-        )
-        if index > start and not follows:
-            yield range(start, index)
-            start = index
-    if history:
-        yield range(start, len(history))
-
-
-def _stays(history: Sequence[Message], index: int) -> bool:
-    message = history[index]
-    return message.pinned or (index == 0 and message.role == "system")
 
 
 def _dropped(turn: Turn, tokens: int) -> Dropped:
@@ -114,45 +71,62 @@ def _dropped(turn: Turn, tokens: int) -> Dropped:
     return Dropped(turn.origin, turn.role, preview, tokens)
 
 
-def inject(
-    turns: tuple[Turn, ...], deep: Sequence[PresetMessage], notes: list[Note]
-) -> tuple[Turn, ...]:
-    """Put the deep messages (already in order) into the history at their depths."""
-    if not deep:
-        return turns
-    at: dict[int, list[Turn]] = {}
-    for message in deep:
-        asked = message.insertion_point or 0
-        place = asked if asked >= 0 else len(turns) + 1 + asked
-        depth = min(max(place, 0), len(turns))
-        if depth != place:
-            end = "oldest" if place < 0 else "newest"
-            sentence = (
-                f"“{message.name or message.id}” asks for depth {asked}, but the history sent "
-                f"has {len(turns)} messages; it goes to its {end} end."
-            )
-            notes.append(Note(Level.INFO, "depth-clamped", sentence, origin_of(message)))
-        at.setdefault(depth, []).append(_deep_turn(message, asked, depth, len(turns)))
-    result: list[Turn] = []
-    done = 0
-    for depth in sorted(at):
-        result += turns[done:depth]
-        result += at[depth]
-        done = depth
-    return (*result, *turns[done:])
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """Where one deep line goes."""
+
+    line: Listed
+    place: int
+    """Messages of the truncated history that stand before it."""
+    placement: Placement
 
 
-def _deep_turn(message: PresetMessage, asked: int, depth: int, length: int) -> Turn:
-    if depth == 0:
+def depths(deep: Sequence[Listed], length: int, notes: list[Note]) -> list[Depth]:
+    """Say where the deep lines (already in order) go in a history of `length` messages."""
+    placed = [_depth(line, length, notes) for line in deep]
+    return sorted(placed, key=lambda depth: depth.place)
+
+
+def _depth(line: Listed, length: int, notes: list[Note]) -> Depth:
+    asked = line.message.insertion_point or 0
+    wanted = asked if asked >= 0 else length + 1 + asked
+    place = min(max(wanted, 0), length)
+    if place != wanted:
+        end = "oldest" if wanted < 0 else "newest"
+        sentence = (
+            f"{line.called} asks for depth {asked}, but the history sent "
+            f"has {length} messages; it goes to its {end} end."
+        )
+        notes.append(Note(Level.INFO, "depth-clamped", sentence, line.origin))
+    return Depth(line, place, Placement("depth", depth=place, rule=_where(asked, place, length)))
+
+
+def _where(asked: int, place: int, length: int) -> str:
+    if length == 0:
+        where = "in the history, which is empty"
+    elif place == 0:
         where = "before the oldest message of the history"
-    elif depth == length:
+    elif place == length:
         where = "after the newest message of the history"
+    elif asked == -2:
+        where = "before the newest message of the history"
+    elif asked < 0:
+        where = f"before the {length - place} newest messages of the history"
     else:
-        where = f"after message {depth} of the {length} that are sent"
-    origin = origin_of(message)
-    return Turn(
-        role=message.role,
-        text=Text.of(message.content, origin),
-        origin=origin,
-        placement=Placement("depth", depth=depth, rule=f"Its depth {asked} is {where}."),
-    )
+        where = f"after message {place} of the history that is sent"
+    return f"Its depth {asked} is {where}."
+
+
+def inject(
+    kept: Kept, deep: Iterable[tuple[int, Turn, int]]
+) -> Iterator[tuple[Sequence[Turn], Sequence[int]]]:
+    """Yield the history's turns and their tokens in runs, the deep ones (place, turn, tokens;
+    sorted by place) at their places.
+    """
+    done = 0
+    for place, turn, tokens in deep:
+        if place > done:
+            yield kept.turns[done:place], kept.costs[done:place]
+            done = place
+        yield (turn,), (tokens,)
+    yield kept.turns[done:], kept.costs[done:]

@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from tui_chat.model.endpoint import Endpoint
+from tui_chat.model.envelope import ToolDefinition
 from tui_chat.model.lorebook import Lorebook
 from tui_chat.model.message import Message
 from tui_chat.model.preset import Preset
 from tui_chat.model.profile import Profile
 from tui_chat.model.role import Role
+from tui_chat.tokens import NO_CORRECTION, Correction
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,10 @@ class Inputs:
     variables: Mapping[str, str] = field(default_factory=lambda: NO_VARIABLES)
     """Variables of the session, for `{{getvar::name}}` and `{{name}}`; they win over the
     preset's. Not to be changed afterwards."""
+    tools: tuple[ToolDefinition, ...] | None = None
+    """What the model may call; None where nothing was said about tools."""
+    correction: Correction = NO_CORRECTION
+    """How far the model's token estimates were off so far."""
     role_missing: bool = False
     """Whether the session is bound to a role that is gone."""
 

@@ -1,24 +1,25 @@
-"""Phase 1: find the anchors, then put each preset message into its group.
+"""Phase 1: find the anchors, then put each line of the list into its group.
 
 1. Anchors are found first; all `chat_history` messages are the one anchor `CHAT_HISTORY`.
-2. Each enabled message that is no anchor goes to the first group that fits: system, deep,
+2. What contributors add stands in the list directly before the history.
+3. Each enabled message that is no anchor goes to the first group that fits: system, deep,
    anchored, skeleton.
-3. The history always has a place: where no enabled `chat_history` anchor stands, it goes last.
-4. A message that cannot be put where it wants stays at its own place in the list, and a
+4. The history always has a place: where no enabled `chat_history` anchor stands, it goes last.
+5. A message that cannot be put where it wants stays at its own place in the list, and a
    note says so. Only an empty message is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tui_chat.model.envelope import Level, Note, Turn
+from tui_chat.context.listed import Listed, origin_of
+from tui_chat.model.envelope import Level, Note
 from tui_chat.model.memo import Memo
 from tui_chat.model.preset import CHAT_HISTORY, Preset, PresetMessage
-from tui_chat.model.text import Origin, OriginKind
 
-HISTORY_GOES_LAST = PresetMessage(
+_HISTORY_GOES_LAST = PresetMessage(
     id=CHAT_HISTORY, role="user", type="chat_history", name="the history, which goes last"
 )
 """Stands for the anchor that a preset lacks."""
@@ -28,118 +29,153 @@ HISTORY_GOES_LAST = PresetMessage(
 class Beside:
     """What stands next to one anchor, in the order in which it is sent."""
 
-    before: list[PresetMessage] = field(default_factory=list[PresetMessage])
-    after: list[PresetMessage] = field(default_factory=list[PresetMessage])
+    before: list[Listed] = field(default_factory=list[Listed])
+    after: list[Listed] = field(default_factory=list[Listed])
 
 
 @dataclass(slots=True)
 class Groups:
-    """A preset, sorted out. Not to be changed once `scan` has returned it."""
+    """A list, sorted out. Not to be changed once `scan` has returned it."""
 
-    system: list[PresetMessage] = field(default_factory=list[PresetMessage])
-    deep: list[PresetMessage] = field(default_factory=list[PresetMessage])
+    listed: list[Listed] = field(default_factory=list[Listed])
+    """Everything enabled, anchors included, in the list's order."""
+    system: list[Listed] = field(default_factory=list[Listed])
+    deep: list[Listed] = field(default_factory=list[Listed])
     """Sorted by `order`; the depth is applied in phase 2."""
     beside: dict[str, Beside] = field(default_factory=dict[str, Beside])
     """By anchor id, for every anchor of the skeleton."""
-    skeleton: list[PresetMessage] = field(default_factory=list[PresetMessage])
-    """Plain messages and anchors, in the preset's order."""
+    skeleton: list[Listed] = field(default_factory=list[Listed])
+    """Plain messages and anchors, in the list's order."""
     notes: list[Note] = field(default_factory=list[Note])
-    turns: dict[int, Turn] = field(default_factory=dict[int, Turn])
-    """The turns of system, anchored and skeleton messages, by identity, made in phase 3."""
+
+    def tell(self, level: Level, code: str, sentence: str, about: Listed) -> None:
+        """Add a note about a line."""
+        self.notes.append(Note(level, code, sentence, about.origin))
 
 
-def origin_of(message: PresetMessage) -> Origin:
-    """Return the origin of what a preset message says."""
-    return Origin(OriginKind.PRESET, message.id, message.name)
+def _no_scan(_: Preset) -> list[tuple[tuple[Listed, ...], Groups]]:
+    return []
 
 
-def _scan(preset: Preset) -> Groups:
-    groups = Groups()
-    anchors = _anchors(preset.messages, groups)
-    hoist = preset.system_placement == "hoist"
-    for message in preset.messages:
-        if not message.enabled:
-            continue
-        if message.is_anchor:
-            if anchors[message.anchor_id] is message:
-                groups.skeleton.append(message)
-        elif not message.content:
-            note = f"{_called(message)} is empty and is not sent."
-            _tell(groups, Level.INFO, "empty-content", note, message)
-        else:
-            _put(message, groups, hoist)
+_last_scan: Memo[Preset, list[tuple[tuple[Listed, ...], Groups]]] = Memo(_no_scan)
+
+
+def scan(preset: Preset, contributed: tuple[Listed, ...] = ()) -> Groups:
+    """Sort a preset's messages, and what was added to them, into their groups.
+
+    Done once for the same preset and the same lines: neither history nor draft plays a part.
+    """
+    remembered = _last_scan(preset)
+    if not remembered or remembered[0][0] != contributed:  # lines are compared by identity
+        remembered[:] = [(contributed, _scan(preset, contributed))]
+    return remembered[0][1]
+
+
+def _scan(preset: Preset, contributed: tuple[Listed, ...]) -> Groups:
+    groups = Groups(listed=_whole_list(preset, contributed))
+    anchors = _find_anchors(groups)
+    if CHAT_HISTORY not in anchors and preset.messages:
+        sentence = "The preset has no enabled chat_history anchor, so the history goes last."
+        groups.notes.append(Note(Level.WARNING, "no-history-anchor", sentence))
+    for line in groups.listed:
+        if line.message.is_anchor:
+            if anchors[line.message.anchor_id] is line:
+                groups.skeleton.append(line)
+        elif _says_something(line, groups):
+            _group(line, groups, hoist=preset.system_placement == "hoist")
     if CHAT_HISTORY not in anchors:
-        groups.skeleton.append(HISTORY_GOES_LAST)
-    groups.deep.sort(key=_order)
-    for beside in groups.beside.values():
-        beside.before.sort(key=_order)
-        beside.after.sort(key=_order)
+        groups.skeleton.append(Listed(_HISTORY_GOES_LAST, origin_of(_HISTORY_GOES_LAST)))
+    _sort(groups)
+    groups.notes += _idle_anchors(groups)
     return groups
 
 
-scan: Memo[Preset, Groups] = Memo(_scan)
-"""`scan(preset)`: phase 1. Depends on the preset alone, so it is done once for each."""
+def _whole_list(preset: Preset, contributed: tuple[Listed, ...]) -> list[Listed]:
+    """Return what is enabled, the contributed lines before the first history anchor."""
+    lines = [Listed(message, origin_of(message)) for message in preset.messages if message.enabled]
+    place = next(
+        (i for i, line in enumerate(lines) if line.message.type == "chat_history"), len(lines)
+    )
+    return [*lines[:place], *contributed, *lines[place:]]
 
 
-def _anchors(messages: Iterable[PresetMessage], groups: Groups) -> dict[str, PresetMessage]:
-    found: dict[str, PresetMessage] = {}
-    for message in messages:
-        if not (message.enabled and message.is_anchor):
+def _find_anchors(groups: Groups) -> dict[str, Listed]:
+    found: dict[str, Listed] = {}
+    for line in groups.listed:
+        if not line.message.is_anchor:
             continue
-        if found.setdefault(message.anchor_id, message) is not message:
-            what = "history" if message.type == "chat_history" else f"“{message.anchor_id}”"
+        anchor_id = line.message.anchor_id
+        if found.setdefault(anchor_id, line) is not line:
+            what = "the history" if line.message.type == "chat_history" else f"“{anchor_id}”"
             sentence = f"There are two anchors for {what}; the first one counts."
-            _tell(groups, Level.WARNING, "doubled-anchor", sentence, message)
-    if CHAT_HISTORY not in found:
-        sentence = "The preset has no enabled chat_history anchor, so the history goes last."
-        groups.notes.append(Note(Level.WARNING, "no-history-anchor", sentence))
+            groups.tell(Level.WARNING, "doubled-anchor", sentence, line)
     groups.beside = {anchor_id: Beside() for anchor_id in (*found, CHAT_HISTORY)}
     return found
 
 
-def _put(message: PresetMessage, groups: Groups, hoist: bool) -> None:
-    has_anchor = message.anchor_point is not None or message.anchor_target is not None
+def _says_something(line: Listed, groups: Groups) -> bool:
+    content = line.message.content
+    if not content:
+        sentence = f"{line.called} is empty and is not sent."
+        groups.tell(Level.INFO, "empty-content", sentence, line)
+    elif not content.strip():
+        sentence = f"{line.called} is nothing but white space; it is sent, but some refuse that."
+        groups.tell(Level.WARNING, "blank-content", sentence, line)
+    return bool(content)
+
+
+def _group(line: Listed, groups: Groups, *, hoist: bool) -> None:
+    """Put a line into the first group that fits."""
+    message = line.message
     has_depth = message.insertion_point is not None
+    has_anchor = message.anchor_point is not None or message.anchor_target is not None
     if message.role == "system" and hoist:
         if has_anchor or has_depth:
             sentence = (
-                f"{_called(message)} is a system message and goes first; its position is "
+                f"{line.called} is a system message and goes first; its position is "
                 "ignored (systemPlacement “in_place” would keep it)."
             )
-            _tell(groups, Level.INFO, "position-ignored", sentence, message)
-        groups.system.append(message)
-        return
-    if has_depth:
+            groups.tell(Level.INFO, "position-ignored", sentence, line)
+        groups.system.append(line)
+    elif has_depth:
         if has_anchor:
-            sentence = f"{_called(message)} has a depth and an anchor; the depth wins."
-            _tell(groups, Level.INFO, "position-ignored", sentence, message)
-        groups.deep.append(message)
-        return
-    if not has_anchor:
-        groups.skeleton.append(message)
-        return
-    target = message.anchor_target or CHAT_HISTORY
+            sentence = f"{line.called} has a depth and an anchor; the depth wins."
+            groups.tell(Level.INFO, "position-ignored", sentence, line)
+        groups.deep.append(line)
+    elif has_anchor:
+        _put_beside(line, message.anchor_target or CHAT_HISTORY, groups)
+    else:
+        groups.skeleton.append(line)
+
+
+def _put_beside(line: Listed, target: str, groups: Groups) -> None:
     beside = groups.beside.get(target)
     if beside is None:
         sentence = (
-            f"{_called(message)} wants to stand beside “{target}”, which is not an enabled "
+            f"{line.called} wants to stand beside “{target}”, which is not an enabled "
             "anchor of this preset; it stays at its own place in the list."
         )
-        _tell(groups, Level.WARNING, "unknown-anchor", sentence, message)
-        groups.skeleton.append(message)
-    elif message.anchor_point == "before":
-        beside.before.append(message)
+        groups.tell(Level.WARNING, "unknown-anchor", sentence, line)
+        groups.skeleton.append(line)
+    elif line.message.anchor_point == "before":
+        beside.before.append(line)
     else:
-        beside.after.append(message)
+        beside.after.append(line)
 
 
-def _tell(groups: Groups, level: Level, code: str, sentence: str, about: PresetMessage) -> None:
-    groups.notes.append(Note(level, code, sentence, origin_of(about)))
+def _sort(groups: Groups) -> None:
+    """Sort by `order` those at one point; `sort` is stable, so equal ones keep the list's."""
+    groups.deep.sort(key=lambda line: line.order)
+    for beside in groups.beside.values():
+        beside.before.sort(key=lambda line: line.order)
+        beside.after.sort(key=lambda line: line.order)
 
 
-def _called(message: PresetMessage) -> str:
-    return f"“{message.name or message.id}”"
-
-
-def _order(message: PresetMessage) -> int:
-    return message.order
+def _idle_anchors(groups: Groups) -> Iterator[Note]:
+    """Tell of placeholders at which nothing stands: a typing error, or a place kept free."""
+    for line in groups.skeleton:
+        if line.message.type == "placeholder":
+            beside = groups.beside[line.message.id]
+            if not beside.before and not beside.after:
+                sentence = f"Nothing is put at the placeholder {line.called}."
+                yield Note(Level.INFO, "idle-anchor", sentence, line.origin)

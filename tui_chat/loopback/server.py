@@ -162,10 +162,10 @@ class _Connection:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
             return await work if work.done() else False
         finally:
-            for task in (work, watch):
-                task.cancel()
-                with suppress(asyncio.CancelledError, OSError):
-                    await task
+            work.cancel()
+            watch.cancel()
+            # Gathered, not awaited one by one: our own cancellation is not to be taken for theirs.
+            await asyncio.gather(work, watch, return_exceptions=True)
 
     async def _watch(self) -> None:
         """Return when the client has closed its side."""

@@ -129,13 +129,13 @@ class Endpoint:
     def facts_of(self, model: str) -> ModelFacts:
         """Return what is known of `model`: what its exact name says, then the longest patterns."""
         found = [
-            (len(name) + (name == model), facts)
+            ((name == model, len(name)), facts)
             for name, facts in self.facts
             if name == model or (name.endswith("*") and model.startswith(name[:-1]))
         ]
         if len(found) < 2:
             return found[0][1] if found else _NO_FACTS
-        found.sort(key=lambda entry: -entry[0])
+        found.sort(key=lambda entry: entry[0], reverse=True)
         return _merged([facts for _, facts in found])
 
     def key_header(self, usual: tuple[str, str]) -> tuple[str, str] | None:

@@ -170,11 +170,22 @@ class Budget:
     """Who counted: `o200k`, `cl100k`, `estimate`."""
     exact: bool
     """Whether the counter is the model's own."""
+    ratio: float = 1.0
+    """What an estimate was corrected by, after the usage that replies reported."""
+    how: str = ""
+    """Who counted and how far that is to be trusted, in words."""
 
     @property
     def total(self) -> int:
         """What the turns cost together."""
         return self.fixed + self.history
+
+    @property
+    def uncorrected(self) -> int:
+        """What the turns cost together before the correction: what a reply's usage is to be
+        compared with.
+        """
+        return round(self.total / self.ratio)
 
     @property
     def free(self) -> int | None:

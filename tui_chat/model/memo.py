@@ -46,3 +46,32 @@ class Memo(Generic[K, V]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+class Recent(Generic[K, V]):
+    """`recent(key)` is `compute(key)`, remembered for the last few objects `key`.
+
+    For keys that cannot be weakly referred to, such as tuples: they are kept alive, so that an
+    identity always means the same object, and only the last `size` of them are.
+    """
+
+    __slots__ = ("_compute", "_size", "_values")
+
+    def __init__(self, compute: Callable[[K], V], size: int = 4) -> None:
+        self._compute = compute
+        self._size = size
+        self._values: tuple[tuple[K, V], ...] = ()
+        """Newest first. Replaced as a whole, so that threads see one state or the other."""
+
+    def __call__(self, key: K) -> V:
+        """Return the remembered result for this very object, computing it the first time."""
+        for known, value in self._values:
+            if known is key:
+                return value
+        value = self._compute(key)
+        self._values = ((key, value), *self._values)[: self._size]
+        return value
+
+    def values(self) -> tuple[V, ...]:
+        """Return what is remembered, newest first."""
+        return tuple(value for _, value in self._values)

@@ -77,6 +77,8 @@ class Obj:
 
 
 Tree: TypeAlias = Obj | Arr | Str | Lit
+_LEAF = (Str, Lit)
+"""As a tuple: a union would be made anew for every child that is looked at."""
 
 
 def tree_of(value: JsonValue, origin: Origin = GLUE) -> Tree:
@@ -167,11 +169,18 @@ def _draw(node: Obj | Arr) -> Drawn:
     children: Sequence[Tree] = (
         [value for _, value in node.items] if isinstance(node, Obj) else node.items
     )
-    heights = [1 if isinstance(c, Str | Lit) else _draw(c).lines for c in children]
+    heights = map(_height, children)
     starts = list(accumulate(heights, initial=1))
     drawn = Drawn(None, 1 if not children else starts[-1] + 1, starts)
     node.drawn.append(drawn)
     return drawn
+
+
+def _height(node: Tree) -> int:
+    """Return how many lines a node takes."""
+    if isinstance(node, _LEAF):
+        return 1
+    return (node.drawn[0] if node.drawn else _draw(node)).lines
 
 
 def _body(node: Tree) -> bytes:
@@ -191,6 +200,39 @@ def _body(node: Tree) -> bytes:
             return drawn.body
 
 
+_WIDE = 64
+"""From so many children on, an array does not keep its bytes: they are its children's, and to
+copy megabytes from container to container would cost more than the keystroke that asks."""
+
+
+def _write(node: Tree, parts: list[bytes]) -> None:
+    """Add the bytes of the outermost object, a wide array in it child by child."""
+    if not isinstance(node, Obj):
+        parts.append(_body(node))
+        return
+    before = b"{"
+    for key, value in node.items:
+        parts.append(before + _key_bytes(key))
+        before = b","
+        if isinstance(value, Arr) and len(value.items) >= _WIDE:
+            between = [b","] * (2 * len(value.items) + 1)
+            between[0], between[-1] = b"[", b"]"
+            between[1::2] = map(_kept_body, value.items)
+            parts += between
+        else:
+            parts.append(_body(value))
+    parts.append(b"}" if node.items else b"{}")
+
+
+def _kept_body(node: Tree) -> bytes:
+    """Return a node's bytes, found without more ado where they are kept."""
+    if not isinstance(node, _LEAF) and node.drawn:
+        kept = node.drawn[0].body
+        if kept is not None:
+            return kept
+    return _body(node)
+
+
 def _key_bytes(key: str) -> bytes:
     return quoted(key).encode() + b":"
 
@@ -204,7 +246,9 @@ class Payload:
     @cached_property
     def body(self) -> bytes:
         """The exact bytes that are sent."""
-        return _body(self.tree)
+        parts: list[bytes] = []
+        _write(self.tree, parts)
+        return b"".join(parts)
 
     @cached_property
     def sha256(self) -> str:

@@ -106,12 +106,16 @@ class Text:
     @classmethod
     def of(cls, text: str, origin: Origin, start: int = 0) -> Text:
         """Make a text of one origin; an empty string gives the empty text."""
-        return cls((Span(text, origin, start),))
+        made = cls.__new__(cls)  # most texts are of one origin: nothing has to be joined
+        made.spans = (Span(text, origin, start),) if text else ()
+        made.plain = text
+        made._offsets = None
+        return made
 
     @classmethod
     def glue(cls, text: str) -> Text:
         """Make a text that nobody wrote: a word the protocol demands."""
-        return cls((Span(text, GLUE),))
+        return cls.of(text, GLUE)
 
     @classmethod
     def join(cls, separator: str, texts: Iterable[Text]) -> Text:

@@ -118,7 +118,7 @@ def parse_json(text: str, source: str) -> object:
 
 
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
-_NOT_A_NUMBER = "is not JSON: a number must be finite, and NaN is none"
+_NOT_A_NUMBER = "is not JSON: NaN and infinite or endless numbers are not allowed"
 
 
 def _refuse(_: str) -> NoReturn:
@@ -196,12 +196,12 @@ def _explained(text: str, error: json.JSONDecodeError) -> JsonFault:
         return JsonFault("is not JSON: it is empty", 0)
     if not here:
         return JsonFault("is not JSON: it ends too early", offset)
+    if here in "/#":
+        return JsonFault("is not JSON: comments are not allowed", offset)
     if error.msg.startswith(("Expecting property name", "Expecting value", "Illegal trailing")):
         if here in "}]" and before.endswith(","):
             comma = len(before) - 1
             return JsonFault(f"is not JSON: a comma, and then only “{here}”", comma)
-        if here in "/#":
-            return JsonFault("is not JSON: comments are not allowed", offset)
         if here in "'“”‘’":
             return JsonFault(f'is not JSON: text stands in " and not in {here}', offset)
     for beginning, sentence in _SYNTAX.items():

@@ -1,31 +1,37 @@
-"""The only way out: HTTP requests and their responses. With `loopback`, all that knows httpx.
+"""One request and its response.
 
 1. A request's body is bytes that somebody else made; they are sent as they are.
 2. A key is looked up when the request leaves, put into its header, and forgotten. It is in no
    value, no log and no error.
-3. Server-sent events are split by httpx-sse, which splits as the standard says; their meaning
-   is `wire`'s business.
+3. Server-sent events are split by httpx-sse, which splits as the standard says.
 4. What httpx raises becomes `Unreachable` before the response begins, and `ReplyCut` after.
-5. A connection that was given up is closed, not drained.
+5. A connection that was given up is closed, not drained. A redirect is not followed: the key is
+   meant for one host.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+import random
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
-from tui_chat.errors import KeyMissing, ProviderError, ReplyCut, Unreachable
+from tui_chat.errors import ConfigError, InputError
+from tui_chat.model.endpoint import Retries, Timeouts
+from tui_chat.transport.failures import Reading, is_loopback, unreachable
+from tui_chat.transport.keys import find_key
 
 if TYPE_CHECKING:
     import httpx
 
-CONNECT_SECONDS = 15.0
-SILENCE_SECONDS = 600.0
-"""How long a provider may say nothing: reasoning models think for minutes. Esc is quicker."""
+
+_TIMEOUTS, _RETRIES = Timeouts(), Retries()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +44,26 @@ class Outgoing:
     body: bytes
     key: str = ""
     """A key reference; empty where none is needed."""
-    key_header: tuple[str, str] = ("Authorization", "Bearer ")
-    """The header that carries the key, and what stands before it."""
+    key_header: tuple[str, str] | None = ("Authorization", "Bearer ")
+    """The header that carries the key, and what stands before it; None where none is sent."""
+    proxy: str = ""
+    """See `Endpoint.proxy`."""
+    timeouts: Timeouts = _TIMEOUTS
+    retries: Retries = _RETRIES
 
 
 class Incoming:
     """A response that has begun."""
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(
+        self,
+        response: httpx.Response,
+        silence: float = _TIMEOUTS.silence,
+        now: Callable[[], float] = time.time,
+    ) -> None:
         self._response = response
+        self._silence = silence
+        self._now = now
         self.status = response.status_code
         self.headers: Mapping[str, str] = response.headers
         """Looked up without regard to case."""
@@ -62,24 +79,44 @@ class Incoming:
 
         self._response.encoding = "utf-8"  # the standard knows no other
         source = cast("httpx.Response", _Ended(self._response))
-        with _reading():
+        with Reading(self._silence):
             async for event in EventSource(source).aiter_sse():
                 yield event.event, event.data
 
-    async def body(self) -> bytes:
-        """Read the whole body. Raises ReplyCut."""
-        with _reading():
-            return await self._response.aread()
+    async def body(self, limit: int | None = None) -> bytes:
+        """Read the whole body, or its first `limit` bytes and a few. Raises ReplyCut."""
+        with Reading(self._silence):
+            if limit is None:
+                return await self._response.aread()
+            found = b""
+            async for chunk in self._response.aiter_bytes():
+                found += chunk
+                if len(found) > limit:
+                    break
+            return found
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds to wait before another try, where the header says so in seconds."""
+        """Seconds to wait before another try, where a header says so, in whatever way."""
         for name, scale in (("retry-after-ms", 1000), ("retry-after", 1)):
             try:
-                return max(float(self.headers[name]) / scale, 0.0)
+                seconds = float(self.headers[name]) / scale
             except (KeyError, ValueError):
                 continue
-        return None
+            if seconds == seconds and seconds < 1e9:  # neither “nan” nor “inf”
+                return max(seconds, 0.0)
+        try:
+            then = parsedate_to_datetime(self.headers["retry-after"]).timestamp()
+        except (KeyError, ValueError, OverflowError):
+            return None
+        return max(then - self._server_time(), 0.0)
+
+    def _server_time(self) -> float:
+        """Return the time by the server's own clock where it tells it, which may not be ours."""
+        try:
+            return parsedate_to_datetime(self.headers["date"]).timestamp()
+        except (KeyError, ValueError, OverflowError):
+            return self._now()
 
 
 class _Ended:
@@ -100,16 +137,27 @@ class _Ended:
 
 
 class Transport:
-    """Sends requests; keeps one client per host, made when it is first needed."""
+    """Sends requests; keeps one client per host that is mounted and per proxy."""
 
     def __init__(
         self,
         mounts: Mapping[str, Callable[[], httpx.AsyncBaseTransport]] | None = None,
         environ: Mapping[str, str] = os.environ,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._mounts = mounts or {}
-        self._environ = environ
-        self._clients: dict[str, httpx.AsyncClient] = {}
+        self.environ = environ
+        self._clients: dict[tuple[str, str], httpx.AsyncClient] = {}
+        self.sleep = sleep
+        """Waits the seconds given, before another try."""
+        self.chance = chance
+        """A number from 0 to 1, so that clients which were refused together do not come back
+        together."""
+        self.now = now
+        """Seconds since 1970."""
 
     @asynccontextmanager
     async def open(self, outgoing: Outgoing) -> AsyncGenerator[Incoming]:
@@ -117,110 +165,83 @@ class Transport:
 
         Raises KeyMissing, Unreachable; inside the block, reading raises ReplyCut.
         """
-        import httpx
-
-        headers = dict(outgoing.headers)
-        if outgoing.key:
-            name, prefix = outgoing.key_header
-            headers[name] = prefix + resolve_key(outgoing.key, self._environ)
-        client = self._client(outgoing.url)
-        request = client.build_request(
-            outgoing.method, outgoing.url, headers=headers, content=outgoing.body
-        )
+        response = await self._send(outgoing)
         try:
-            response = await client.send(request, stream=True)
-        except httpx.HTTPError as error:
-            raise _unreachable(outgoing.url, error) from None
-        try:
-            yield Incoming(response)
+            yield Incoming(response, outgoing.timeouts.silence, self.now)
         finally:
             await response.aclose()
 
-    def _client(self, url: str) -> httpx.AsyncClient:
+    async def _send(self, outgoing: Outgoing) -> httpx.Response:
         import httpx
 
-        host = urlsplit(url).hostname or ""
-        client = self._clients.get(host)
+        limits = outgoing.timeouts
+        try:
+            client = self._client(outgoing)
+            request = client.build_request(
+                outgoing.method,
+                outgoing.url,
+                headers=list(outgoing.headers),
+                content=outgoing.body,
+                timeout=httpx.Timeout(limits.silence, connect=limits.connect),
+            )
+            if outgoing.key and outgoing.key_header is not None:
+                name, prefix = outgoing.key_header
+                key = await find_key(outgoing.key, self.environ)
+                request.headers[name] = prefix + key.reveal()
+            return await client.send(request, stream=True)
+        except InputError:
+            raise
+        except Exception as error:
+            raise unreachable(outgoing.url, error, limits) from None
+
+    def _client(self, outgoing: Outgoing) -> httpx.AsyncClient:
+        host = urlsplit(outgoing.url).hostname or ""
+        mount = self._mounts.get(host)
+        # A proxy of the environment is not for this machine's own servers.
+        direct = not outgoing.proxy and is_loopback(outgoing.url)
+        place = (host if mount else "", "none" if direct else outgoing.proxy)
+        client = self._clients.get(place)
         if client is None:
-            mount = self._mounts.get(host)
-            client = self._clients[host] = httpx.AsyncClient(
+            client = self._clients[place] = self._new_client(mount, place[1])
+        return client
+
+    def _new_client(
+        self, mount: Callable[[], httpx.AsyncBaseTransport] | None, proxy: str
+    ) -> httpx.AsyncClient:
+        import httpx
+
+        try:
+            return httpx.AsyncClient(
                 transport=mount() if mount else None,
-                timeout=httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
+                proxy=self._proxy(proxy) if proxy not in ("", "none") and not mount else None,
+                trust_env=proxy != "none",
                 headers={"User-Agent": "tui-chat"},
             )
-        return client
+        except ImportError:
+            raise ConfigError(
+                "A SOCKS proxy is configured, and the part of httpx that speaks SOCKS is missing.",
+                advice="Install it with `pip install 'httpx[socks]'`, or use an HTTP proxy.",
+            ) from None
+
+    def _proxy(self, proxy: str) -> httpx.Proxy:
+        import httpx
+
+        kind, _, name = proxy.partition(":")
+        try:
+            return httpx.Proxy(self.environ[name] if kind == "env" else proxy)
+        except KeyError:
+            raise ConfigError(
+                f"The endpoint's proxy is in the environment variable {name}, which is not set.",
+                advice=f"Set {name} and start again, or take `proxy` out of the configuration.",
+            ) from None
+        except (ValueError, httpx.InvalidURL):
+            raise ConfigError(
+                "The endpoint's proxy is no URL of an HTTP or SOCKS proxy.",
+                advice='Write `proxy = "http://HOST:PORT"`.',
+            ) from None
 
     async def aclose(self) -> None:
         """Close all connections."""
         for client in self._clients.values():
             await client.aclose()
         self._clients.clear()
-
-
-def resolve_key(reference: str, environ: Mapping[str, str]) -> str:
-    """Return the key behind a reference such as `env:NAME`. Raises KeyMissing."""
-    kind, _, name = reference.partition(":")
-    if kind != "env" or not name:
-        raise KeyMissing(
-            "The endpoint's key is not a reference that can be followed.",
-            advice='Write `key = "env:NAME"` and put the key into that environment variable.',
-        )
-    key = environ.get(name, "").strip()
-    if not key:
-        raise KeyMissing(
-            f"The environment variable {name} is not set, so there is no key to send.",
-            advice=f"Set {name} and start again, or choose another endpoint.",
-        )
-    if not key.isascii() or not key.isprintable():
-        raise KeyMissing(
-            f"The environment variable {name} holds characters that no key has.",
-            advice=f"Set {name} again; was a line break or a quotation mark pasted with it?",
-        )
-    return key
-
-
-class _reading:
-    """Turns what httpx raises while a body is read into ReplyCut."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        import httpx
-        from httpx_sse import SSEError
-
-        match error:
-            case httpx.ReadTimeout():
-                raise ReplyCut(
-                    f"Nothing arrived for {SILENCE_SECONDS:.0f} seconds.",
-                    advice="What came is kept. Try again.",
-                ) from None
-            case httpx.HTTPError() | httpx.StreamError():
-                raise ReplyCut(
-                    "The connection broke before the reply was complete.",
-                    advice="What came is kept. Try again.",
-                ) from None
-            case SSEError():
-                raise ProviderError(
-                    "The provider answered with something that is no event stream."
-                ) from None
-            case _:
-                return
-
-
-def _unreachable(url: str, error: Exception) -> Unreachable:
-    import httpx
-
-    host = urlsplit(url).netloc
-    match error:
-        case httpx.ConnectTimeout():
-            why = f"{host} did not answer within {CONNECT_SECONDS:.0f} seconds."
-        case httpx.ConnectError():
-            why = f"No connection to {host} could be made."
-        case httpx.ReadTimeout():
-            why = f"{host} took the request and said nothing for {SILENCE_SECONDS:.0f} seconds."
-        case httpx.InvalidURL() | httpx.UnsupportedProtocol():
-            why = f"“{host}” is no address that can be reached; look at the endpoint's base_url."
-        case _:
-            why = f"The connection to {host} broke before it answered."
-    return Unreachable(why, advice="Check the network and the endpoint's address, then try again.")

@@ -109,6 +109,10 @@ class TuiChat(App[None]):
         self._now = now
         self._config = config
         self._open_desk = open_desk
+        self._sessions = SessionList(id="sessions")
+        self._chat = ChatPane(id="chat")
+        self._composer = self._chat.composer
+        self._inspector = Inspector(id="inspector")
         self.desk: Desk | None = None
         """None until the conversations are open."""
         self._protocol: Protocol | None = None
@@ -128,9 +132,9 @@ class TuiChat(App[None]):
     def compose(self) -> ComposeResult:
         """Lay out the panes."""
         with Horizontal(id="panes"):
-            yield SessionList(id="sessions")
-            yield ChatPane(id="chat")
-            yield Inspector(id="inspector")
+            yield self._sessions
+            yield self._chat
+            yield self._inspector
         yield Footer(show_command_palette=True)
 
     def on_mount(self) -> None:
@@ -198,26 +202,10 @@ class TuiChat(App[None]):
         self._compose_soon()
         self._laid.set()
 
-    @property
-    def _chat(self) -> ChatPane:
-        return self.query_one(ChatPane)
-
-    @property
-    def _composer(self) -> Composer:
-        return self.query_one(Composer)
-
-    @property
-    def _inspector(self) -> Inspector:
-        return self.query_one(Inspector)
-
-    @property
-    def _sessions(self) -> SessionList:
-        return self.query_one(SessionList)
-
     # --- hearing the desk ----------------------------------------------------------------
 
     def _hear(self, change: Change) -> None:
-        from tui_chat.desk import BranchChanged, ReplyGrew, SessionsChanged, Trouble
+        from tui_chat.desk import BranchChanged, ReplyGrew, ReplyWaits, SessionsChanged, Trouble
 
         if not self.is_running or (self.desk is None and not isinstance(change, Trouble)):
             return
@@ -228,6 +216,12 @@ class TuiChat(App[None]):
                 self._show_branch()
             case ReplyGrew():
                 self._chat.stream(change.grown.entry_id, change.grown.reply)
+            case ReplyWaits():
+                waiting = change.waiting
+                words = f"{waiting.why}\nTrying again in {waiting.seconds:.0f} s. Esc gives up."
+                self.notify(
+                    words, severity="warning", timeout=max(waiting.seconds, 3), markup=False
+                )
             case Trouble():
                 self._complain(change.error)
 
@@ -505,7 +499,7 @@ class TuiChat(App[None]):
 
     def action_pane(self, name: str) -> None:
         """Show a pane and go there; from there, close it and go back."""
-        pane = self.query_one(f"#{name}")
+        pane: Widget = self._sessions if name == "sessions" else self._inspector
         if pane.display and pane.has_focus_within:
             self._hidden.add(name)
             self._opened = ""
@@ -548,8 +542,12 @@ class TuiChat(App[None]):
                 yield SystemCommand(binding.tooltip, f"{binding.description} · {key}", run)
 
     async def action_quit(self) -> None:
-        """Keep the draft, stop replies and leave."""
-        if self.desk is not None:
-            await self._keep_draft()
-            await self.desk.close()
+        """Leave; what is being typed is kept."""
+        await self._keep_draft()
         self.exit()
+
+    async def on_unmount(self) -> None:
+        """Stop replies and let go of the store, however the app ends."""
+        desk, self.desk = self.desk, None
+        if desk is not None:
+            await desk.close()

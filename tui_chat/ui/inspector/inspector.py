@@ -187,6 +187,11 @@ class Inspector(Widget):
         """Open or close the notes."""
         self._notes.toggle()
 
+    def on_payload_view_laid_out(self, event: PayloadView.LaidOut) -> None:
+        """Say what could not be said before."""
+        event.stop()
+        self._tell_sizes()
+
     def on_payload_view_pointed(self, event: PayloadView.Pointed) -> None:
         """Say in words what is under the cursor."""
         event.stop()

@@ -98,6 +98,9 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
             self.start = start
             """Offset in the origin's own text, where the characters are quoted from there."""
 
+    class LaidOut(Message):
+        """The body was laid out for another width; before that its size is not known."""
+
     class Copied(Message):
         """The body went to the clipboard."""
 
@@ -249,6 +252,7 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
         width = self.scrollable_content_region.width - GUTTER
         if self.layout_now is None or self.layout_now.width != width:
             self._lay_out()
+            self.post_message(self.LaidOut())
         elif self.following:
             self._scroll(self._follow_top())
 

@@ -163,7 +163,9 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     items: Items = []
     if asked.max_tokens is not None:
         key = namespace.max_tokens_key if own and namespace.max_tokens_key else ""
-        key = key if isinstance(key, str) and key else facts.max_tokens_key or endpoint.max_tokens_key
+        key = (
+            key if isinstance(key, str) and key else facts.max_tokens_key or endpoint.max_tokens_key
+        )
         items.append((key, setting(asked.max_tokens)))
     wanted = [
         ("temperature", asked.temperature, 0, 2),

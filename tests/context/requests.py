@@ -1,0 +1,44 @@
+"""Small requests for the tests of the context builder."""
+
+from __future__ import annotations
+
+from tui_chat.context import Inputs, build_context
+from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.model.envelope import ChatEnvelope
+from tui_chat.model.message import Message
+from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.tokens import Counter
+
+ENDPOINT = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid/v1", models=("m",))
+LETTERS = Counter("letters", True, len)
+"""A token is a character."""
+U1, A1 = Message("user", "U1", "1"), Message("assistant", "A1", "2")
+U2, A2 = Message("user", "U2", "3"), Message("assistant", "A2", "4")
+HISTORY = PresetMessage("history", role="user", type="chat_history")
+
+
+def said(content: str, **where: object) -> PresetMessage:
+    """A preset message that says something; a user message, called by what it says."""
+    return PresetMessage(**{"id": content, "role": "user", "content": content, **where})  # type: ignore[arg-type]
+
+
+def built(*messages: PresetMessage, **inputs: object) -> ChatEnvelope:
+    """The context of a preset of these messages, of U1 A1 U2 A2 and the draft D."""
+    preset = Preset(
+        "test",
+        messages,
+        system_placement=inputs.pop("placement", "hoist"),  # type: ignore[arg-type]
+        variables=inputs.pop("preset_variables", {}),  # type: ignore[arg-type]
+    )
+    given = {"history": (U1, A1, U2, A2), "draft": "D", **inputs}
+    return build_context(Inputs(ENDPOINT, preset, **given), lambda _: LETTERS)  # type: ignore[arg-type]
+
+
+def order(envelope: ChatEnvelope) -> str:
+    """What is sent, in one line."""
+    return " ".join(turn.text.plain for turn in envelope.turns)
+
+
+def codes(envelope: ChatEnvelope) -> list[str]:
+    """The codes of the notes."""
+    return [note.code for note in envelope.notes]

@@ -1,0 +1,129 @@
+"""`send` itself: it tries again and says so, and gives tools their own names back."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import LOOPBACKS, no_wait
+from tui_chat.compose import Composed, compose, encode
+from tui_chat.context import Inputs, Settings
+from tui_chat.loopback import LoopbackTransport
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import Message
+from tui_chat.model.preset import Preset
+from tui_chat.model.session import Entry
+from tui_chat.send import Begun, Ended, Grown, Progress, Waiting, send
+from tui_chat.store import Store
+from tui_chat.transport import Transport
+from tui_chat.wire.registry import protocol_of
+
+
+async def sent(
+    composed: Composed, folder: Path, sleep=no_wait, told: list[Progress] | None = None
+) -> tuple[Entry, list[Progress]]:
+    told = [] if told is None else told
+    numbers = itertools.count()
+    store = await Store.open(
+        folder / "chat.db", now=lambda: 1_700_000_000.0, new_id=lambda: f"id{next(numbers)}"
+    )
+    transport = Transport({"loopback.invalid": LoopbackTransport}, sleep=sleep)
+    try:
+        session = await store.create_session(title="t")
+        entry = await send(
+            composed,
+            session_id=session.session_id,
+            parent_id=None,
+            user=Message("user", "go"),
+            recipe={},
+            store=store,
+            transport=transport,
+            emit=told.append,
+        )
+    finally:
+        await transport.aclose()
+        await store.close()
+    return entry, told
+
+
+def asking(endpoint, model: str, draft: str = "go") -> Composed:
+    return compose(Inputs(endpoint, Preset("p"), draft=draft, settings=Settings(model=model)))
+
+
+@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+@pytest.mark.parametrize("model", ["flaky-429:2", "flaky-500:2", "flaky-529:1"])
+async def test_it_waits_and_tries_again_and_says_so(endpoint, model: str, tmp_path: Path):
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    entry, told = await sent(asking(endpoint, model), tmp_path, sleep)
+    assert entry.status == "complete"
+    assert entry.message.content == "go"
+    kinds = [type(each) for each in told]
+    waiting = [each for each in told if isinstance(each, Waiting)]
+    assert kinds == [Begun, *[Waiting] * len(waiting), *[Grown] * kinds.count(Grown), Ended]
+    assert [each.attempt for each in waiting] == list(range(2, 2 + int(model[-1])))
+    assert [each.seconds for each in waiting] == waits
+    assert all(len(str(each.why).split()) > 3 for each in waiting)
+    if "429" in model:  # the loopback asks for two seconds, in the way of each provider
+        assert all(2 <= seconds <= 2.5 for seconds in waits)
+
+
+@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+@pytest.mark.parametrize("model", ["flaky-cut", "flaky-error"])
+async def test_a_reply_that_broke_is_kept_and_not_asked_for_again(
+    endpoint, model: str, tmp_path: Path
+):
+    entry, told = await sent(asking(endpoint, model), tmp_path)
+    assert entry.status == "failed"
+    assert entry.message.content
+    assert not any(isinstance(each, Waiting) for each in told)
+
+
+async def test_stopping_while_it_waits(tmp_path: Path):
+    told: list[Progress] = []
+    waiting = asyncio.Event()
+
+    async def for_ever(seconds: float) -> None:
+        waiting.set()
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(sent(asking(LOOPBACKS[0], "flaky-429"), tmp_path, for_ever, told))
+    await waiting.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    ended = told[-1]
+    assert isinstance(ended, Ended)
+    assert ended.entry.status == "stopped"
+
+
+@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+async def test_tools_that_had_to_be_renamed_have_their_names_in_replies(endpoint, tmp_path: Path):
+    body = {
+        "model": "toolsmith",
+        "messages": [{"role": "user", "content": "Use the tool."}],
+        "tools": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "weather/now!",
+                    "description": "The weather.",
+                    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+                },
+            }
+        ],
+        "stream": True,
+    }
+    envelope = protocol_of(Protocol.OPENAI_CHAT).decode(json.dumps(body).encode())
+    composed = encode(envelope, endpoint)
+    assert b"weather/now!" not in composed.payload.body
+    assert composed.encoded.aliases
+    entry, _ = await sent(composed, tmp_path)
+    assert [call.name for call in entry.message.tool_calls] == ["weather/now!"]

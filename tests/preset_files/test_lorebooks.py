@@ -1,0 +1,121 @@
+"""Lorebook files, ours and SillyTavern's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from tests.preset_files.strategies import any_lorebooks, json_values
+from tui_chat.errors import InputError
+from tui_chat.model.lorebook import Lorebook, LorebookEntry
+from tui_chat.preset_files import dump_lorebook, load_lorebook, parse_lorebook, save_lorebook
+from tui_chat.preset_files.lorebooks import read_lorebook
+
+
+def taken_over(**entry: Any) -> LorebookEntry:
+    text = json.dumps({"entries": {"7": {"key": ["k"], "content": "c", **entry}}})
+    return parse_lorebook(text, "w.json", "w").entries[0]
+
+
+def told(**entry: Any) -> list[tuple[str, str]]:
+    text = json.dumps({"entries": {"7": {"key": ["k"], "content": "c", **entry}}})
+    return [(f.level.value, f.path) for f in read_lorebook(text, "w").reading.findings()]
+
+
+@given(any_lorebooks)
+def test_what_is_written_is_read_back(book: Lorebook):
+    assert parse_lorebook(dump_lorebook(book), "b", "other") == book
+
+
+def test_both_spellings_and_a_bare_list(tmp_path: Path):
+    path = tmp_path / "town.json"
+    path.write_text('[{"keys": ["a"], "secondaryKeys": ["b"], "scan_depth": 3}]')
+    entry = LorebookEntry("entry-1", keys=("a",), secondary_keys=("b",), scan_depth=3)
+    assert load_lorebook(path) == Lorebook("town", (entry,))
+    save_lorebook(Lorebook("town", (entry,)), path)
+    assert load_lorebook(path) == Lorebook("town", (entry,))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("3", "$ (line 1, column 1): must be a list of entries"),
+        ("{}", "“entries” is missing"),
+        ('{"entries": 3}', "$.entries (line 1, column 13): must be a list, not 3"),
+        ('[{"keys": "a"}]', "$[0].keys (line 1, column 11): must be a list, not “a”"),
+        ('[{"keys": [1]}]', "$[0].keys[0] (line 1, column 12): must be text, not 1"),
+        ('[{"probability": 101}]', "$[0].probability (line 1, column 18): must be from 0 to 100"),
+        ('[{"scanDepth": -1}]', "$[0].scanDepth (line 1, column 16): must be 0 or more, not -1"),
+        ('{"entries": {"0": 3}}', '$.entries["0"] (line 1, column 19): must be an object'),
+    ],
+)
+def test_a_fault_names_place_and_line(text: str, words: str):
+    with pytest.raises(InputError) as caught:
+        parse_lorebook(text, "b.json", "b")
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "fields"),
+    [
+        ({}, {}),
+        ({"comment": "Fox", "order": 5, "constant": True, "disable": True},
+         {"name": "Fox", "order": 5, "constant": True, "enabled": False}),
+        ({"keysecondary": ["a"], "selective": True, "selectiveLogic": 3},
+         {"secondary_keys": ("a",), "secondary_logic": "and_all"}),
+        ({"keysecondary": ["a"], "selective": False}, {}),
+        ({"position": 4, "depth": 2, "role": 1}, {"insertion_point": -2, "role": "user"}),
+        ({"position": 4, "depth": 0, "role": 2}, {"anchor_point": "after", "role": "assistant"}),
+        ({"position": 2}, {"insertion_point": -4}),
+        ({"position": 7}, {"enabled": False}),
+        ({"scanDepth": 3, "caseSensitive": True, "matchWholeWords": False},
+         {"scan_depth": 3, "case_sensitive": True, "whole_words": False}),
+        ({"preventRecursion": True, "excludeRecursion": True, "delayUntilRecursion": 2},
+         {"prevent_recursion": True, "exclude_recursion": True, "delay_until_recursion": True}),
+        ({"probability": 40, "ignoreBudget": True}, {"probability": 40.0, "ignore_budget": True}),
+        ({"probability": 40, "useProbability": False}, {}),
+        ({"key": "a, b"}, {"keys": ("a", "b")}),
+        ({"sticky": 3, "group": ""}, {"extras": {"sticky": 3}}),
+    ],
+)  # fmt: skip
+def test_world_info_is_taken_over(given: dict[str, Any], fields: dict[str, Any]):
+    expected = {"id": "7", "content": "c", "keys": ("k",), **fields}
+    assert taken_over(**given) == LorebookEntry(**expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, []),
+        ({"sticky": 3}, [("warning", '$.entries["7"].sticky')]),
+        ({"group": "a", "groupWeight": 50}, [("warning", '$.entries["7"].group')]),
+        ({"characterFilter": {"isExclude": False, "names": [], "tags": []}}, []),
+        ({"characterFilter": {"names": ["Ada"]}}, [("warning", '$.entries["7"].characterFilter')]),
+        ({"order": "50"}, [("warning", '$.entries["7"].order')]),
+        ({"order": True}, [("warning", '$.entries["7"].order')]),
+        ({"position": 7}, [("warning", '$.entries["7"].position')]),
+        ({"position": 3}, [("info", '$.entries["7"].position')]),
+        ({"key": "a"}, [("info", '$.entries["7"]')]),
+    ],
+)
+def test_what_is_not_taken_over_is_told(given: dict[str, Any], expected: list[tuple[str, str]]):
+    assert told(**given) == expected
+
+
+@given(json_values)
+def test_world_info_of_any_shape_is_read_or_refused(value: Any):
+    for whole in (value, {"entries": value}, {"entries": {"0": value}}):
+        found = read_lorebook(json.dumps(whole), "b")
+        assert (found.book is None) == bool(found.reading.errors())
+
+
+def test_every_lorebook_of_the_corpus_is_read():
+    files = Path("/work/shared/corpus/sillytavern/lorebooks")
+    if not files.is_dir():
+        pytest.skip("the corpus is not here")
+    for path in files.glob("*.json"):
+        assert load_lorebook(path).entries

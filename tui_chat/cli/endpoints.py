@@ -1,0 +1,134 @@
+"""`tui-chat endpoints`: which there are, and whether one works."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from tui_chat import paths
+from tui_chat.cli.network import open_transport
+from tui_chat.config import LOOPBACK_URL, Config, load_config
+from tui_chat.model.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from tui_chat.cli.endpoint_checks import Check
+
+_SIGNS = {"ok": "ok", "warning": "!!", "failed": "NO", "skipped": "--"}
+_COLOURS = {"ok": "green", "warning": "yellow", "failed": "red", "skipped": "bright_black"}
+
+
+def run_list(settings: dict[str, object], *, as_json: bool, look: bool) -> None:
+    """Print all endpoints; with `look` also what runs on this machine. Raises ConfigError."""
+    endpoints = _config(settings).endpoints
+    found: tuple[Endpoint, ...] = ()
+    if look:
+        found = asyncio.run(_discover(endpoints))
+        by_url = {endpoint.base_url: endpoint for endpoint in found}
+        endpoints = tuple(by_url.get(endpoint.base_url, endpoint) for endpoint in endpoints)
+    running = {endpoint.base_url for endpoint in found}
+    if as_json:
+        rows = [_row(endpoint, endpoint.base_url in running) for endpoint in endpoints]
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    table = [("NAME", "PROTOCOL", "KEY", "MODELS", "BASE URL")]
+    for endpoint in endpoints:
+        url = endpoint.base_url
+        models = ", ".join(endpoint.models[:2]) + (" …" if len(endpoint.models) > 2 else "")
+        here = "  (running)" if url in running else ""
+        where = "built in" if url.startswith(LOOPBACK_URL) else url + here
+        table.append((endpoint.name, endpoint.protocol, _key(endpoint), models or "-", where))
+    widths = [max(len(row[column]) for row in table) for column in range(4)]
+    for row in table:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        click.echo("  ".join((*cells, row[4])))
+    if look and not found:
+        click.echo("\nNo server runs on this machine at the addresses above.")
+
+
+async def _discover(endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
+    from tui_chat.transport import discover
+
+    transport = open_transport()
+    try:
+        return await discover(endpoints, transport)
+    finally:
+        await transport.aclose()
+
+
+def _row(endpoint: Endpoint, running: bool) -> dict[str, Any]:
+    return {
+        "name": endpoint.name,
+        "protocol": endpoint.protocol.value,
+        "base_url": endpoint.base_url,
+        "key": _key(endpoint),
+        "models": list(endpoint.models),
+        "facts": {
+            name: {key: value for key, value in asdict(facts).items() if value is not None}
+            for name, facts in endpoint.facts
+        },
+        "running": running,
+    }
+
+
+def _key(endpoint: Endpoint) -> str:
+    """Return where the key is, never the key. Only the environment is looked into: a keyring may
+    ask for a password, and a command may do anything.
+    """
+    from tui_chat.transport.keys import place_of
+
+    if endpoint.key_header(("", "")) is None:
+        return "none needed"
+    kind, _, name = endpoint.key.partition(":")
+    missing = kind == "env" and not os.environ.get(name, "").strip()
+    return place_of(endpoint.key) + (" (not set)" if missing else "")
+
+
+def run_test(settings: dict[str, object], name: str, model: str, *, as_json: bool) -> bool:
+    """Print what works and what does not; True where nothing failed. Raises ConfigError."""
+    endpoint = _config(settings).endpoint_named(name)
+    checks = asyncio.run(_test(endpoint, model, show=not as_json))
+    failed = [check.name for check in checks if check.result == "failed"]
+    if as_json:
+        body = {"endpoint": name, "works": not failed, "checks": [asdict(c) for c in checks]}
+        click.echo(json.dumps(body, indent=2, ensure_ascii=False))
+    elif failed:
+        click.echo(f"\n“{name}” does not work: {', '.join(failed)}.")
+    else:
+        click.echo(f"\n“{name}” works.")
+    return not failed
+
+
+async def _test(endpoint: Endpoint, model: str, *, show: bool) -> list[Check]:
+    from tui_chat.cli.endpoint_checks import check_endpoint
+
+    transport = open_transport()
+    checks: list[Check] = []
+    if show:
+        click.echo(f"{endpoint.name}: {endpoint.protocol.label} at {endpoint.base_url}\n")
+    try:
+        async for check in check_endpoint(endpoint, model, transport):
+            checks.append(check)
+            if show:
+                _show(check)
+    finally:
+        await transport.aclose()
+    return checks
+
+
+def _show(check: Check) -> None:
+    sign = click.style(_SIGNS[check.result], fg=_COLOURS[check.result])
+    took = f"  ({check.seconds:.2f} s)" if check.seconds is not None else ""
+    click.echo(f"  {sign}  {check.name:<7} {check.sentence}{took}")
+    if check.advice:
+        click.echo(f"{'':14}{check.advice}")
+
+
+def _config(settings: dict[str, object]) -> Config:
+    config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
+    return load_config(config_dir, Path(), os.environ, {})

@@ -1,0 +1,244 @@
+"""Cases: a preset, a conversation, and the turns that must come of them, as a JSON file.
+
+1. What a case needs stands in it, or in a file named relative to it.
+2. An expected turn says `role` and `content`, and as much of `origin` and `placement` as
+   matters: `"preset"` or `"preset:reminder"`, `"depth"` or `"depth 3"`.
+3. A case is a test, so a key that it should not have is an error.
+4. A JSON file is a case if it has `expected`, or `preset` and one of `draft` and `history`;
+   every other file of a folder (presets, roles, lorebooks, conversations) is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field, StrictInt, StrictStr
+
+from tui_chat.cli.moment import moment
+from tui_chat.context import Inputs, Settings
+from tui_chat.context.inputs import EPOCH
+from tui_chat.errors import InputError
+from tui_chat.interop.history import read_history
+from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.model.envelope import Turn
+from tui_chat.model.message import Message, MessageRole
+from tui_chat.model.profile import Profile
+from tui_chat.model.text import OriginKind
+from tui_chat.preset_files import (
+    parse_lorebook,
+    parse_preset,
+    parse_profile,
+    parse_role,
+    read_text,
+)
+from tui_chat.preset_files.json_text import Path as JsonPath
+from tui_chat.preset_files.json_text import path_words, survey
+from tui_chat.preset_files.reading import FileModel, Keys, Reading, listed, mapping
+from tui_chat.preset_files.text_files import MAX_BYTES
+
+T = TypeVar("T")
+
+MODEL = "gpt-4o"
+"""Whose tokens are counted where a case names no model: its vocabulary is at hand."""
+
+
+class ExpectedTurn(FileModel):
+    """A turn as a case says it."""
+
+    role: MessageRole
+    content: StrictStr
+    origin: StrictStr | None = None
+    placement: StrictStr | None = None
+
+    def matches(self, turn: Turn) -> bool:
+        """Whether a turn is what this one says."""
+        return (
+            self.role == turn.role
+            and self.content == turn.text.plain
+            and (self.origin is None or self.origin in _forms(origin_words(turn), ":"))
+            and (self.placement is None or self.placement in _forms(placement_words(turn), " "))
+        )
+
+
+def origin_words(turn: Turn) -> str:
+    """Say where a turn came from: `preset:reminder`, `history:3`, `draft`."""
+    origin = turn.origin
+    if origin.kind is OriginKind.DRAFT or not origin.id:
+        return origin.kind.value
+    return f"{origin.kind.value}:{origin.id}"
+
+
+def placement_words(turn: Turn) -> str:
+    """Say where a turn was put: `system`, `depth 3`, `before world`."""
+    placement = turn.placement
+    if placement.depth is not None:
+        return f"{placement.kind} {placement.depth}"
+    return f"{placement.kind} {placement.anchor}".strip()
+
+
+def _forms(words: str, separator: str) -> tuple[str, str]:
+    return words, words.partition(separator)[0]
+
+
+class _CaseFile(FileModel):
+    name: StrictStr = ""
+    preset: Any
+    history: Any = None
+    draft: StrictStr = ""
+    role: Any = None
+    profile: Any = None
+    lorebooks: Any = None
+    variables: dict[str, StrictStr] = Field(default_factory=dict)
+    at: StrictStr | None = None
+    seed: StrictInt = 0
+    model: StrictStr = ""
+    limit: Annotated[StrictInt, Field(gt=0)] | None = None
+    reserve: Annotated[StrictInt, Field(ge=0)] | None = None
+    expected: tuple[ExpectedTurn, ...] | None = None
+
+
+_CASE_KEYS = Keys(
+    _CaseFile,
+    {
+        "lorebooks": ("lorebook",),
+        "limit": ("contextLimit", "context_limit"),
+        "reserve": ("replyReserve", "reply_reserve"),
+    },
+)
+_TURN_KEYS = Keys(ExpectedTurn)
+_DOUBTFUL = ("misspelled-key", "unknown-key", "doubled-key")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case, ready to be run."""
+
+    path: Path
+    name: str
+    text: str
+    inputs: Inputs
+    expected: tuple[ExpectedTurn, ...] | None
+    """None where nobody has said yet."""
+
+
+def find_cases(folder: Path) -> Iterator[Path]:
+    """Yield the cases in a folder and below it, by name; also files that may be broken ones."""
+    for path in sorted(folder.rglob("*.json")):
+        if any(part.startswith(".") for part in path.relative_to(folder).parts):
+            continue
+        try:
+            reading = Reading(read_text(path, max_bytes=MAX_BYTES))
+        except InputError:
+            yield path
+            continue
+        found = mapping(reading.value) or {}
+        if reading.failed or "expected" in found or ("preset" in found and _CONTENT & set(found)):
+            yield path
+
+
+_CONTENT = {"draft", "history"}
+
+
+def load_case(path: Path) -> Case:
+    """Read a case and the files it names. Raises InputError naming file, place and fault."""
+    text = read_text(path, max_bytes=MAX_BYTES)
+    reading = Reading(text)
+    given = mapping(reading.value)
+    reading.raise_errors(str(path))
+    if given is None:
+        raise InputError(f"{path}: a case must be an object")
+    fields = reading.take(given, (), _CASE_KEYS).fields
+    if isinstance(fields.get("expected"), list):
+        at = reading.path_of((), "expected")
+        fields["expected"] = reading.take_each(fields["expected"], at, _TURN_KEYS)[0]
+    found = reading.checked(_CaseFile, fields)
+    reading.raise_errors(str(path))
+    assert found is not None  # no error, so there is one
+    for finding in reading.findings():
+        if finding.code in _DOUBTFUL:
+            place = f"{finding.path} (line {finding.line}, column {finding.column})"
+            raise InputError(f"{path}: {place}: {finding.sentence}")
+    return Case(
+        path, found.name, reading.text, _inputs(_Parts(path, reading), found), found.expected
+    )
+
+
+def _inputs(parts: _Parts, found: _CaseFile) -> Inputs:
+    preset = parts.one("preset", parse_preset)
+    if preset is None:
+        raise InputError(f"{parts.path}: $.preset: is missing")
+    return Inputs(
+        Endpoint("case", Protocol.OPENAI_CHAT, "https://case.invalid/v1", models=(MODEL,)),
+        preset,
+        history=parts.one("history", _history) or (),
+        draft=found.draft,
+        role=parts.one("role", parse_role),
+        profile=parts.one("profile", _profile),
+        settings=Settings(model=found.model),
+        context_limit=found.limit,
+        reply_reserve=found.reserve,
+        now=moment(found.at, f"{parts.path}: $.at") if found.at else EPOCH,
+        seed=found.seed,
+        session_seed=found.seed,
+        lorebooks=tuple(parts.each("lorebooks", parse_lorebook)),
+        variables=found.variables,
+    )
+
+
+def _history(text: str, source: str, _: str) -> tuple[Message, ...]:
+    return read_history(text, source)
+
+
+def _profile(text: str, source: str, _: str) -> Profile:
+    return parse_profile(text, source)
+
+
+Parse = Callable[[str, str, str], T]
+"""Reads a text, which has a source and a name, to be used where the text has none."""
+
+
+class _Parts:
+    """What belongs to a case: in the case itself, or in files named relative to it."""
+
+    def __init__(self, path: Path, reading: Reading) -> None:
+        self.path = path
+        self._reading = reading
+
+    def one(self, name: str, parse: Parse[T]) -> T | None:
+        """Read a part; None where the case has none."""
+        where = self._reading.path_of((), name)
+        value = (mapping(self._reading.value) or {}).get(str(where[-1]))
+        return None if value is None else self._part(value, where, parse)
+
+    def each(self, name: str, parse: Parse[T]) -> Iterator[T]:
+        """Read a part that there may be several of, as a list."""
+        where = self._reading.path_of((), name)
+        value = (mapping(self._reading.value) or {}).get(str(where[-1]))
+        if value is None:
+            return
+        parts = listed(value)
+        for index, part in enumerate(parts):
+            yield self._part(part, (*where, index), parse)
+        if not parts and value != parts:
+            yield self._part(value, where, parse)
+
+    def _part(self, value: object, where: JsonPath, parse: Parse[T]) -> T:
+        if isinstance(value, str):
+            file = self.path.parent / value
+            return parse(read_text(file, max_bytes=MAX_BYTES), str(file), file.stem)
+        if isinstance(value, dict | list):
+            source = f"{self.path} ({path_words(where)})"
+            return parse(self._in_its_place(where), source, self.path.stem)
+        raise InputError(f"{self.path}: {path_words(where)}: must be a path, or stand here itself")
+
+    def _in_its_place(self, where: JsonPath) -> str:
+        """Return the text of a part, as far down and right as it stands in the case, so that
+        a fault in it is told at its line.
+        """
+        text = self._reading.text
+        spot = survey(text, {where}).spots[where]
+        return re.sub(r"[^\n]", " ", text[: spot.start]) + text[spot.start : spot.end]

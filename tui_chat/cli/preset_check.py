@@ -1,0 +1,87 @@
+"""`tui-chat preset check`: what there is to say about preset files, for people and for CI."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from tui_chat.errors import InputError
+from tui_chat.model.envelope import Level
+from tui_chat.preset_files import Finding, check_preset, read_text
+from tui_chat.preset_files.text_files import MAX_BYTES
+
+_COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.INFO: "blue"}
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What a terminal would obey instead of showing it. Tabs and line breaks are left."""
+
+
+def visible(text: str) -> str:
+    """Return text that a terminal shows and does not obey."""
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def run_check(files: Sequence[Path], as_json: bool) -> None:
+    """Print what there is to say about each file, and exit with 1 where there are errors."""
+    found = [(path, finding) for path in _presets(files) for finding in _checked(path)]
+    if as_json:
+        body = [
+            {
+                "path": str(path),
+                "line": finding.line,
+                "column": finding.column,
+                "level": finding.level.value,
+                "code": finding.code,
+                "sentence": finding.sentence,
+                "place": finding.path,
+            }
+            for path, finding in found
+        ]
+        click.echo(json.dumps(body, indent=2, ensure_ascii=False))
+    else:
+        for path, finding in found:
+            level = click.style(finding.level.value, fg=_COLOURS[finding.level])
+            place = f"{finding.path}: " if finding.code == "bad-value" else ""
+            sentence = visible(place + finding.sentence).replace("\n", "\\n")
+            click.echo(f"{path}:{finding.line}: {level} {finding.code} {sentence}")
+        _summarize(Counter(finding.level for _, finding in found), len(_presets(files)))
+    if any(finding.level is Level.ERROR for _, finding in found):
+        sys.exit(1)
+
+
+def _presets(files: Sequence[Path]) -> list[Path]:
+    """Return the files to check: of a folder, the presets directly in it."""
+    return [
+        path
+        for given in files
+        for path in (sorted(given.glob("*.json")) if given.is_dir() else [given])
+    ]
+
+
+def _checked(path: Path) -> Iterator[Finding]:
+    try:
+        text = read_text(path, max_bytes=MAX_BYTES)
+    except InputError as error:
+        sentence = str(error).removeprefix(f"{path}: ")
+        yield Finding(Level.ERROR, "unreadable", sentence)
+        return
+    yield from check_preset(text, path.stem)
+
+
+def _summarize(levels: Counter[Level], files: int) -> None:
+    counts = [
+        f"{levels[level]} {word}{'' if levels[level] == 1 else 's'}"
+        for level, word in (
+            (Level.ERROR, "error"),
+            (Level.WARNING, "warning"),
+            (Level.INFO, "hint"),
+        )
+        if levels[level]
+    ]
+    checked = f"{files} file{'' if files == 1 else 's'} checked"
+    click.echo(f"{checked}: {', '.join(counts) or 'nothing to say'}.", err=True)

@@ -1,0 +1,145 @@
+"""`tui-chat preset test`: does a preset still give the turns that its author expects?"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+from pathlib import Path
+
+import click
+
+from tui_chat.cli.preset_cases import (
+    Case,
+    ExpectedTurn,
+    find_cases,
+    load_case,
+    origin_words,
+    placement_words,
+)
+from tui_chat.cli.preset_check import visible
+from tui_chat.context import build_context
+from tui_chat.errors import InputError
+from tui_chat.model.envelope import Turn
+from tui_chat.preset_files.json_text import survey
+from tui_chat.preset_files.text_files import write_text
+from tui_chat.tokens import counter_for
+
+
+def run_test(folders: Sequence[Path], update: bool) -> None:
+    """Run all cases; exit with 1 where one fails, with 2 where there is none."""
+    paths = [
+        path for folder in folders for path in (find_cases(folder) if folder.is_dir() else [folder])
+    ]
+    if not paths:
+        raise InputError(
+            f"{', '.join(map(str, folders))}: no cases found",
+            advice="A case is a JSON file with “preset” and “expected”; see preset test --help.",
+        )
+    failed = updated = 0
+    for path in paths:
+        match _run(path, update):
+            case "failed":
+                failed += 1
+            case "updated":
+                updated += 1
+            case _:
+                pass
+    passed = len(paths) - failed - updated
+    words = [f"{passed} passed", *([f"{updated} updated"] if updated else [])]
+    words += [f"{failed} failed"] if failed else []
+    click.echo(f"{len(paths)} case{'' if len(paths) == 1 else 's'}: {', '.join(words)}.")
+    if failed:
+        sys.exit(1)
+
+
+def _run(path: Path, update: bool) -> str:
+    try:
+        case = load_case(path)
+    except InputError as error:
+        click.echo(f"{click.style('FAILED', fg='red')} {visible(str(error))}")
+        return "failed"
+    turns = build_context(case.inputs, counter_for).turns
+    if case.expected is not None and _match(case.expected, turns):
+        click.echo(f"{click.style('passed', fg='green')} {_called(case)}")
+        return "passed"
+    if update:
+        click.echo(f"{click.style('updated', fg='yellow')} {_called(case)}")
+    else:
+        missing = " (nothing is expected yet; --update writes it)"
+        click.echo(
+            f"{click.style('FAILED', fg='red')} {_called(case)}"
+            f"{missing if case.expected is None else ''}"
+        )
+    for line in difference(case.expected or (), turns):
+        click.echo("    " + _coloured(line))
+    if not update:
+        return "failed"
+    write_text(_updated(case, turns), path)
+    return "updated"
+
+
+def _called(case: Case) -> str:
+    return f"{case.path}: {visible(case.name)}" if case.name else str(case.path)
+
+
+def _match(expected: Sequence[ExpectedTurn], turns: Sequence[Turn]) -> bool:
+    return len(expected) == len(turns) and all(
+        wanted.matches(turn) for wanted, turn in zip(expected, turns, strict=True)
+    )
+
+
+def difference(expected: Sequence[ExpectedTurn], turns: Sequence[Turn]) -> Iterator[str]:
+    """Yield a unified diff from the expected turns to those that would be sent."""
+    before = [line for turn in expected for line in _lines(turn)]
+    after = [line for turn in turns for line in _lines(_as_expected(turn, expected))]
+    lines = unified_diff(before, after, "expected", "would be sent", lineterm="", n=4)
+    yield from (line for line in lines if not line.startswith("@@"))
+
+
+def _lines(turn: ExpectedTurn) -> Iterator[str]:
+    where = " · ".join(words for words in (turn.origin, turn.placement) if words)
+    yield f"{turn.role}{'  (' + where + ')' if where else ''}"
+    for line in visible(turn.content).split("\n"):
+        yield f"    {line}"
+
+
+def _as_expected(turn: Turn, expected: Sequence[ExpectedTurn]) -> ExpectedTurn:
+    """Say a turn in the words of the expected one that it is, else with what they all say."""
+    for wanted in expected:
+        if wanted.matches(turn):
+            return wanted
+    return ExpectedTurn(
+        role=turn.role,
+        content=turn.text.plain,
+        origin=origin_words(turn) if any(t.origin for t in expected) else None,
+        placement=placement_words(turn) if any(t.placement for t in expected) else None,
+    )
+
+
+def _coloured(line: str) -> str:
+    colour = {"+": "green", "-": "red"}.get(line[:1])
+    return click.style(line, fg=colour) if colour else line
+
+
+def _updated(case: Case, turns: Sequence[Turn]) -> str:
+    """Return a case's text with other expected turns; everything else stays as it is written."""
+    told = [
+        {
+            key: value
+            for key, value in _as_expected(turn, case.expected or ()).model_dump().items()
+            if value is not None
+        }
+        for turn in turns
+    ]
+    text = case.text
+    found = survey(text, {(), ("expected",)}).spots
+    indent = re.search(r"\n([ \t]+)\S", text)
+    step = indent[1] if indent else "  "
+    body = json.dumps(told, indent=step, ensure_ascii=False).replace("\n", f"\n{step}")
+    if spot := found.get(("expected",)):
+        return text[: spot.start] + body + text[spot.end :]
+    end = len(text[: found[()].end - 1].rstrip())
+    return f'{text[:end]},\n{step}"expected": {body}\n{text[found[()].end - 1 :]}'

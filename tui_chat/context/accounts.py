@@ -1,0 +1,28 @@
+"""Where the tokens go, and what to say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tui_chat.model.envelope import Budget, Level, Note
+
+
+def account_notes(budget: Budget, dropped: int) -> Iterator[Note]:
+    """Yield what a person must know of a budget; `dropped` messages did not fit."""
+    about = "" if budget.exact else ", as estimated"
+    if budget.free is not None and budget.free < 0:
+        sentence = (
+            f"What must be sent is {-budget.free:,} tokens over the budget of "
+            f"{(budget.limit or 0) - budget.reserve:,} ({budget.limit:,} less {budget.reserve:,} "
+            f"for the reply{about}), without any history that could be dropped."
+        )
+        yield Note(Level.ERROR, "over-budget", sentence)
+    if dropped:
+        messages = "message" if dropped == 1 else "messages"
+        which = f"{dropped:,} {messages} ({budget.dropped:,} tokens{about})"
+        sentence = f"The oldest {which} did not fit into the budget and are not sent."
+        if dropped == 1:
+            sentence = sentence.replace("oldest 1 message", "oldest message").replace(
+                "are not sent", "is not sent"
+            )
+        yield Note(Level.WARNING, "history-dropped", sentence)

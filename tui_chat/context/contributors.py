@@ -1,0 +1,45 @@
+"""The extension point: who may add to a preset's list.
+
+A contributor is a pure function of the inputs that returns preset messages with origins of their
+own. They are added to the list before it is sorted out, directly before the history, and are
+treated like the preset's own from there on: positions, order, macros and notes. A contributor
+that returns the very `Listed` it returned before keeps everything that was derived from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tui_chat.context.inputs import Inputs
+from tui_chat.context.listed import Listed
+from tui_chat.model.envelope import Note
+from tui_chat.tokens import Counter
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one contributor adds."""
+
+    messages: tuple[Listed, ...] = ()
+    """In the order in which they stand in the list."""
+    notes: tuple[Note, ...] = ()
+
+
+NOTHING_TO_ADD = Contribution()
+
+Contributor: TypeAlias = Callable[[Inputs, Counter], Contribution]
+"""The counter is for those that keep to a budget of their own."""
+
+
+def contribute(inputs: Inputs, count: Counter, contributors: Sequence[Contributor]) -> Contribution:
+    """Ask all contributors, and put what they say together."""
+    said = [contributor(inputs, count) for contributor in contributors]
+    given = [contribution for contribution in said if contribution is not NOTHING_TO_ADD]
+    if len(given) <= 1:
+        return given[0] if given else NOTHING_TO_ADD
+    return Contribution(
+        tuple(message for contribution in given for message in contribution.messages),
+        tuple(note for contribution in given for note in contribution.notes),
+    )

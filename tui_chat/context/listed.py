@@ -1,0 +1,116 @@
+"""What stands in the list: preset messages and what is added to them, each with its origin.
+
+1. Everything that is sent around the conversation is a `Listed`: the role's prompt, the
+   preset's messages, the profile at its anchor, what contributors add.
+2. A line's turn is the same object for as long as what it says and where it stands is the
+   same, so that its tokens and its encoding are found again.
+3. Nothing remembered here refers to what it is remembered for, or it would never be let go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from tui_chat.model.envelope import Placement, Turn
+from tui_chat.model.memo import Memo
+from tui_chat.model.preset import PresetMessage
+from tui_chat.model.profile import Profile
+from tui_chat.model.role import Role
+from tui_chat.model.text import Origin, OriginKind, Text
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Listed:
+    """A line of the list. Compared by identity."""
+
+    message: PresetMessage
+    origin: Origin
+    why: str = ""
+    """Why it is in the list at all, as a sentence; empty for the preset's own messages."""
+
+    @property
+    def called(self) -> str:
+        """What a note calls it."""
+        return f"“{self.message.name or self.message.id}”"
+
+    @property
+    def order(self) -> int:
+        """What sorts it among those at the same point."""
+        return self.message.order
+
+
+Said = Mapping[int, Text]
+"""What lines say, by the identity of the `Listed`, where that is not simply their content."""
+
+NO_TEXTS: Said = {}
+
+
+def origin_of(message: PresetMessage) -> Origin:
+    """Return the origin of what a preset message says."""
+    return Origin(OriginKind.PRESET, message.id, message.name)
+
+
+def _role_line(role: Role) -> Listed:
+    message = PresetMessage(role.role_id, "system", role.system_prompt, name=role.name)
+    return Listed(message, Origin(OriginKind.SYSTEM, role.role_id, role.name))
+
+
+role_line: Memo[Role, Listed] = Memo(_role_line)
+"""`role_line(role)`: the role's system prompt as a line of the list."""
+
+
+def _no_lines(_: Profile) -> dict[tuple[str, str], Listed]:
+    return {}
+
+
+_profile_lines: Memo[Profile, dict[tuple[str, str], Listed]] = Memo(_no_lines)
+
+
+def profile_line(anchor: PresetMessage, profile: Profile) -> Listed:
+    """Return the profile as the line that an anchor stands for."""
+    lines = _profile_lines(profile)
+    line = lines.get((anchor.id, anchor.role))
+    if line is None:
+        origin = Origin(OriginKind.PROFILE, profile.name, profile.name)
+        message = PresetMessage(anchor.id, anchor.role, profile.content, name=profile.name)
+        line = lines[anchor.id, anchor.role] = Listed(message, origin)
+    return line
+
+
+def _plain(line: Listed) -> Text:
+    return Text.of(line.message.content, line.origin)
+
+
+_plain_text: Memo[Listed, Text] = Memo(_plain)
+
+
+def text_of(line: Listed, said: Said) -> Text:
+    """Return what a line says."""
+    text = said.get(id(line))
+    return _plain_text(line) if text is None else text
+
+
+def _no_turn(_: Listed) -> list[Turn]:
+    return []
+
+
+_last_turn: Memo[Listed, list[Turn]] = Memo(_no_turn)
+
+
+def turns_of(lines: Iterable[tuple[Listed, Placement]], said: Said) -> tuple[Turn, ...]:
+    """Return the turns of lines at their places; a line that says nothing has none."""
+    turns: list[Turn] = []
+    for line, placement in lines:
+        text = text_of(line, said)
+        if not text.plain:
+            continue
+        remembered = _last_turn(line)
+        if not (remembered and remembered[0].text is text and remembered[0].placement == placement):
+            told = (
+                replace(placement, rule=f"{line.why} {placement.rule}") if line.why else placement
+            )
+            turn = Turn(line.message.role, text, line.origin, told)
+            remembered[:] = [turn]
+        turns.append(remembered[0])
+    return tuple(turns)

@@ -1,0 +1,19 @@
+"""The only way out: HTTP requests and their responses. With `loopback`, all that knows httpx.
+
+client      one request and its response; the clients that are kept
+keys        from a key reference to a key, which nothing shows
+retry       trying again where the trouble passes, never once a reply has begun
+failures    what httpx raises, in words
+catalogue   which models an endpoint has
+discover    which servers run on this machine, when somebody asks
+
+None of them looks into the body of a chat: bytes go out as somebody else made them, and what a
+reply means is `wire`'s business.
+"""
+
+from tui_chat.transport.catalogue import list_models
+from tui_chat.transport.client import Incoming, Outgoing, Transport
+from tui_chat.transport.discover import discover
+from tui_chat.transport.retry import Pause, begin
+
+__all__ = ["Incoming", "Outgoing", "Pause", "Transport", "begin", "discover", "list_models"]

@@ -1,0 +1,97 @@
+"""Which models an endpoint has: `GET /models`, in the words of each protocol."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+from urllib.parse import urlencode
+
+from tui_chat.errors import ProviderError, Refused
+from tui_chat.model.endpoint import Endpoint, Protocol, Retries, Timeouts
+from tui_chat.transport.client import Incoming, Outgoing, Transport
+from tui_chat.wire.anthropic.encode import VERSION as ANTHROPIC_VERSION
+from tui_chat.wire.gemini.encode import VERSION as GEMINI_VERSION
+from tui_chat.wire.registry import protocol_of
+
+LONGEST = 8 * 1024 * 1024
+"""Bytes of an answer that are read; OpenRouter's list has one and a half million."""
+
+_BEARER = ("Authorization", "Bearer ")
+
+
+def asking(endpoint: Endpoint, path: str, timeouts: Timeouts | None = None) -> Outgoing:
+    """Return a GET request to an endpoint, asked once."""
+    query = f"{'&' if '?' in path else '?'}{urlencode(endpoint.query)}" if endpoint.query else ""
+    usual = ("x-goog-api-key", "") if endpoint.protocol is Protocol.GEMINI else _BEARER
+    version: tuple[tuple[str, str], ...] = ()
+    if endpoint.protocol is Protocol.ANTHROPIC:
+        version = (("anthropic-version", endpoint.api_version or ANTHROPIC_VERSION),)
+    named = {name.lower() for name, _ in endpoint.headers}
+    ours = (("Accept", "application/json"), *version)
+    return Outgoing(
+        method="GET",
+        url=endpoint.base_url + path + query,
+        headers=(*(each for each in ours if each[0].lower() not in named), *endpoint.headers),
+        body=b"",
+        key=endpoint.key,
+        key_header=endpoint.key_header(usual),
+        proxy=endpoint.proxy,
+        timeouts=timeouts or endpoint.timeouts,
+        retries=Retries(times=0),
+    )
+
+
+async def list_models(
+    endpoint: Endpoint, transport: Transport, timeouts: Timeouts | None = None
+) -> tuple[str, ...]:
+    """Return the names of the models that an endpoint says it has, in its order.
+
+    Raises KeyMissing, Unreachable, Refused, ReplyCut; ProviderError where the answer is no list.
+    """
+    async with transport.open(asking(endpoint, _path(endpoint), timeouts)) as response:
+        body = await _success(endpoint, response)
+    return names_in(_json(body))
+
+
+def names_in(body: object) -> tuple[str, ...]:
+    """Return the names in a list of models, whoever sent it. Raises ProviderError."""
+    if isinstance(body, dict):
+        said = cast("dict[str, Any]", body)
+        for key, name in (("data", "id"), ("models", "name")):
+            if isinstance(said.get(key), list):
+                entries = [cast("dict[str, Any]", e) for e in said[key] if isinstance(e, dict)]
+                found = [e.get(name) or e.get("id") or e.get("model") for e in entries]
+                return tuple(
+                    each.removeprefix("models/") for each in found if isinstance(each, str) and each
+                )
+    raise ProviderError(
+        "The answer is no list of models.", advice="Check the endpoint's base_url and protocol."
+    )
+
+
+def _path(endpoint: Endpoint) -> str:
+    match endpoint.protocol:
+        case Protocol.OPENAI_CHAT | Protocol.OPENAI_RESPONSES:
+            return "/models"
+        case Protocol.ANTHROPIC:
+            return "/v1/models?limit=1000"
+        case Protocol.GEMINI:
+            return f"/{endpoint.api_version or GEMINI_VERSION}/models?pageSize=1000"
+
+
+async def _success(endpoint: Endpoint, response: Incoming) -> bytes:
+    body = await response.body(LONGEST)
+    if not 200 <= response.status < 300:
+        refused: Refused = protocol_of(endpoint.protocol).refusal(response.status, body)
+        raise refused
+    return body
+
+
+def _json(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise ProviderError(
+            "The answer is no list of models: it is not JSON.",
+            advice="Check the endpoint's base_url; was its version left out?",
+        ) from None

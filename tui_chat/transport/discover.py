@@ -1,0 +1,142 @@
+"""Which servers run on this machine: Ollama, llama.cpp, LM Studio, vLLM and their like.
+
+1. Only when somebody asks. The program never looks around by itself.
+2. Only at loopback addresses, without key, without proxy, with short patience.
+3. Whatever listens there may be anybody: an answer counts only where it is a list of models, and
+   no more than a little of it is read.
+4. What the server tells of its context is taken over, as far as it is what it really keeps:
+   Ollama and LM Studio cut a conversation silently at the length a model was loaded with,
+   whatever the model itself could do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from tui_chat.errors import TuiChatError
+from tui_chat.model.endpoint import Endpoint, ModelFacts, Timeouts
+from tui_chat.transport.catalogue import asking, names_in
+from tui_chat.transport.client import Transport
+from tui_chat.transport.failures import is_loopback
+
+PATIENCE = Timeouts(connect=0.5, silence=1.5)
+TOGETHER = 3.0
+"""Seconds for everything that is asked of one server."""
+
+_LONGEST = 1024 * 1024
+_KINDS = frozenset({"ollama", "llama.cpp", "lm-studio", "vllm"})
+
+
+async def discover(endpoints: Iterable[Endpoint], transport: Transport) -> tuple[Endpoint, ...]:
+    """Return those of `endpoints` at loopback addresses whose servers answer, with the models
+    they have and what they tell of them. Raises nothing; takes a few seconds at most.
+    """
+    local: dict[str, Endpoint] = {}
+    for each in endpoints:
+        if is_loopback(each.base_url):
+            local.setdefault(each.base_url, each)
+    found = await asyncio.gather(*(_found(each, transport) for each in local.values()))
+    return _distinct([each for each in found if each is not None])
+
+
+async def _found(endpoint: Endpoint, transport: Transport) -> Endpoint | None:
+    bare = replace(endpoint, key="", proxy="none", query=())
+    try:
+        async with asyncio.timeout(TOGETHER):
+            root = replace(bare, base_url=_root(endpoint.base_url))
+            listed = await _get(bare, "/models", transport)
+            tags = await _get(root, "/api/tags", transport) if listed is None else None
+            names = _names(listed) or _names(tags)
+            if names is None:
+                return None
+            kind, limits = await _told(root, listed, transport)
+    except TimeoutError:
+        return None
+    known = tuple((name, ModelFacts(limit)) for name, limit in limits.items() if name in names)
+    wanted = tuple(name for name in endpoint.models if name in names)
+    return replace(
+        endpoint,
+        # A llama.cpp at vLLM's usual port is not called vLLM.
+        name=kind if kind and endpoint.name in _KINDS else endpoint.name,
+        models=(*wanted, *(name for name in names if name not in wanted)),
+        facts=(*endpoint.facts, *known),
+    )
+
+
+async def _told(root: Endpoint, listed: object, transport: Transport) -> tuple[str, dict[str, int]]:
+    """Return which server it is, empty where it does not show, and its models' limits."""
+    entries = _entries(listed, "data")
+    owners = {entry.get("owned_by") for entry in entries}
+    if "llamacpp" in owners:
+        props = _object(await _get(root, "/props", transport))
+        limit = _object(props.get("default_generation_settings")).get("n_ctx")
+        return "llama.cpp", _limits((entry.get("id"), limit) for entry in entries)
+    if "vllm" in owners:
+        return "vllm", _limits((e.get("id"), e.get("max_model_len")) for e in entries)
+    loaded, native = await asyncio.gather(
+        _get(root, "/api/ps", transport), _get(root, "/api/v0/models", transport)
+    )
+    if "models" in _object(loaded):
+        running = _entries(loaded, "models")
+        return "ollama", _limits((e.get("name"), e.get("context_length")) for e in running)
+    if rows := [e for e in _entries(native, "data") if "state" in e or "max_context_length" in e]:
+        return "lm-studio", _limits((e.get("id"), e.get("loaded_context_length")) for e in rows)
+    return "", {}
+
+
+async def _get(endpoint: Endpoint, path: str, transport: Transport) -> object:
+    """Return what a server answers, read as JSON; None where it does not or cannot be read."""
+    try:
+        async with transport.open(asking(endpoint, path, PATIENCE)) as response:
+            if response.status != 200:
+                return None
+            return json.loads(await response.body(_LONGEST))
+    except (TuiChatError, ValueError, RecursionError):
+        return None
+
+
+def _names(body: object) -> tuple[str, ...] | None:
+    try:
+        return names_in(body)
+    except TuiChatError:
+        return None
+
+
+def _root(base_url: str) -> str:
+    parts = urlsplit(base_url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _object(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _entries(body: object, key: str) -> list[dict[str, Any]]:
+    rows = _object(body).get(key)
+    return [_object(row) for row in cast("list[object]", rows)] if isinstance(rows, list) else []
+
+
+def _limits(pairs: Iterable[tuple[object, object]]) -> dict[str, int]:
+    return {
+        name: limit
+        for name, limit in pairs
+        if isinstance(name, str) and isinstance(limit, int) and limit > 0
+    }
+
+
+def _distinct(found: list[Endpoint]) -> tuple[Endpoint, ...]:
+    """Return the endpoints under names of their own: the second of a kind tells its port."""
+    taken: set[str] = set()
+    named: list[Endpoint] = []
+    for endpoint in found:
+        name = endpoint.name
+        if name in taken:
+            name = f"{name}-{urlsplit(endpoint.base_url).port}"
+        taken.add(name)
+        named.append(replace(endpoint, name=name))
+    return tuple(named)
