@@ -401,12 +401,12 @@ def test_a_preset_without_new_fields_is_a_plain_list_with_system_first(
     assert [turn.text.plain for turn in envelope.turns] == expected
 
 
-calls = st.integers(0, 3).map(
-    lambda n: (
-        (Message("assistant", "", f"c{n}", tool_calls=(ToolCall("t", "look", "{}"),)),)
-        + tuple(Message("tool", "r" * i, f"r{n}.{i}", tool_call_id="t") for i in range(n))
-    )
-)
+def with_results(count: int) -> tuple[Message, ...]:
+    call = Message("assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"),))
+    return (call, *(Message("tool", "r" * n, "r", tool_call_id="t") for n in range(count)))
+
+
+calls = st.integers(0, 3).map(with_results)
 """An assistant message with a call, and its results."""
 turns = st.sampled_from([(U1,), (A1,), (replace(U2, pinned=True),)])
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import moved, settled
+from tests.wire.sdk_types import accept
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.desk import ReplyGrew, Trouble
 from tui_chat.loopback import Received, serve
@@ -33,6 +34,7 @@ async def test_the_bytes_on_the_socket_are_the_bytes_in_the_inspector(endpoint, 
             await settled(desk, heard)
             request = received[-1]
             assert request.body == seen.payload.body
+            accept(endpoint.protocol, json.loads(request.body))
             assert f"http://{dict(request.headers)['host']}{request.target}" == seen.url
             assert desk.entries[-1].status == "complete"
             assert desk.entries[-1].message.content == draft

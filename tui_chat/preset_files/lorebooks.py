@@ -78,8 +78,8 @@ class _BookFile(FileModel):
     whole_words: StrictBool = True
 
 
-_BOOK_KEYS = Keys(_BookFile)
-_ENTRY_KEYS = Keys(_EntryFile)
+BOOK_KEYS = Keys(_BookFile)
+ENTRY_KEYS = Keys(_EntryFile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def read_lorebook(text: str, default_name: str) -> LorebookText:
         reading.is_written_as((), "entries")
         whole, extras = dict[str, Any](entries=reading.value), {}
     elif (found := mapping(reading.value)) is not None:
-        taken = reading.take(found, (), _BOOK_KEYS)
+        taken = reading.take(found, (), BOOK_KEYS)
         whole, extras = taken.fields, taken.extras
     else:
         sentence = f"must be a list of entries, or an object, not {shown(reading.value)}"
@@ -128,7 +128,7 @@ def read_lorebook(text: str, default_name: str) -> LorebookText:
         whole["entries"], kept = _from_world_info(reading, foreign, at)
         steps = foreign
     elif isinstance(whole.get("entries"), list):
-        whole["entries"], kept = reading.take_each(whole["entries"], at, _ENTRY_KEYS)
+        whole["entries"], kept = reading.take_each(whole["entries"], at, ENTRY_KEYS)
     book = reading.checked(_BookFile, whole)
     if book is None or reading.failed:
         return LorebookText(None, reading)
@@ -188,9 +188,9 @@ def _entries(
 
 def dump_lorebook(book: Lorebook) -> str:
     """Return a lorebook as JSON text in our shape; what is at its default is left out."""
-    body = {**_changed(book, _BookFile), **_unknown(book.extras, _BOOK_KEYS)}
+    body = {**_changed(book, _BookFile), **_unknown(book.extras, BOOK_KEYS)}
     body["entries"] = [
-        {**_changed(entry, _EntryFile), **_unknown(entry.extras, _ENTRY_KEYS)}
+        {**_changed(entry, _EntryFile), **_unknown(entry.extras, ENTRY_KEYS)}
         for entry in book.entries
     ]
     return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
