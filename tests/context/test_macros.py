@@ -78,8 +78,10 @@ def expanded(source: str, **inputs: object) -> str:
         ("escaped braces end no macro", r"{{setvar::x::\{\{user\}\}}}{{x}}", "{{user}}"),
         ("lone backslashes are left alone", r"\{1\} {{user}} \}", r"\{1\} Ada \}"),
         ("of three braces the inner two count", "{{{user}}}", "{Ada}"),
-        ("an unknown macro stays, those inside are expanded", "{{what::{{user}}}}", "{{what::Ada}}"),
-        ("what is no macro stays", "{{user {{char}} }} {{ {{}} }}x}}", "{{user Bot }} {{ {{}} }}x}}"),
+        ("an unknown macro stays, those inside are expanded", "{{what::{{user}}}}",
+         "{{what::Ada}}"),
+        ("what is no macro stays", "{{user {{char}} }} {{ {{}} }}x}}",
+         "{{user Bot }} {{ {{}} }}x}}"),
         ("arguments too many or too few leave it as it is", "{{user::x}}{{setvar::x}}{{roll}}",
          "{{user::x}}{{setvar::x}}{{roll}}"),
         ("dice that are none leave it as it is", "{{roll::2d}}{{roll::0d6}}{{roll::9999d6}}",
@@ -151,24 +153,25 @@ def test_every_character_knows_whether_it_was_written_or_expanded():
     turn = turn_of("Hello {{user}}, \\{\\{ {{what::{{char}}}}\n{{trim}}!")
     assert turn is not None
     preset = Origin(OriginKind.PRESET, "it")
-    assert [(span.text, span.origin.kind, span.origin.id, span.start) for span in turn.text.spans] == [
+    spans = [(s.text, str(s.origin.kind), s.origin.id, s.start) for s in turn.text.spans]
+    assert spans == [
         ("Hello ", "preset", "it", 0),
         ("Ada", "macro", "{{user}}", 0),
         (", ", "preset", "it", 14),
         ("{", "preset", "it", 17),
-        ("{", "preset", "it", 19),
-        (" {{what::", "preset", "it", 20),
+        ("{ {{what::", "preset", "it", 19),
         ("Bot", "macro", "{{char}}", 0),
         ("}}", "preset", "it", 37),
         ("!", "preset", "it", 48),
-    ]  # fmt: skip
+    ]
     assert {span.origin.within for span in turn.text.spans} == {None, preset}
 
 
 fragments = st.sampled_from(
-    ["{{", "}}", "{", "}", "::", ":", " ", "\\{\\{", "\\}\\}", "\\", "user", "char", "random", "roll",
-     "pick", "setvar", "getvar", "trim", "newline", "//", "persona", "lastmessage", "x", "2d6", "\n",
-     ",", "你", "{{user}}", "{{setvar::x::", "{{getvar::x}}", "{{trim}}", "{{random::a::b}}"]
+    ["{{", "}}", "{", "}", "::", ":", " ", "\\{\\{", "\\}\\}", "\\", ",", "\n", "你", "x", "2d6",
+     "user", "char", "random", "roll", "pick", "setvar", "getvar", "trim", "newline", "//",
+     "persona", "lastmessage", "{{user}}", "{{setvar::x::", "{{getvar::x}}", "{{trim}}",
+     "{{random::a::b}}"]
 )  # fmt: skip
 sources = st.lists(fragments, max_size=30).map("".join)
 

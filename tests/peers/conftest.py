@@ -26,8 +26,20 @@ REASONING = "The ferry leaves at dawn, so the answer must be early."
 TEXT = 'Grüße 😀 \u2028 "quotes" \\ back </script> ' + "and a long tail of words " * 20
 SIGNATURE = "c2lnbmF0dXJlLW9mLWFpbW9jay1mb3ItdGVzdHM="
 
+USAGE = {
+    "prompt_tokens": 11,
+    "completion_tokens": 22,
+    "total_tokens": 33,
+    "input_tokens": 11,
+    "output_tokens": 22,
+    "promptTokenCount": 11,
+    "candidatesTokenCount": 22,
+    "totalTokenCount": 33,
+}
+"""In every provider's words; by itself aimock counts for OpenAI Chat only."""
+
 FIXTURES = [
-    {"match": {"userMessage": "say it"}, "response": {"content": TEXT}},
+    {"match": {"userMessage": "say it"}, "response": {"content": TEXT, "usage": USAGE}},
     {
         "match": {"userMessage": "think first"},
         "response": {"content": "At six.", "reasoning": REASONING, "reasoningSignature": SIGNATURE},

@@ -26,7 +26,7 @@ from tui_chat.wire.registry import protocol_of
 pytestmark = [pytest.mark.peer]
 
 MODELS = {
-    Protocol.OPENAI_CHAT: "gpt-4o",
+    Protocol.OPENAI_CHAT: "deepseek-reasoner",  # aimock gives reasoning to models that reason
     Protocol.OPENAI_RESPONSES: "gpt-5",
     Protocol.ANTHROPIC: "claude-sonnet-4-5",
     Protocol.GEMINI: "gemini-2.5-flash",
@@ -66,8 +66,7 @@ async def test_text(aimock: str, protocol: Protocol, stream: bool, tmp_path: Pat
     entry, told = await sent(asking(aimock, protocol, "say it", stream=stream), tmp_path)
     assert (entry.status, entry.error) == ("complete", "")
     assert entry.message.content == TEXT
-    assert entry.usage.input is not None
-    assert entry.usage.output
+    assert (entry.usage.input, entry.usage.output) == (11, 22)
     assert len(told) > 10 if stream else len(told) == 3
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 
 from tests.preset_files.strategies import any_presets, json_values
 from tui_chat.model.preset import Preset
-from tui_chat.preset_files import check_preset, dump_preset
+from tui_chat.preset_files import dump_preset
+from tui_chat.preset_files.check import check_preset
 
 HISTORY = {"type": "chat_history"}
 

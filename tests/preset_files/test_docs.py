@@ -10,7 +10,8 @@ import pytest
 
 from tui_chat.context.macros import _MACROS
 from tui_chat.context.scene import is_word
-from tui_chat.preset_files import check_preset, lorebooks, presets
+from tui_chat.preset_files import lorebooks, presets
+from tui_chat.preset_files.check import check_preset
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "presets.md").read_text(encoding="utf-8")

@@ -12,8 +12,13 @@ from hypothesis import given
 from tests.preset_files.strategies import any_lorebooks, json_values
 from tui_chat.errors import InputError
 from tui_chat.model.lorebook import Lorebook, LorebookEntry
-from tui_chat.preset_files import dump_lorebook, load_lorebook, parse_lorebook, save_lorebook
-from tui_chat.preset_files.lorebooks import read_lorebook
+from tui_chat.preset_files.lorebooks import (
+    dump_lorebook,
+    load_lorebook,
+    parse_lorebook,
+    read_lorebook,
+    save_lorebook,
+)
 
 
 def taken_over(**entry: Any) -> LorebookEntry:

@@ -29,7 +29,6 @@ from tui_chat.model.message import Message, MessageRole
 from tui_chat.model.profile import Profile
 from tui_chat.model.text import OriginKind
 from tui_chat.preset_files import (
-    parse_lorebook,
     parse_preset,
     parse_profile,
     parse_role,
@@ -37,6 +36,7 @@ from tui_chat.preset_files import (
 )
 from tui_chat.preset_files.json_text import Path as JsonPath
 from tui_chat.preset_files.json_text import path_words, survey
+from tui_chat.preset_files.lorebooks import parse_lorebook
 from tui_chat.preset_files.reading import FileModel, Keys, Reading, listed, mapping
 from tui_chat.preset_files.text_files import MAX_BYTES
 

@@ -13,7 +13,8 @@ import click
 
 from tui_chat.errors import InputError
 from tui_chat.model.envelope import Level
-from tui_chat.preset_files import Finding, check_preset, read_text
+from tui_chat.preset_files import Finding, read_text
+from tui_chat.preset_files.check import check_preset
 from tui_chat.preset_files.text_files import MAX_BYTES
 
 _COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.INFO: "blue"}

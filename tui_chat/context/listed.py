@@ -105,12 +105,9 @@ def turns_of(lines: Iterable[tuple[Listed, Placement]], said: Said) -> tuple[Tur
         text = text_of(line, said)
         if not text.plain:
             continue
-        remembered = _last_turn(line)
-        if not (remembered and remembered[0].text is text and remembered[0].placement == placement):
-            told = (
-                replace(placement, rule=f"{line.why} {placement.rule}") if line.why else placement
-            )
-            turn = Turn(line.message.role, text, line.origin, told)
-            remembered[:] = [turn]
-        turns.append(remembered[0])
+        told = replace(placement, rule=f"{line.why} {placement.rule}") if line.why else placement
+        kept = _last_turn(line)
+        if not kept or kept[0].text is not text or kept[0].placement != told:
+            kept[:] = [Turn(line.message.role, text, line.origin, told)]
+        turns.append(kept[0])
     return tuple(turns)

@@ -11,36 +11,27 @@ text_files  read within bounds, written wholly or not at all
 
 A broken file is an `InputError` that names the file, the place in it (as a JSON path, with
 line and column) and the fault; nothing is half-loaded.
+
+`lorebooks` and `check` are imported from their own modules, by whoever needs them: the first
+frame needs a preset, and should not wait for more.
 """
 
-from tui_chat.preset_files.check import check_preset
 from tui_chat.preset_files.findings import Finding
 from tui_chat.preset_files.json_text import parse_json
-from tui_chat.preset_files.lorebooks import (
-    dump_lorebook,
-    load_lorebook,
-    parse_lorebook,
-    save_lorebook,
-)
 from tui_chat.preset_files.people import load_profile, load_role, parse_profile, parse_role
 from tui_chat.preset_files.presets import dump_preset, load_preset, parse_preset, save_preset
 from tui_chat.preset_files.text_files import read_text
 
 __all__ = [
     "Finding",
-    "check_preset",
-    "dump_lorebook",
     "dump_preset",
-    "load_lorebook",
     "load_preset",
     "load_profile",
     "load_role",
     "parse_json",
-    "parse_lorebook",
     "parse_preset",
     "parse_profile",
     "parse_role",
     "read_text",
-    "save_lorebook",
     "save_preset",
 ]

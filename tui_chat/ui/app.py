@@ -3,9 +3,7 @@
 1. Panes show values and post messages; this module answers by asking the desk, and shows what
    the desk tells. It decides nothing about conversations.
 2. The first frame needs no database: the composer takes keys while the desk is being laid.
-3. From `WIDE` columns: sessions | chat | inspector. From `MEDIUM`: the chat and one of the
-   two. Below: one pane at a time, and the inspector leaves the composer in sight.
-4. Requests are composed once a frame however many keys came; a draft too long for a frame is
+3. Requests are composed once a frame however many keys came; a draft too long for a frame is
    composed in a thread.
 """
 
@@ -16,22 +14,31 @@ from collections.abc import Awaitable, Callable, Iterable
 from time import time
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, on, work
+from textual import on, work
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.timer import Timer
-from textual.widget import Widget
 from textual.widgets import Footer
 
 from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.model.endpoint import Protocol
+from tui_chat.model.session import SessionSummary
 from tui_chat.paths import bundled
-from tui_chat.ui.chat import ChatPane, Composer, Transcript
-from tui_chat.ui.dialogs import AskText, Choice, Choose, Confirm, Help
+from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.dialogs import Help
 from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.panes import MEDIUM, WIDE, Panes, SidePane
+from tui_chat.ui.questions import (
+    ask_model,
+    ask_preset,
+    ask_title,
+    may_delete,
+    may_open,
+    may_send,
+    try_again,
+)
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.themes import load_themes, origin_defaults
 from tui_chat.ui.welcome import KEYS_BY_PLACE, welcome
@@ -40,8 +47,6 @@ if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.desk import Change, Desk
 
-MEDIUM, WIDE = 96, 132
-"""Columns from which two, and three, panes stand side by side."""
 LONG_DRAFT = 30_000
 """Characters from which composing may take longer than a frame."""
 DESK_AFTER = 0.05
@@ -60,16 +65,6 @@ class TuiChat(App[None]):
 
     TITLE = "tui-chat"
     AUTO_FOCUS = "Composer"
-    CSS = """
-    #panes { height: 1fr; }
-    #sessions { width: 30; }
-    #chat { width: 1fr; min-width: 40; }
-    #inspector { width: 42%; min-width: 48; }
-    .-medium #inspector { width: 50%; }
-    .-narrow #panes { layers: base above; }
-    .-narrow #sessions { layer: above; dock: left; width: 36; max-width: 100%; }
-    .-narrow #inspector { layer: above; dock: top; width: 100%; height: 100%; margin-bottom: 6; }
-    """
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it without ClassVar
         (0, "-narrow"),
         (MEDIUM, "-medium"),
@@ -109,20 +104,17 @@ class TuiChat(App[None]):
         self._now = now
         self._config = config
         self._open_desk = open_desk
-        self._sessions = SessionList(id="sessions")
-        self._chat = ChatPane(id="chat")
+        self._panes = Panes()
+        self._sessions = self._panes.sessions
+        self._chat = self._panes.chat
         self._composer = self._chat.composer
-        self._inspector = Inspector(id="inspector")
+        self._inspector = self._panes.inspector
         self.desk: Desk | None = None
         """None until the conversations are open."""
         self._protocol: Protocol | None = None
         """The inspector's tab; None follows the endpoint's own."""
         self._composing = False
         self._draft_timer: Timer | None = None
-        self._hidden: set[str] = set()
-        """Panes that the user closed, by id."""
-        self._opened: str = ""
-        """The pane that was asked for where not all fit."""
         self._theme_faults = self._load_themes()
         self._laid = asyncio.Event()
         """Set once the desk is laid."""
@@ -131,10 +123,7 @@ class TuiChat(App[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the panes."""
-        with Horizontal(id="panes"):
-            yield self._sessions
-            yield self._chat
-            yield self._inspector
+        yield self._panes
         yield Footer(show_command_palette=True)
 
     def on_mount(self) -> None:
@@ -183,14 +172,7 @@ class TuiChat(App[None]):
         try:
             desk = await self._open_desk(self._hear)
         except TuiChatError as error:
-            again = await self.push_screen_wait(
-                Confirm(
-                    "The conversations cannot be opened",
-                    f"{error}\n\n{error.advice}".strip(),
-                    yes="Try again",
-                    no="Quit",
-                )
-            )
+            again = await try_again(self, f"{error}\n\n{error.advice}".strip())
             if again:
                 self._lay_desk()
             else:
@@ -315,14 +297,7 @@ class TuiChat(App[None]):
         desk = self.desk
         if desk is None:
             return
-        faults = desk.composed(draft).errors
-        if faults and not await self.push_screen_wait(
-            Confirm(
-                "Send it all the same?",
-                "\n\n".join(note.sentence for note in faults),
-                yes="Send",
-            )
-        ):
+        if not await may_send(self, desk.composed(draft).errors):
             return
         session = desk.session
         self._composer.text = ""
@@ -350,7 +325,7 @@ class TuiChat(App[None]):
         url = event.url
         if not url.startswith(("https://", "http://")):
             self._complain(InputError("Only web links can be opened.", advice=url[:200]))
-        elif await self.push_screen_wait(Confirm("Open this link?", url, yes="Open")):
+        elif await may_open(self, url):
             self.open_url(url)
 
     @on(Composer.StopRequested)
@@ -359,9 +334,8 @@ class TuiChat(App[None]):
         desk = self.desk
         if desk is not None and desk.is_streaming:
             await desk.stop()
-        elif self._opened and not self._is_wide:
-            self._opened = ""
-            self._arrange()
+        else:
+            self._panes.close_overlay()
         self._composer.focus()
 
     # --- sessions ------------------------------------------------------------------------
@@ -389,43 +363,30 @@ class TuiChat(App[None]):
             self._after_choosing_session()
 
     def _after_choosing_session(self) -> None:
-        if self._is_narrow:
-            self._opened = ""
-            self._arrange()
+        if self._panes.is_narrow:
+            self._panes.close_overlay()
         self._composer.focus()
 
     @on(SessionList.RenameRequested)
     @work(group="dialog", exclusive=True)
     async def _rename(self, event: SessionList.RenameRequested) -> None:
-        desk = self.desk
-        titles = {s.session_id: s.title for s in desk.sessions} if desk else {}
-        title = await self.push_screen_wait(
-            AskText("Rename the session", titles.get(event.session_id, ""))
-        )
-        if desk is not None and title:
-            await desk.rename(event.session_id, title)
+        session = self._listed(event.session_id)
+        if self.desk is not None and session is not None:
+            title = await ask_title(self, session)
+            if title:
+                await self.desk.rename(event.session_id, title)
 
     @on(SessionList.DeleteRequested)
     @work(group="dialog", exclusive=True)
     async def _delete(self, event: SessionList.DeleteRequested) -> None:
-        desk = self.desk
-        session = next(
-            (s for s in desk.sessions if s.session_id == event.session_id) if desk else iter(()),
-            None,
-        )
-        if desk is None or session is None:
-            return
-        count = session.message_count
-        messages = "1 message" if count == 1 else f"{count:,} messages"
-        if await self.push_screen_wait(
-            Confirm(
-                "Delete the session",
-                f"“{session.title}” and its {messages} will be gone.",
-                yes="Delete",
-            )
-        ):
-            await desk.delete(event.session_id)
+        session = self._listed(event.session_id)
+        if self.desk is not None and session is not None and await may_delete(self, session):
+            await self.desk.delete(event.session_id)
             await self._bring_draft()
+
+    def _listed(self, session_id: str) -> SessionSummary | None:
+        sessions = self.desk.sessions if self.desk else ()
+        return next((s for s in sessions if s.session_id == session_id), None)
 
     async def _bring_draft(self, keep_typed: bool = False) -> None:
         """Put the shown session's draft into the composer."""
@@ -443,79 +404,25 @@ class TuiChat(App[None]):
     @work(group="dialog", exclusive=True)
     async def action_choose_model(self) -> None:
         """Ask another model, at any endpoint, from the next message on."""
-        desk = self.desk
-        if desk is None:
-            return
-        choices = [
-            Choice(
-                f"{endpoint.name}\n{model}", model, f"{endpoint.name}, {endpoint.protocol.label}"
-            )
-            for endpoint in desk.config.endpoints
-            for model in endpoint.models
-        ]
-        current = f"{desk.endpoint.name}\n{desk.composed('').model}"
-        chosen = await self.push_screen_wait(Choose("Ask which model?", choices, current))
-        if chosen is not None:
-            endpoint, _, model = chosen.partition("\n")
+        if self.desk is not None and (chosen := await ask_model(self, self.desk)):
             self._protocol = None
-            await desk.choose(endpoint, model)
+            await self.desk.choose(*chosen)
 
     @work(group="dialog", exclusive=True)
     async def action_choose_preset(self) -> None:
         """Use another preset from the next message on."""
-        desk = self.desk
-        if desk is None:
-            return
-        choices = [Choice(name, name) for name in desk.presets]
-        chosen = await self.push_screen_wait(Choose("Use which preset?", choices, desk.preset.name))
-        if chosen is not None:
-            await desk.choose_preset(chosen)
+        if self.desk is not None and (chosen := await ask_preset(self, self.desk)):
+            await self.desk.choose_preset(chosen)
 
     # --- panes ---------------------------------------------------------------------------
 
-    @property
-    def _is_wide(self) -> bool:
-        return self.size.width >= WIDE
-
-    @property
-    def _is_narrow(self) -> bool:
-        return self.size.width < MEDIUM
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Show the panes that fit."""
-        self._arrange()
-
-    def _arrange(self) -> None:
-        if self._is_wide:
-            visible = {"sessions", "inspector"} - self._hidden
-        elif self._is_narrow:
-            visible = {self._opened}
-        else:
-            visible = {self._opened or "sessions"} - (set() if self._opened else self._hidden)
-        panes: tuple[Widget, ...] = (self._sessions, self._inspector)
-        for pane in panes:
-            pane.display = pane.id in visible
-        self._compose_soon()
-
-    def action_pane(self, name: str) -> None:
+    def action_pane(self, name: SidePane) -> None:
         """Show a pane and go there; from there, close it and go back."""
-        pane: Widget = self._sessions if name == "sessions" else self._inspector
-        if pane.display and pane.has_focus_within:
-            self._hidden.add(name)
-            self._opened = ""
-            self._arrange()
-            self._composer.focus()
-            return
-        self._hidden.discard(name)
-        self._opened = name
-        self._arrange()
-        self.call_after_refresh(pane.focus)
+        self._panes.go(name)
 
     def action_find(self) -> None:
         """Show the sessions and go to the line that narrows them."""
-        self._hidden.discard("sessions")
-        self._opened = "sessions"
-        self._arrange()
+        self._panes.open("sessions")
         self.call_after_refresh(self._sessions.action_filter)
 
     # --- the rest ------------------------------------------------------------------------

@@ -8,13 +8,14 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any, cast
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Level, Note, Sourced, Turn
 from tui_chat.model.message import ToolCall
 from tui_chat.model.payload import Lit, Obj, Str, Tree, tree_of
-from tui_chat.model.semantics import ReasoningBlock, WireForm
+from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, ReasoningBlock, WireForm
 from tui_chat.model.text import GLUE, Origin, OriginKind, Text, clean
 
 Items = list[tuple[str, Tree]]
@@ -24,9 +25,34 @@ FILLER = "."
 """The smallest text that every provider takes where one is demanded and nobody wrote any."""
 
 
+@lru_cache(maxsize=256)
 def word(text: str) -> Str:
-    """Return a string that the protocol demands and nobody wrote."""
+    """Return a string that the protocol demands and nobody wrote. The same object for the same
+    word: a request says `user` and `text` thousands of times.
+    """
     return Str(Text.glue(text))
+
+
+def is_plain(turn: Turn) -> bool:
+    """Whether a turn is nothing but somebody's words, so that a protocol may take the short way.
+
+    Most turns are. `tests/wire/test_short_way.py` holds that the short way says the same.
+    """
+    return not (
+        turn.role == "tool"
+        or turn.tool_calls
+        or turn.parts
+        or turn.name
+        or turn.tool_call_id
+        or not turn.text.plain
+        or turn.text.plain.isspace()
+        or turn.semantics != NO_MESSAGE_SEMANTICS
+    )
+
+
+def plain_message(role: str, text: Str, origin: Origin) -> Obj:
+    """Return a message of role and content alone."""
+    return Obj((("role", word(role)), ("content", text)), origin)
 
 
 def field_of(origin: Origin, what: str) -> Origin:

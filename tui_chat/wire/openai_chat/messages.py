@@ -22,7 +22,17 @@ from tui_chat.model.message import Part, ToolCall
 from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.model.semantics import Piece, WireForm
 from tui_chat.model.text import GLUE, Origin, Text
-from tui_chat.wire.encoding import Items, field_of, merged, own_form, parsed, quote, word
+from tui_chat.wire.encoding import (
+    Items,
+    field_of,
+    is_plain,
+    merged,
+    own_form,
+    parsed,
+    plain_message,
+    quote,
+    word,
+)
 from tui_chat.wire.left_out import left_out, turn_notes
 from tui_chat.wire.openai_chat.content import say_part
 from tui_chat.wire.openai_chat.thoughts import PLAIN, goes_back, thoughts_as_said
@@ -71,6 +81,9 @@ def messages(developer: bool) -> Callable[[Turn], Message]:
 
 
 def _message(turn: Turn, developer: bool) -> Message:
+    if is_plain(turn):
+        role = adapted_role(turn.role, _CHAT, developer=developer)
+        return Message(plain_message(role, Str(turn.text), turn.origin))
     saying = _Saying(turn)
     for piece, what in laid_out(turn, _CHAT):
         _say(saying, piece, what)

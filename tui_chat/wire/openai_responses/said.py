@@ -24,7 +24,16 @@ from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree
 from tui_chat.model.semantics import Piece, ReasoningBlock
 from tui_chat.model.text import GLUE, Origin, Text
 from tui_chat.wire.data_urls import data_url
-from tui_chat.wire.encoding import Items, merged, own_form, parsed, quote, word
+from tui_chat.wire.encoding import (
+    Items,
+    is_plain,
+    merged,
+    own_form,
+    parsed,
+    plain_message,
+    quote,
+    word,
+)
 from tui_chat.wire.fields import compact
 from tui_chat.wire.left_out import left_out, turn_notes
 from tui_chat.wire.openai_responses.items import REASONING_TEXT
@@ -69,6 +78,9 @@ def said_by(developer: bool) -> Callable[[Turn], Said]:
 
 
 def _said(turn: Turn, developer: bool) -> Said:
+    if is_plain(turn):
+        role = adapted_role(turn.role, _RESPONSES, developer=developer)
+        return Said((plain_message(role, Str(turn.text), turn.origin),))
     match turn.role:
         case "assistant":
             return _by_model(turn)

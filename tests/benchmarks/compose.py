@@ -1,0 +1,165 @@
+"""Composing: 1,000 messages (400 kB) cold and after one keystroke, 10,000 after one keystroke.
+
+    uv run python tests/benchmarks/compose.py [--litellm] [ROUNDS]
+
+Cold is a conversation that was never seen, in a process that has composed another before: its
+turns are made, counted with the model's vocabulary, traced, truncated and encoded. A keystroke is
+the same conversation with another draft. `compose` is all that the screen waits for; `bytes` is
+the body on top of it, which is made when it is sent, or shown as a whole.
+
+With `--litellm` an environment of its own is made in a temporary directory (`uv venv`, `uv pip
+install litellm`; needs the network), and litellm's conversion of the same conversation is timed in
+the same run: `transform_request` of Anthropic, its like for Gemini, and for OpenAI, where litellm
+has nothing to convert. Each of them neither counts, nor truncates, nor says what came from where.
+Prints medians and ratios; asserts nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tui_chat.compose import compose
+from tui_chat.context import Inputs
+from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.model.message import Message
+from tui_chat.model.preset import Preset, PresetMessage
+
+LENGTH = 400
+"""Characters of a message."""
+PRESET = Preset(
+    "benchmark",
+    (
+        PresetMessage("main", content="You are {{char}}, and {{user}} asks you."),
+        PresetMessage("history", type="chat_history", role="user"),
+        PresetMessage("reminder", role="user", content="Be brief.", insertion_point=-2),
+    ),
+)
+LITELLM = """
+import copy, json, os, statistics, sys, time
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+from litellm.llms.anthropic.chat.transformation import AnthropicConfig
+from litellm.llms.openai.openai import OpenAIConfig
+from litellm.llms.vertex_ai.gemini.transformation import sync_transform_request_body
+
+def gemini(messages):
+    return sync_transform_request_body(
+        gemini_api_key="key", messages=messages, api_base=None, model="gemini-2.5-pro", client=None,
+        timeout=1, extra_headers=None, optional_params={}, logging_obj=None,
+        custom_llm_provider="gemini", litellm_params={}, vertex_project=None, vertex_location=None,
+        vertex_auth_header=None)
+
+ways = {
+    "anthropic": lambda m: AnthropicConfig().transform_request(
+        "claude-sonnet-4-5", m, {"max_tokens": 100}, {}, {}),
+    "openai_chat": lambda m: OpenAIConfig().transform_request("gpt-4o", m, {}, {}, {}),
+    "gemini": gemini,
+}
+conversations = json.load(open(sys.argv[1]))
+seconds = {}
+for name, way in ways.items():
+    way(copy.deepcopy(conversations[0][:10]))
+    times = []
+    for conversation in conversations:
+        messages = copy.deepcopy(conversation)
+        began = time.perf_counter()
+        way(messages)
+        times.append(time.perf_counter() - began)
+    seconds[name] = statistics.median(times)
+print("RESULT" + json.dumps(seconds))
+"""
+
+
+def conversation(length: int, seed: int) -> tuple[Message, ...]:
+    """A conversation nobody has seen: the words of this file's own text, shuffled."""
+    chance = random.Random(seed)
+    words = (__doc__ or "").split()
+    messages: list[Message] = []
+    for number in range(length):
+        text = f"{seed}.{number}"
+        while len(text) < LENGTH:
+            text += " " + chance.choice(words)
+        messages.append(Message("assistant" if number % 2 else "user", text, f"{seed}.{number}"))
+    return tuple(messages)
+
+
+def timed(what: Callable[[], object]) -> float:
+    """Milliseconds that it takes."""
+    began = time.perf_counter()
+    what()
+    return (time.perf_counter() - began) * 1000
+
+
+def measure(protocol: Protocol, length: int, rounds: int) -> dict[str, float]:
+    """Medians, in milliseconds."""
+    endpoint = Endpoint("bench", protocol, "https://bench.invalid", models=("gpt-4o",))
+    times: dict[str, list[float]] = {}
+
+    def once(kind: str, history: tuple[Message, ...], draft: str) -> None:
+        inputs = Inputs(endpoint, PRESET, history, draft)
+        began = time.perf_counter()
+        composed = compose(inputs)
+        times.setdefault(kind, []).append((time.perf_counter() - began) * 1000)
+        times.setdefault(f"{kind} bytes", []).append(timed(lambda: composed.payload.body))
+
+    once("warm", conversation(10, -1), "")
+    for number in range(rounds):
+        history = conversation(length, number)
+        once("cold", history, "Hello")
+        for key in range(10):
+            once("keystroke", history, f"Hello{'!' * key} {number}")
+    return {kind: statistics.median(found) for kind, found in times.items()}
+
+
+def litellm(rounds: int) -> dict[str, float]:
+    """Milliseconds of litellm's conversion of the same conversations, by protocol."""
+    spoken = [
+        [{"role": "system", "content": "You are Assistant, and User asks you."}]
+        + [{"role": m.role, "content": m.content} for m in conversation(1000, number)]
+        for number in range(rounds)
+    ]
+    with tempfile.TemporaryDirectory() as place:
+        environment = Path(place, "venv")
+        clean = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
+        subprocess.run(["uv", "venv", "-q", environment], check=True, env=clean)
+        python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+        install = ["uv", "pip", "install", "-q", "--python", python, "litellm"]
+        subprocess.run(install, check=True, env=clean)
+        said = Path(place, "conversations.json")
+        said.write_text(json.dumps(spoken), encoding="utf-8")
+        done = subprocess.run(
+            [python, "-c", LITELLM, said], check=True, capture_output=True, text=True, env=clean
+        )
+    found = json.loads(done.stdout.partition("RESULT")[2])
+    return {name: seconds * 1000 for name, seconds in found.items()}
+
+
+def main() -> None:
+    words = [word for word in sys.argv[1:] if word != "--litellm"]
+    rounds = int(words[0]) if words else 7
+    theirs = litellm(rounds) if "--litellm" in sys.argv else {}
+    print("milliseconds, medians  1,000 cold (+bytes)   keystroke (+bytes)   10,000 (+bytes)")
+    for protocol in Protocol:
+        small, large = measure(protocol, 1_000, rounds), measure(protocol, 10_000, 2)
+        print(
+            f"{protocol.label:<22} {small['cold']:8.1f} {small['cold bytes']:8.1f}"
+            f"    {small['keystroke']:8.2f} {small['keystroke bytes']:8.2f}"
+            f"    {large['keystroke']:8.2f} {large['keystroke bytes']:8.2f}"
+            f"    keystroke/cold {small['keystroke'] / small['cold']:.3f}"
+        )
+        if protocol.value in theirs:
+            other = theirs[protocol.value]
+            ratio = small["cold"] / other
+            print(f"{'  litellm converts':<22} {other:8.1f}    our cold / its: {ratio:.2f}")
+
+
+if __name__ == "__main__":
+    main()

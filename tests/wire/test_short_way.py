@@ -1,0 +1,56 @@
+"""Plain turns take a short way through the encoders; what they say there is the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import any_text
+from tui_chat.model.endpoint import Endpoint, ModelFacts, Protocol
+from tui_chat.model.envelope import ChatEnvelope, Parameters, Placement, Sourced, Turn
+from tui_chat.model.payload import render
+from tui_chat.model.text import GLUE, Origin, OriginKind, Text
+from tui_chat.wire.anthropic import said as anthropic
+from tui_chat.wire.gemini import said as gemini
+from tui_chat.wire.openai_chat import messages as openai_chat
+from tui_chat.wire.openai_responses import said as openai_responses
+from tui_chat.wire.registry import protocol_of
+
+ENCODERS = (openai_chat, openai_responses, anthropic, gemini)
+turns = st.lists(
+    st.builds(
+        lambda role, text, number: Turn(
+            role,
+            Text.of(text, Origin(OriginKind.HISTORY, str(number))),
+            Origin(OriginKind.HISTORY, str(number)),
+            Placement("history"),
+        ),
+        st.sampled_from(["system", "user", "assistant"]),
+        any_text,
+        st.integers(0, 9),
+    ),
+    max_size=6,
+)
+
+
+@pytest.mark.parametrize("protocol", list(Protocol))
+@given(some=turns, developer=st.booleans())
+def test_the_short_way_says_the_same(protocol: Protocol, some: list[Turn], developer: bool):
+    facts = (("m", ModelFacts(developer_role=developer)),)
+    endpoint = Endpoint("e", protocol, "https://e.invalid", facts=facts)
+
+    def encoded() -> tuple[object, ...]:
+        afresh = tuple(replace(turn) for turn in some)  # nothing is remembered of these
+        envelope = ChatEnvelope(afresh, Parameters(Sourced("m", GLUE)))
+        said = protocol_of(protocol).encode(envelope, endpoint)
+        payload = render(said.tree)
+        return payload.body, [(r.byte, r.piece) for r in payload.regions()], said.notes
+
+    short = encoded()
+    with pytest.MonkeyPatch.context() as patch:
+        for encoder in ENCODERS:
+            patch.setattr(encoder, "is_plain", lambda _: False)
+        assert encoded() == short

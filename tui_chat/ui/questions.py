@@ -1,0 +1,72 @@
+"""What the app asks before it does something: which model, which title, really delete?
+
+Each shows a dialog over the desk's state and answers with the choice, None for none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+
+from tui_chat.model.envelope import Note
+from tui_chat.model.session import SessionSummary
+from tui_chat.ui.dialogs import AskText, Choice, Choose, Confirm
+
+if TYPE_CHECKING:
+    from tui_chat.desk import Desk
+
+
+async def ask_model(app: App[Any], desk: Desk) -> tuple[str, str] | None:
+    """Ask for an endpoint and one of its models."""
+    choices = [
+        Choice(f"{at.name}\n{model}", model, f"{at.name}, {at.protocol.label}")
+        for at in desk.config.endpoints
+        for model in at.models
+    ]
+    current = f"{desk.endpoint.name}\n{desk.composed('').model}"
+    chosen = await app.push_screen_wait(Choose("Ask which model?", choices, current))
+    if chosen is None:
+        return None
+    endpoint, _, model = chosen.partition("\n")
+    return endpoint, model
+
+
+async def ask_preset(app: App[Any], desk: Desk) -> str | None:
+    """Ask for a preset by its name."""
+    choices = [Choice(name, name) for name in desk.presets]
+    return await app.push_screen_wait(Choose("Use which preset?", choices, desk.preset.name))
+
+
+async def ask_title(app: App[Any], session: SessionSummary) -> str | None:
+    """Ask for a session's new title."""
+    return await app.push_screen_wait(AskText("Rename the session", session.title))
+
+
+async def may_delete(app: App[Any], session: SessionSummary) -> bool:
+    """Ask whether a session is to be deleted."""
+    count = session.message_count
+    messages = "1 message" if count == 1 else f"{count:,} messages"
+    question = f"“{session.title}” and its {messages} will be gone."
+    return bool(await app.push_screen_wait(Confirm("Delete the session", question, yes="Delete")))
+
+
+async def may_send(app: App[Any], faults: Sequence[Note]) -> bool:
+    """Ask whether to send a request that has faults; without any there is no question."""
+    if not faults:
+        return True
+    sentences = "\n\n".join(note.sentence for note in faults)
+    return bool(await app.push_screen_wait(Confirm("Send it all the same?", sentences, yes="Send")))
+
+
+async def may_open(app: App[Any], url: str) -> bool:
+    """Ask whether to open a link, showing where it goes: models write links too."""
+    return bool(await app.push_screen_wait(Confirm("Open this link?", url, yes="Open")))
+
+
+async def try_again(app: App[Any], fault: str) -> bool:
+    """Tell that the conversations cannot be opened, and ask whether to try again."""
+    title = "The conversations cannot be opened"
+    dialog = Confirm(title, fault, yes="Try again", no="Quit")
+    return bool(await app.push_screen_wait(dialog))
