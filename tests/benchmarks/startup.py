@@ -5,7 +5,8 @@
 A usable frame is one that shows what was typed: a key is sent to each program the moment it is
 started, and the clock runs until the screen shows it (for the bare app, which has no input:
 until its one Static is there). The terminal echoes keys before a program takes over; what is
-looked for is the text inside the composer's frame. The rounds alternate, so that a noisy machine is noisy for both.
+looked for is the text inside the composer's frame. The rounds alternate, so that a noisy
+machine is noisy for both.
 Needs tmux. Prints medians and their ratio; the goal is a ratio of at most 1.5.
 """
 
@@ -65,7 +66,7 @@ def main() -> None:
         bare.write_text(BARE)
         data = Path(folder, "data")
         python = sys.executable
-        ours = f"{python} -m tui_chat --data-dir {data} --config-dir {folder}"
+        ours = f"env XDG_DATA_HOME={data} XDG_CONFIG_HOME={folder} {python} -m tui_chat"
         os.environ["TERM"] = "xterm-256color"
         commands = {
             "bare Textual": (f"{python} {bare}", "", "ready-to-use"),

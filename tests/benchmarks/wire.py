@@ -281,7 +281,7 @@ def litellm_figures(url: str, messages: list[dict[str, Any]]) -> tuple[Figures, 
     def read_responses() -> None:
         text = ""
         for event in litellm.responses(
-            model="openai/m", input="go", stream=True, api_base=f"{url}/openai_responses",
+            model="openai/gpt-4o", input="go", stream=True, api_base=f"{url}/openai_responses",
             api_key="k",
         ):  # fmt: skip
             if getattr(event, "type", "") == "response.output_text.delta":

@@ -5,10 +5,11 @@ parameters    model, temperature, max tokens: from the session, else the role, e
 listed        what stands in the list: a message, where it is from, why it is there
 opening       the role's prompt, or why it is not said
 contributors  the extension point: who may add to a preset's list
-lorebooks     the contributor we ship; lore_keys, patterns, pattern_syntax find its keys
+lorebooks     the contributor we ship; lore_shelf makes books ready, lore_keys finds their keys
+              (patterns and pattern_syntax those that are regular expressions)
 scan          phase 1: find the anchors, put each line into its group
 expansion     macros, in the list's order; macro_syntax reads them, macros expands them,
-              scene is what they may ask
+              macro_table is what there are, scene is what they may ask
 ledger        what the history costs
 core          phase 2: truncate the history to the budget, inject by depth
 skeleton      phase 3: walk the list, fill the anchors

@@ -30,8 +30,10 @@ _IN_HISTORY = Placement("history", rule="It is part of the conversation.")
 
 def message_origin(message: Message) -> Origin:
     """Return the origin of a stored message."""
-    words = " ".join(message.content[: 2 * NAME_LENGTH].split())
-    name = words if len(words) <= NAME_LENGTH else words[: NAME_LENGTH - 1].rstrip() + "…"
+    content = message.content
+    name = " ".join(content[: NAME_LENGTH + 8].split())
+    if len(name) > NAME_LENGTH or (name and len(content) > NAME_LENGTH + 8):
+        name = name[: NAME_LENGTH - 1].rstrip() + "…"
     return Origin(OriginKind.HISTORY, message.id, name or message.role)
 
 

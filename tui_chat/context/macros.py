@@ -15,24 +15,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tui_chat.context.macro_syntax import COMMENT, Literal, Macro, Node, has_macros, parse
-from tui_chat.context.scene import (
-    CHANCE,
-    LASTING_CHANCE,
-    ROOM,
-    VARIABLE,
-    Scene,
-    drawn,
-    is_word,
-)
+from tui_chat.context.macro_table import MACROS, Call, Stays
+from tui_chat.context.scene import ROOM, VARIABLE, Scene, is_word
 from tui_chat.model.envelope import Level, Note
 from tui_chat.model.text import Origin, OriginKind, Span, Text, clean
 
-MOST_DICE = 1000
 MOST_NOTES = 8
 """Notes that one text may bring."""
 NAME_LENGTH = 40
@@ -66,31 +57,6 @@ class _Trim:
 
 _TRIM = _Trim()
 _Piece = Span | _Trim
-
-
-class _Stays(Exception):
-    """A macro stays as it is; the message says why."""
-
-
-@dataclass(slots=True)
-class Call:
-    """A macro with its arguments expanded."""
-
-    expander: _Expander
-    macro: Macro
-    arguments: list[str]
-
-    def argument(self, index: int) -> str:
-        """Return an argument; the macro stays where there is none."""
-        if index >= len(self.arguments):
-            raise _Stays("lacks an argument")
-        return self.arguments[index]
-
-    def draw(self, chance: str, below: int, *more: object) -> int:
-        """Draw a number from 0 to below `below`, this macro's own."""
-        origin, place = self.expander.origin, self.macro.start
-        seed = self.expander.read(chance) or ""
-        return drawn(seed, origin.kind, origin.id, place, *more) % below
 
 
 @dataclass(slots=True)
@@ -144,7 +110,7 @@ class _Expander:
         """Take room for what a macro becomes; the macro stays where there is not enough."""
         if self.size + size > self.scene.room:
             self.cramped = True
-            raise _Stays(f"would make more than the {ROOM:,} characters that macros may become")
+            raise Stays(f"would make more than the {ROOM:,} characters that macros may become")
         self.size += size
 
     def tell(self, level: Level, code: str, macro: Macro, what: str) -> None:
@@ -188,7 +154,7 @@ class _Expander:
             return ""
         if macro.name == "trim":
             return _TRIM
-        known = _MACROS.get(macro.name)
+        known = MACROS.get(macro.name)
         try:
             if known is not None:
                 arguments = [self._string(argument) for argument in macro.arguments]
@@ -196,7 +162,7 @@ class _Expander:
             else:
                 became = self._word(macro)
             self.take(len(became))
-        except _Stays as reason:
+        except Stays as reason:
             code = "macro-stays" if known or is_word(macro.name) else "unknown-macro"
             self.tell(Level.WARNING, code, macro, f"{reason}; it is sent as it is written.")
             return None
@@ -210,12 +176,12 @@ class _Expander:
                 value = self.read(VARIABLE + macro.name.casefold())
             if value is not None:
                 return clean(value)
-        raise _Stays("takes no arguments" if is_word(macro.name) else "is no macro or variable")
+        raise Stays("takes no arguments" if is_word(macro.name) else "is no macro or variable")
 
     def profile(self) -> str:
         """Return what the profile says, its own macros expanded."""
         if self.in_profile:
-            raise _Stays("stands in the profile itself")
+            raise Stays("stands in the profile itself")
         if self.persona is None:
             content = self.read("persona") or ""
             inside = replace(
@@ -260,75 +226,3 @@ def _trimmed(pieces: list[_Piece]) -> list[Span]:
             result.append(Span(rest, piece.origin, piece.start + skipped))
             trimming = False
     return result
-
-
-# --- the macros that take arguments ----------------------------------------------------------
-
-
-def _choices(call: Call) -> list[str]:
-    """Return what to choose from: arguments, or one argument parted at its commas."""
-    if len(call.arguments) == 1:
-        parts = re.split(r"(?<!\\),", call.arguments[0])
-        return [part.strip().replace("\\,", ",") for part in parts]
-    return call.arguments or [call.argument(0)]
-
-
-def _random(call: Call) -> str:
-    choices = _choices(call)
-    return choices[call.draw(CHANCE, len(choices))]
-
-
-def _pick(call: Call) -> str:
-    choices = _choices(call)
-    return choices[call.draw(LASTING_CHANCE, len(choices))]
-
-
-_DICE = re.compile(r"\s*(\d{0,4})\s*[dD]\s*(\d{1,9})\s*([+-]\s*\d{1,9})?\s*\Z", re.ASCII)
-
-
-def _roll(call: Call) -> str:
-    written = call.argument(0).strip()
-    found = _DICE.match(f"d{written}" if written.isdecimal() and written.isascii() else written)
-    if found is None:
-        raise _Stays("is no roll of dice such as 2d6 or d20+1")
-    dice, faces = int(found[1] or 1), int(found[2])
-    if not 1 <= dice <= MOST_DICE or not faces:
-        raise _Stays(f"takes 1 to {MOST_DICE:,} dice of at least one face")
-    total = sum(call.draw(CHANCE, faces, die) + 1 for die in range(dice))
-    return str(total + int((found[3] or "0").replace(" ", "")))
-
-
-def _setvar(call: Call) -> str:
-    call.expander.set(call.argument(0).strip(), call.argument(1))
-    return ""
-
-
-def _getvar(call: Call) -> str:
-    value = call.expander.read(VARIABLE + call.argument(0).strip().casefold())
-    if value is None:
-        what = "asks for a variable that nobody set; nothing is put there."
-        call.expander.tell(Level.INFO, "unset-variable", call.macro, what)
-    return value or ""
-
-
-def _repeated(character: str) -> Callable[[Call], str]:
-    def repeat(call: Call) -> str:
-        times = call.arguments[0].strip() if call.arguments else "1"
-        if not (times.isdecimal() and times.isascii() and len(times) <= 4):
-            raise _Stays("takes a number up to 9999")
-        return character * int(times)
-
-    return repeat
-
-
-_MACROS: Mapping[str, Callable[[Call], str]] = {
-    "random": _random,
-    "pick": _pick,
-    "roll": _roll,
-    "setvar": _setvar,
-    "getvar": _getvar,
-    "persona": lambda call: call.expander.profile(),
-    "newline": _repeated("\n"),
-    "space": _repeated(" "),
-    "noop": lambda _: "",
-}

@@ -28,7 +28,6 @@ from tui_chat.model.session import SessionSummary
 from tui_chat.paths import bundled
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.dialogs import Help
-from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.panes import MEDIUM, WIDE, Panes, SidePane
 from tui_chat.ui.questions import (
     ask_model,
@@ -46,6 +45,7 @@ from tui_chat.ui.welcome import KEYS_BY_PLACE, welcome
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.desk import Change, Desk
+    from tui_chat.ui.inspector import Inspector
 
 LONG_DRAFT = 30_000
 """Characters from which composing may take longer than a frame."""
@@ -108,7 +108,6 @@ class TuiChat(App[None]):
         self._sessions = self._panes.sessions
         self._chat = self._panes.chat
         self._composer = self._chat.composer
-        self._inspector = self._panes.inspector
         self.desk: Desk | None = None
         """None until the conversations are open."""
         self._protocol: Protocol | None = None
@@ -169,6 +168,8 @@ class TuiChat(App[None]):
 
     @work(group="desk")
     async def _lay_desk(self) -> None:
+        if self._panes.inspector is None:
+            await self._panes.add_inspector()
         try:
             desk = await self._open_desk(self._hear)
         except TuiChatError as error:
@@ -229,7 +230,8 @@ class TuiChat(App[None]):
         self._chat.show(title, subtitle, desk.entries, words)
         if desk.partial is not None:
             self._chat.stream(desk.partial.entry_id, desk.partial.reply)
-        self._inspector.own_protocol = desk.endpoint.protocol
+        if self._panes.inspector is not None:
+            self._panes.inspector.own_protocol = desk.endpoint.protocol
         self._show_sessions()
         self._compose_soon()
 
@@ -246,8 +248,8 @@ class TuiChat(App[None]):
             self._draft_timer.stop()
         self._draft_timer = self.set_timer(DRAFT_KEPT_AFTER, self._keep_draft)
 
-    @on(Inspector.ProtocolChosen)
-    def _look_at(self, event: Inspector.ProtocolChosen) -> None:
+    def on_inspector_protocol_chosen(self, event: Inspector.ProtocolChosen) -> None:
+        """Show what another protocol would be sent; the session stays as it is."""
         self._protocol = event.protocol
         self._compose_soon()
 
@@ -276,7 +278,8 @@ class TuiChat(App[None]):
     def _show_composed(self, draft: str, composed: Composed) -> None:
         if draft != self._composer.text:
             return
-        self._inspector.show(composed)
+        if self._panes.inspector is not None:
+            self._panes.inspector.show(composed)
         budget = composed.envelope.budget
         if budget is not None:
             about = "" if budget.exact else "~"

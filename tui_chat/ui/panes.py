@@ -4,20 +4,24 @@
 2. From `MEDIUM`: the chat and one of the other two, the one that was asked for last.
 3. Below: the chat alone; what is asked for lies over it, and the inspector leaves the
    composer in sight, so that one can watch the request while typing.
+4. The inspector's place is there from the first frame; the inspector comes with the first
+   request it can show, so that one can type the sooner.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from tui_chat.ui.chat import ChatPane
-from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.sidebar import SessionList
+
+if TYPE_CHECKING:
+    from tui_chat.ui.inspector import Inspector
 
 MEDIUM, WIDE = 96, 132
 """Columns from which two, and three, panes stand side by side."""
@@ -35,7 +39,8 @@ class Panes(Horizontal):
         height: 1fr;
         #sessions { width: 30; }
         #chat { width: 1fr; min-width: 40; }
-        #inspector { width: 42%; min-width: 48; }
+        #inspector { width: 42%; min-width: 48; background: $background; }
+        Inspector { width: 1fr; height: 1fr; }
     }
     .-medium Panes #inspector { width: 50%; }
     .-narrow Panes { layers: base above; }
@@ -53,7 +58,9 @@ class Panes(Horizontal):
         super().__init__()
         self.sessions = SessionList(id="sessions")
         self.chat = ChatPane(id="chat")
-        self.inspector = Inspector(id="inspector")
+        self.inspector: Inspector | None = None
+        """None until it is first needed."""
+        self._place = Vertical(id="inspector")
         self._put_away: set[SidePane] = set()
         """Panes that the user does not want to see."""
         self._asked_for: SidePane | None = None
@@ -63,7 +70,15 @@ class Panes(Horizontal):
         """Put the three beside each other."""
         yield self.sessions
         yield self.chat
-        yield self.inspector
+        yield self._place
+
+    async def add_inspector(self) -> Inspector:
+        """Put the inspector into its place."""
+        from tui_chat.ui.inspector import Inspector
+
+        self.inspector = Inspector()
+        await self._place.mount(self.inspector)
+        return self.inspector
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the panes that fit."""
@@ -78,12 +93,12 @@ class Panes(Horizontal):
         else:
             visible = {"sessions"} - self._put_away if width >= MEDIUM else set[SidePane]()
         self.sessions.display = "sessions" in visible
-        self.inspector.display = "inspector" in visible
+        self._place.display = "inspector" in visible
 
     def go(self, name: SidePane) -> None:
         """Show a pane and go there; from there, close it and go back to the composer."""
-        pane: Widget = self.sessions if name == "sessions" else self.inspector
-        if pane.display and pane.has_focus_within:
+        pane: Widget = self.sessions if name == "sessions" else self.inspector or self._place
+        if pane.has_focus_within:
             self._put_away.add(name)
             self.close_overlay()
             self.chat.focus()
