@@ -97,7 +97,8 @@ def _arrange(books: Sequence[Lorebook], ready: list[Book]) -> Shelf:
         for key in set(candidate.keyed.keys):
             shelf.by_key.setdefault((candidate.number, key), []).append(rank)
         shelf.deepest[candidate.number] = max(shelf.deepest[candidate.number], candidate.depth)
-    shelf.rounds = 1 + max(book.max_recursion if book.recursive else 0 for book in books)
+    shelf.rounds += max((book.max_recursion for book in books if book.recursive), default=0)
+    shelf.rounds = max(shelf.rounds, 1)
     return shelf
 
 
@@ -132,10 +133,12 @@ def _doubts(book: Lorebook, index: KeyIndex) -> Iterator[Note]:
 
 
 def name_of(entry: LorebookEntry) -> str:
+    """Return what a person calls an entry."""
     return entry.name or next(iter(entry.keys), entry.id)
 
 
 def lore_origin(book: str, entry: LorebookEntry) -> Origin:
+    """Return the origin of what an entry of the book so called says."""
     within = Origin(OriginKind.LORE, book, f"{book} (lorebook)")
     return Origin(OriginKind.LORE, f"{book}/{entry.id}", name_of(entry), within)
 

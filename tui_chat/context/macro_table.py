@@ -19,7 +19,7 @@ from tui_chat.model.text import Origin
 MOST_DICE = 1000
 
 
-class Stays(Exception):  # noqa: N818  it is no error: the macro stays as it is
+class Stays(Exception):
     """A macro stays as it is; the message says why."""
 
 
