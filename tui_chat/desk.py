@@ -18,7 +18,7 @@ import asyncio
 import random
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -35,7 +35,7 @@ from tui_chat.model.role import Role
 from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.model.text import clean
 from tui_chat.send import Begun, Ended, Grown, Progress, Waiting, send
-from tui_chat.transport import Transport
+from tui_chat.transport import Transport, discover
 
 if TYPE_CHECKING:
     from tui_chat.store import Store
@@ -260,14 +260,22 @@ class Desk:
             self._tell(Trouble(InputError(f"{error}; the session goes on without a preset")))
 
     async def _reload(self) -> None:
-        if self.session is not None:
-            self._show(await self._store.branch(self.session.session_id))
+        if self.session is None:
+            return
+        session_id = self.session.session_id
+        entries = await self._store.branch(session_id)
+        # Another session may have been opened meanwhile; its own reload shows it.
+        if self._shows(session_id):
+            self._show(entries)
 
     def _show(self, entries: tuple[Entry, ...]) -> None:
         self.entries = entries
         self._history = _sendable(entries)
         self._forget_composed()
         self._tell(BranchChanged())
+
+    def _shows(self, session_id: str) -> bool:
+        return self.session is not None and self.session.session_id == session_id
 
     async def _list_sessions(self) -> None:
         self.sessions = await self._store.sessions()
@@ -279,7 +287,7 @@ class Desk:
         """Give a session another title."""
         with self._telling():
             session = await self._store.update_session(session_id, title=_first_words(title))
-            if self.session is not None and self.session.session_id == session_id:
+            if self._shows(session_id):
                 self.session = session
                 self._tell(BranchChanged())
             await self._list_sessions()
@@ -289,7 +297,7 @@ class Desk:
         with self._telling():
             await self._stop(session_id)
             await self._store.delete_session(session_id)
-            if self.session is not None and self.session.session_id == session_id:
+            if self._shows(session_id):
                 await self._clear()
             await self._list_sessions()
 
@@ -304,6 +312,14 @@ class Desk:
                 )
             self._forget_composed()
             self._tell(BranchChanged())
+
+    async def discover(self) -> None:
+        """Look for model servers on this machine, and offer the models they have."""
+        with self._telling():
+            found = await discover(self.config.endpoints, self._transport)
+            at = {endpoint.base_url: endpoint for endpoint in found}
+            known = [at.pop(known.base_url, known) for known in self.config.endpoints]
+            self.config = replace(self.config, endpoints=(*known, *at.values()))
 
     async def choose_preset(self, name: str) -> None:
         """Use another preset from the next message on."""
@@ -463,10 +479,10 @@ class Desk:
         match progress:
             case Grown():
                 self._partial[session_id] = progress
-                if self.session is not None and self.session.session_id == session_id:
+                if self._shows(session_id):
                     self._tell(ReplyGrew(progress))
             case Waiting():
-                if self.session is not None and self.session.session_id == session_id:
+                if self._shows(session_id):
                     self._tell(ReplyWaits(progress))
             case Begun() | Ended():
                 pass
@@ -485,7 +501,7 @@ class Desk:
 
     async def _refresh(self, session_id: str) -> None:
         with self._telling():
-            if self.session is not None and self.session.session_id == session_id:
+            if self._shows(session_id):
                 await self._reload()
             await self._list_sessions()
 

@@ -169,6 +169,11 @@ def test_equal_ones_stand_in_reverse_so_that_the_first_book_counts_most():
     assert lore(built(HISTORY, lorebooks=(one, two))) == "c b a"
 
 
+def test_a_book_given_twice_is_told_once():
+    book = Lorebook("1", (entry("a", "d"),))
+    assert lore(built(HISTORY, lorebooks=(book, book))) == "a"
+
+
 @pytest.mark.parametrize(
     ("placement", "where", "expected"),
     [

@@ -23,7 +23,7 @@ _REASONS = ModelFacts(sampling=False)
 
 _O_SERIES = ModelFacts(200_000, sampling=False, developer_role=True)
 """Limit [L], sampling [P], `developer` as the docstrings have it for “o1 models and newer” [S].
-GPT-5 and later take `system` for the same thing, so nothing is renamed for them."""
+GPT-5 and later are generally said to take `system` too, so nothing is renamed for them."""
 
 OPENAI: tuple[tuple[str, ModelFacts], ...] = (
     ("gpt-3.5-turbo*", ModelFacts(16_385)),

@@ -123,9 +123,10 @@ class Choose(Dialog[str | None]):
     def __init__(self, title: str, choices: Sequence[Choice], current: str) -> None:
         super().__init__()
         self._title = title
-        self._choices = choices
+        self._choices: Sequence[Choice] = ()
+        self._label_width = 0
         self._current = current
-        self._label_width = min(max((len(choice.label) for choice in choices), default=0), 32)
+        self._take(choices)
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""
@@ -139,6 +140,18 @@ class Choose(Dialog[str | None]):
     def on_mount(self) -> None:
         """Show all, with the present choice marked."""
         self._narrow("")
+
+    def offer(self, choices: Sequence[Choice]) -> None:
+        """Offer other choices from now on; what was typed and marked stays."""
+        options = self.query_one(OptionList)
+        if options.highlighted is not None:
+            self._current = options.get_option_at_index(options.highlighted).id or self._current
+        self._take(choices)
+        self._narrow(self.query_one(Input).value)
+
+    def _take(self, choices: Sequence[Choice]) -> None:
+        self._choices = choices
+        self._label_width = min(max((len(choice.label) for choice in choices), default=0), 32)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:

@@ -5,6 +5,7 @@ Each shows a dialog over the desk's state and answers with the choice, None for 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +20,33 @@ if TYPE_CHECKING:
 
 
 async def ask_model(app: App[Any], desk: Desk) -> tuple[str, str] | None:
-    """Ask for an endpoint and one of its models."""
-    choices = [
-        Choice(f"{at.name}\n{model}", model, f"{at.name}, {at.protocol.label}")
-        for at in desk.config.endpoints
-        for model in at.models
-    ]
+    """Ask for an endpoint and one of its models.
+
+    Meanwhile this machine is searched for model servers; what they have is added to the list.
+    """
     current = f"{desk.endpoint.name}\n{desk.composed('').model}"
-    chosen = await app.push_screen_wait(Choose("Ask which model?", choices, current))
+    dialog = Choose("Ask which model?", _models(desk), current)
+
+    async def search() -> None:
+        await desk.discover()
+        if dialog.is_attached:
+            dialog.offer(_models(desk))
+
+    searching = asyncio.create_task(search())
+    chosen = await app.push_screen_wait(dialog)
+    searching.cancel()
     if chosen is None:
         return None
     endpoint, _, model = chosen.partition("\n")
     return endpoint, model
+
+
+def _models(desk: Desk) -> list[Choice]:
+    return [
+        Choice(f"{at.name}\n{model}", model, f"{at.name}, {at.protocol.label}")
+        for at in desk.config.endpoints
+        for model in at.models
+    ]
 
 
 async def ask_preset(app: App[Any], desk: Desk) -> str | None:
