@@ -35,6 +35,7 @@ from tui_chat.model.role import Role
 from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.model.text import clean
 from tui_chat.send import Begun, Ended, Grown, Progress, Waiting, send
+from tui_chat.tokens import NO_CORRECTION, Correction
 from tui_chat.transport import Transport, discover
 
 if TYPE_CHECKING:
@@ -129,6 +130,10 @@ class Desk:
         self._composed: dict[tuple[str, Protocol], Composed] = {}
         self._sending = False
         self._draft_fault = ""
+        self._seed = _dice()
+        """Kept until something is sent, so that what is shown stands still."""
+        self._corrections: dict[tuple[str, str], Correction] = {}
+        """What replies taught of token estimates, by endpoint and model."""
 
     # --- reading -------------------------------------------------------------------------
 
@@ -155,14 +160,16 @@ class Desk:
         """
         own = self.endpoint.protocol
         wanted = protocol or own
-        found = self._composed.get((draft, wanted))
+        # A change meanwhile, on another thread, puts another memory in this one's place: what
+        # was composed before it must not be found after it.
+        memory = self._composed
+        found = memory.get((draft, wanted))
         if found is None:
-            base = self._composed.get((draft, own)) or compose(self._inputs(draft, self._history))
+            base = memory.get((draft, own)) or compose(self._inputs(draft, self._history))
             found = base if wanted is own else encode(base.envelope, self._said_as(wanted))
-            self._composed = {
-                key: value for key, value in self._composed.items() if key[0] == draft
-            }
-            self._composed |= {(draft, own): base, (draft, wanted): found}
+            for key in [key for key in tuple(memory) if key[0] != draft]:
+                memory.pop(key, None)
+            memory |= {(draft, own): base, (draft, wanted): found}
         return found
 
     def _inputs(self, draft: str, history: tuple[Message, ...]) -> Inputs:
@@ -182,6 +189,11 @@ class Desk:
             seed=random.getrandbits(32),
         )
 
+    @property
+    def _asked(self) -> tuple[str, str]:
+        role_model = self.role.model if self.role else ""
+        return self.endpoint.name, self.model or role_model
+
     def _said_as(self, protocol: Protocol) -> Endpoint:
         """Return the endpoint that shows what another protocol would make of the request."""
         here = self.endpoint
@@ -196,17 +208,18 @@ class Desk:
     # --- opening -------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Read the sessions and open the one that was open last. Sends nothing."""
-        with self._telling():
-            roles = await self._store.roles()
-            if not roles:
-                await self._store.save_role(FIRST_ROLE)
-            last = await self._store.recall("session")
-            await self._list_sessions()
-            if last is not None and await self._store.session(last) is not None:
-                await self._open(last)
-            else:
-                await self._clear()
+        """Read the sessions and open the one that was open last. Sends nothing.
+
+        Raises StoreError where the store cannot be read.
+        """
+        if not await self._store.roles():
+            await self._store.save_role(FIRST_ROLE)
+        last = await self._store.recall("session")
+        await self._list_sessions()
+        if last is not None and await self._store.session(last) is not None:
+            await self._open(last)
+        else:
+            await self._clear()
 
     async def open(self, session_id: str) -> None:
         """Show a session."""
@@ -306,11 +319,11 @@ class Desk:
         with self._telling():
             self.endpoint = self.config.endpoint_named(endpoint)
             self.model = model
+            self._forget_composed()
             if self.session is not None:
                 self.session = await self._store.update_session(
                     self.session.session_id, endpoint=endpoint, model=model
                 )
-            self._forget_composed()
             self._tell(BranchChanged())
 
     async def discover(self) -> None:
@@ -325,11 +338,11 @@ class Desk:
         """Use another preset from the next message on."""
         with self._telling():
             self.preset = self._load_preset(name)
+            self._forget_composed()
             if self.session is not None:
                 self.session = await self._store.update_session(
                     self.session.session_id, preset=name
                 )
-            self._forget_composed()
             self._tell(BranchChanged())
 
     # --- drafts --------------------------------------------------------------------------
@@ -365,6 +378,8 @@ class Desk:
         """
         if not self._may_send():
             return False
+        if await self._was_changed_elsewhere():
+            return False
         draft = clean(draft)
         composed = self.composed(draft)
         user = Message("user", draft)
@@ -383,6 +398,26 @@ class Desk:
         before = self.entries[:index]
         composed = compose(self._inputs("", _sendable(before)))
         return await self._exchange(composed, self.entries[index].parent_id, None, "")
+
+    async def _was_changed_elsewhere(self) -> bool:
+        """Whether another window went on with this session; it is shown as it is now then."""
+        with self._telling():
+            if self.session is None:
+                return False
+            stored = await self._store.session(self.session.session_id)
+            seen = self.entries[-1].message.id if self.entries else None
+            if stored is None or stored.head_id == seen:
+                return False
+            await self._reload()
+            self._tell(
+                Trouble(
+                    InputError(
+                        "Another window went on with this conversation.",
+                        advice="It is shown as it is now. Read it, and send again.",
+                    )
+                )
+            )
+        return True
 
     def _may_send(self) -> bool:
         if self._sending or self.is_streaming:
@@ -419,8 +454,14 @@ class Desk:
             def emit(progress: Progress) -> None:
                 if isinstance(progress, Begun) and not begun.done():
                     begun.set_result(None)
+                if isinstance(progress, Ended) and budget is not None:
+                    known = self._corrections.get(asked, NO_CORRECTION)
+                    reported = progress.entry.usage.input
+                    self._corrections[asked] = known.after(budget.uncorrected, reported)
                 self._follow(session_id, progress)
 
+            asked, budget = self._asked, composed.envelope.budget
+            self._seed = _dice()
             task = asyncio.create_task(
                 send(
                     composed,
@@ -535,6 +576,10 @@ def _sendable(entries: tuple[Entry, ...]) -> tuple[Message, ...]:
         or entry.message.tool_calls
         or entry.message.semantics.refusal
     )
+
+
+def _dice() -> int:
+    return random.getrandbits(32)
 
 
 def _first_words(text: str) -> str:

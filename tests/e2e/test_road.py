@@ -171,6 +171,30 @@ async def test_two_sessions_stream_at_once(make_desk):
     assert all(s.status == "complete" for s in desk.sessions)
 
 
+async def test_another_windows_exchange_is_not_hidden(make_desk):
+    one, heard_one = await make_desk(model="echo")
+    assert await one.submit("start")
+    await settled(one, heard_one)
+    two, heard_two = await make_desk(model="echo")
+    assert await two.submit("from two")
+    await settled(two, heard_two)
+    assert not await one.submit("from one")
+    assert "Another window" in str(heard_one.of(Trouble)[-1].error)
+    assert [e.message.content for e in one.entries] == ["start", "start", "from two", "from two"]
+    assert await one.submit("from one")
+    await settled(one, heard_one)
+    assert len(one.entries) == 6
+
+
+async def test_what_is_composed_while_the_model_changes_is_not_found_afterwards(make_desk):
+    desk, _ = await make_desk(model="mirror")
+    memory = desk._composed
+    stale = desk.composed("long draft")
+    await desk.choose("loopback", "echo")
+    memory[("long draft", desk.endpoint.protocol)] = stale  # as a thread would, too late
+    assert desk.composed("long draft").model == "echo"
+
+
 async def test_a_key_is_sent_and_kept_nowhere(make_desk, monkeypatch, tmp_path: Path):
     received: list[Received] = []
     monkeypatch.setenv("TEST_KEY", "sk-secret-0123456789")

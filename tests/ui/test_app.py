@@ -113,6 +113,46 @@ async def test_an_error_can_be_retried_with_a_key(tmp_path: Path):
         assert desk.entries[-1].message.content == "again"
 
 
+@pytest.mark.parametrize("key", ["ctrl+x", "ctrl+k", "ctrl+u", "ctrl+shift+k"])
+@pytest.mark.parametrize("text", ["", "one line", "two\nlines"])
+async def test_no_editing_key_can_break_the_composer(key: str, text: str, tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        app.query_one(Composer).text = text
+        await pilot.press(key, "x")
+        assert "x" in app.query_one(Composer).text
+
+
+async def test_enter_twice_sends_once(tmp_path: Path):
+    received: list[Received] = []
+    app = make_app(tmp_path, model="echo", on_request=received.append)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        app.query_one(Composer).text = "once"
+        composer = app.query_one(Composer)
+        composer.action_submit()
+        composer.action_submit()
+        await replied(pilot)
+        assert len(received) == 1
+        assert composer.text == ""
+
+
+async def test_the_last_reply_can_be_asked_for_again_from_where_one_types(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await say(pilot, "and again")
+        desk = app.desk
+        assert desk is not None
+        first = desk.entries[-1].message.id
+        await pilot.press("ctrl+r")
+        await until(
+            pilot,
+            lambda: desk.entries[-1].message.id != first and desk.entries[-1].status == "complete",
+        )
+
+
 async def test_a_reply_goes_on_under_an_open_dialog(tmp_path: Path):
     app = make_app(tmp_path, model="lorem:max:400")
     async with app.run_test(size=(120, 35)) as pilot:

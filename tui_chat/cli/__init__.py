@@ -36,3 +36,6 @@ def main() -> None:
     except BrokenPipeError:  # the reader had enough, as `head` does
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # a full disk behind the standard output
+        print(f"Error: the output cannot be written: {error.strerror}", file=sys.stderr)
+        sys.exit(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -29,9 +30,14 @@ def run_app(
     config = load_config(
         config_dir or paths.config_dir(), data_dir or paths.data_dir(), os.environ, flags
     )
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise InputError("The screen needs a terminal.", advice="`tui-chat --help` lists the rest.")
     from tui_chat.ui.app import TuiChat
 
-    TuiChat(config, lambda tell: open_desk(config, tell)).run()
+    app = TuiChat(config, lambda tell: open_desk(config, tell))
+    app.run()
+    if app.return_code:
+        sys.exit(app.return_code)
 
 
 async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
@@ -51,6 +57,7 @@ async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
     presets = preset_files(config)
     # What is loaded by now stays: the collector need not walk it again while text streams in.
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
     return Desk(
         config,
         store,

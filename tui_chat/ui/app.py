@@ -90,6 +90,14 @@ class TuiChat(App[None]):
             id="light",
             show=False,
         ),
+        Binding(
+            "ctrl+r",
+            "again",
+            "Ask again",
+            tooltip="Ask again for the last reply",
+            id="again",
+            show=False,
+        ),
         Binding("escape", "back", "Back", tooltip="Stop a reply, or close a pane", show=False),
         Binding("ctrl+q", "quit", "Quit", tooltip="Quit; the draft is kept", id="quit"),
     ]
@@ -115,6 +123,7 @@ class TuiChat(App[None]):
         self._composing = False
         self._draft_timer: Timer | None = None
         self._theme_faults = self._load_themes()
+        self._sending = False
         self._laid = asyncio.Event()
         """Set once the desk is laid."""
 
@@ -129,6 +138,14 @@ class TuiChat(App[None]):
         """Show the first frame, then lay the desk."""
         for fault in self._theme_faults:
             self._complain(fault)
+        actions = {binding.id for _, binding in self._bindings if binding.id}
+        for unknown in [name for name, _ in self._config.keys if name not in actions]:
+            known = ", ".join(sorted(actions))
+            self._complain(
+                InputError(
+                    f"[keys] names “{unknown}”, which is no action.", advice=f"There are: {known}."
+                )
+            )
         self.set_keymap(dict(self._config.keys))
         self._chat.show("New chat", "", ())
         self._composer.focus()
@@ -172,15 +189,16 @@ class TuiChat(App[None]):
             await self._panes.add_inspector()
         try:
             desk = await self._open_desk(self._hear)
+            self.desk = desk
+            await desk.start()
         except TuiChatError as error:
+            await self._let_go()
             again = await try_again(self, f"{error}\n\n{error.advice}".strip())
             if again:
                 self._lay_desk()
             else:
                 self.exit(return_code=1)
             return
-        self.desk = desk
-        await desk.start()
         await self._bring_draft(keep_typed=True)
         self._compose_soon()
         self._laid.set()
@@ -291,23 +309,32 @@ class TuiChat(App[None]):
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
-        if event.text.strip():
+        if event.text.strip() and not self._sending:  # a key that repeats sends once
+            self._sending = True
             self._send(event.text)
 
     @work(group="send")
     async def _send(self, draft: str) -> None:
-        await self._laid.wait()  # Enter may come before the conversations are open
+        try:
+            await self._laid.wait()  # Enter may come before the conversations are open
+            desk = self.desk
+            if desk is None or not await may_send(self, desk.composed(draft).errors):
+                return
+            session = desk.session
+            self._composer.text = ""
+            if await desk.submit(draft):
+                await desk.keep_draft(session, "")
+            elif not self._composer.text:
+                self._composer.text = draft
+        finally:
+            self._sending = False
+
+    @work(group="send")
+    async def action_again(self) -> None:
+        """Ask again for the last reply, whatever became of it."""
         desk = self.desk
-        if desk is None:
-            return
-        if not await may_send(self, desk.composed(draft).errors):
-            return
-        session = desk.session
-        self._composer.text = ""
-        if await desk.submit(draft):
-            await desk.keep_draft(session, "")
-        elif not self._composer.text:
-            self._composer.text = draft
+        if desk is not None and desk.entries and desk.entries[-1].message.role == "assistant":
+            await desk.retry(desk.entries[-1].message.id)
 
     @on(Transcript.RetryRequested)
     @work(group="send")
@@ -333,12 +360,12 @@ class TuiChat(App[None]):
 
     @on(Composer.StopRequested)
     async def action_back(self) -> None:
-        """Stop the reply that is arriving, else close the pane that is in the way."""
+        """Close the pane that is in the way, else stop the reply that is arriving."""
         desk = self.desk
-        if desk is not None and desk.is_streaming:
-            await desk.stop()
-        else:
+        if self._panes.covers_chat:
             self._panes.close_overlay()
+        elif desk is not None and desk.is_streaming:
+            await desk.stop()
         self._composer.focus()
 
     # --- sessions ------------------------------------------------------------------------
@@ -359,6 +386,7 @@ class TuiChat(App[None]):
     @work(group="open", exclusive=True)
     async def action_new(self) -> None:
         """Begin a new chat."""
+        await self._laid.wait()
         if self.desk is not None:
             await self._keep_draft()
             await self.desk.new()
@@ -399,7 +427,7 @@ class TuiChat(App[None]):
         self._composer.text = kept + (self._composer.text if keep_typed else "")
 
     async def _keep_draft(self) -> None:
-        if self.desk is not None:
+        if self.desk is not None and self.is_laid:  # before that the kept one was not brought
             await self.desk.keep_draft(self.desk.session, self._composer.text)
 
     # --- choosing ------------------------------------------------------------------------
@@ -407,6 +435,7 @@ class TuiChat(App[None]):
     @work(group="dialog", exclusive=True)
     async def action_choose_model(self) -> None:
         """Ask another model, at any endpoint, from the next message on."""
+        await self._laid.wait()
         if self.desk is not None and (chosen := await ask_model(self, self.desk)):
             self._protocol = None
             await self.desk.choose(*chosen)
@@ -414,6 +443,7 @@ class TuiChat(App[None]):
     @work(group="dialog", exclusive=True)
     async def action_choose_preset(self) -> None:
         """Use another preset from the next message on."""
+        await self._laid.wait()
         if self.desk is not None and (chosen := await ask_preset(self, self.desk)):
             await self.desk.choose_preset(chosen)
 
@@ -458,6 +488,9 @@ class TuiChat(App[None]):
 
     async def on_unmount(self) -> None:
         """Stop replies and let go of the store, however the app ends."""
+        await self._let_go()
+
+    async def _let_go(self) -> None:
         desk, self.desk = self.desk, None
         if desk is not None:
             await desk.close()

@@ -118,6 +118,11 @@ class Panes(Horizontal):
         self._arrange(self.size.width)
 
     @property
+    def covers_chat(self) -> bool:
+        """Whether a pane that was asked for lies over the chat."""
+        return self.is_narrow and self._asked_for is not None
+
+    @property
     def is_narrow(self) -> bool:
         """Whether only one pane fits."""
         return self.size.width < MEDIUM

@@ -7,7 +7,7 @@ KEYS_BY_PLACE: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Where you type",
         (
             ("Enter", "Send"),
-            ("Ctrl+J, Shift+Enter", "New line"),
+            ("Ctrl+J", "New line (Shift+Enter where the terminal tells it apart)"),
             ("Esc", "Stop the reply"),
         ),
     ),

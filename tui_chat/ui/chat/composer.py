@@ -172,7 +172,12 @@ class Composer(TextArea, inherit_bindings=False):
 
     def edit(self, edit: Edit) -> EditResult:
         """Edit the text; an edit that touches a chip's inside takes all of it."""
-        top, bottom = sorted((edit.from_location, edit.to_location))
+        # "Delete the line" reaches for the line after the last one.
+        top, bottom = (
+            min(place, self.document.end)
+            for place in sorted((edit.from_location, edit.to_location))
+        )
+        edit = Edit(edit.text, top, bottom, edit.maintain_selection_offset)
         wide_top = self._outside(top, start=True)
         wide_bottom = self._outside(bottom, start=False)
         if (wide_top, wide_bottom) != (top, bottom):
