@@ -1,6 +1,6 @@
 """Draws the README's picture, docs/screen.svg, from the real app over the offline provider.
 
-    uv run python docs/picture.py
+uv run python docs/picture.py
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_chat.context.macros import _MACROS
+from tui_chat.context.macro_table import MACROS
 from tui_chat.context.scene import is_word
 from tui_chat.preset_files import lorebooks, presets
 from tui_chat.preset_files.check import check_preset
@@ -29,7 +29,7 @@ def test_every_key_is_told(keys: presets.Keys):
 def test_every_macro_is_told():
     assert all(is_word(word.lower()) for word in WORDS)
     told = [name.lower() for name in re.findall(r"\{\{(\w+)", DOCS)]
-    assert {*_MACROS, *(word.lower() for word in WORDS), "trim"} <= set(told)
+    assert {*MACROS, *(word.lower() for word in WORDS), "trim"} <= set(told)
 
 
 def test_every_code_is_told():

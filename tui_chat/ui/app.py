@@ -65,6 +65,9 @@ class TuiChat(App[None]):
 
     TITLE = "tui-chat"
     AUTO_FOCUS = "Composer"
+    CSS = """
+    ToastRack { align: right top; margin-top: 1; }  /* not over what is being typed */
+    """
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it without ClassVar
         (0, "-narrow"),
         (MEDIUM, "-medium"),
