@@ -17,6 +17,7 @@ from tests.ui.app_under_test import make_app, opened, say  # noqa: E402
 
 
 async def main() -> None:
+    """Hold a short conversation, and draw the screen."""
     with tempfile.TemporaryDirectory() as folder:
         app = make_app(Path(folder), model="lorem:max:160")
         async with app.run_test(size=(150, 40)) as pilot:
