@@ -14,6 +14,7 @@ Everything here is synchronous and opens its own connection; `Store.open` runs i
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -157,12 +158,30 @@ def _create(path: Path) -> None:
 
 
 def _look(path: Path, busy_timeout: float) -> int:
-    """Return the version of the file without changing it; refuse what is not for us."""
+    """Return the version of the file without changing it; refuse what is not for us.
+
+    A file at rest is read without locks. Another program may begin to write it just then, and
+    what was read may be no state it ever had: a fault found so counts only when it stays.
+    """
+    import sqlite3
+
+    for pause in (0.02, 0.1, 0.5):
+        at_rest = _is_at_rest(path)
+        try:
+            return _read_version(path, busy_timeout, immutable=at_rest)
+        except (sqlite3.DatabaseError, StoreError):
+            if not at_rest:
+                raise
+            time.sleep(pause)
+    return _read_version(path, busy_timeout, immutable=_is_at_rest(path))
+
+
+def _read_version(path: Path, busy_timeout: float, *, immutable: bool) -> int:
     import sqlite3
 
     # Read-only, SQLite neither recovers nor checkpoints into the file; `immutable` keeps it
     # from leaving an empty log beside it, and is safe where nobody has the file open.
-    uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if _is_at_rest(path) else ''}"
+    uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if immutable else ''}"
     with closing(sqlite3.connect(uri, uri=True, timeout=busy_timeout)) as connection:
         version = version_of(connection)
         mark = int(connection.execute("PRAGMA application_id").fetchone()[0])
