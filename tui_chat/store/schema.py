@@ -160,17 +160,17 @@ def _create(path: Path) -> None:
 def _look(path: Path, busy_timeout: float) -> int:
     """Return the version of the file without changing it; refuse what is not for us.
 
-    A file at rest is read without locks. Another program may begin to write it just then, and
-    what was read may be no state it ever had: a fault found so counts only when it stays.
+    A file at rest is read without locks, and another program may begin to write it just then,
+    or take its log away as the last to leave: a fault counts only when it stays.
     """
     import sqlite3
 
+    waited_for = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
     for pause in (0.02, 0.1, 0.5):
-        at_rest = _is_at_rest(path)
         try:
-            return _read_version(path, busy_timeout, immutable=at_rest)
-        except (sqlite3.DatabaseError, StoreError):
-            if not at_rest:
+            return _read_version(path, busy_timeout, immutable=_is_at_rest(path))
+        except (sqlite3.DatabaseError, StoreError) as fault:
+            if getattr(fault, "sqlite_errorcode", None) in waited_for:
                 raise
             time.sleep(pause)
     return _read_version(path, busy_timeout, immutable=_is_at_rest(path))
