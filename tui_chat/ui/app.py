@@ -2,7 +2,8 @@
 
 1. Panes show values and post messages; this module answers by asking the desk, and shows what
    the desk tells. It decides nothing about conversations.
-2. The first frame needs no database: the composer takes keys while the desk is being laid.
+2. The first frame needs no database and no dialog: the composer takes keys while the desk is
+   being laid, and what asks questions is loaded when there is one.
 3. Requests are composed once a frame however many keys came; a draft too long for a frame is
    composed in a thread.
 """
@@ -27,17 +28,7 @@ from tui_chat.model.endpoint import Protocol
 from tui_chat.model.session import SessionSummary
 from tui_chat.paths import bundled
 from tui_chat.ui.chat import Composer, Transcript
-from tui_chat.ui.dialogs import Help
 from tui_chat.ui.panes import MEDIUM, WIDE, Panes, SidePane
-from tui_chat.ui.questions import (
-    ask_model,
-    ask_preset,
-    ask_title,
-    may_delete,
-    may_open,
-    may_send,
-    try_again,
-)
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.themes import load_themes, origin_defaults
 from tui_chat.ui.welcome import KEYS_BY_PLACE, welcome
@@ -49,7 +40,7 @@ if TYPE_CHECKING:
 
 LONG_DRAFT = 30_000
 """Characters from which composing may take longer than a frame."""
-DESK_AFTER = 0.05
+DESK_AFTER = 0.15
 """Seconds after the first frame until the conversations are opened."""
 DRAFT_KEPT_AFTER = 1.0
 """Seconds after the last key until the draft is on disk."""
@@ -195,6 +186,8 @@ class TuiChat(App[None]):
             self.desk = desk
             await desk.start()
         except TuiChatError as error:
+            from tui_chat.ui.questions import try_again
+
             await self._let_go()
             again = await try_again(self, f"{error}\n\n{error.advice}".strip())
             if again:
@@ -318,6 +311,8 @@ class TuiChat(App[None]):
 
     @work(group="send")
     async def _send(self, draft: str) -> None:
+        from tui_chat.ui.questions import may_send
+
         try:
             await self._laid.wait()  # Enter may come before the conversations are open
             desk = self.desk
@@ -355,6 +350,8 @@ class TuiChat(App[None]):
     @work(group="dialog", exclusive=True)
     async def _follow_link(self, event: Transcript.LinkClicked) -> None:
         """Open a link only when it is one, and only when the user has read where it goes."""
+        from tui_chat.ui.questions import may_open
+
         url = event.url
         if not url.startswith(("https://", "http://")):
             self._complain(InputError("Only web links can be opened.", advice=url[:200]))
@@ -404,6 +401,8 @@ class TuiChat(App[None]):
     @on(SessionList.RenameRequested)
     @work(group="dialog", exclusive=True)
     async def _rename(self, event: SessionList.RenameRequested) -> None:
+        from tui_chat.ui.questions import ask_title
+
         session = self._listed(event.session_id)
         if self.desk is not None and session is not None:
             title = await ask_title(self, session)
@@ -413,6 +412,8 @@ class TuiChat(App[None]):
     @on(SessionList.DeleteRequested)
     @work(group="dialog", exclusive=True)
     async def _delete(self, event: SessionList.DeleteRequested) -> None:
+        from tui_chat.ui.questions import may_delete
+
         session = self._listed(event.session_id)
         if self.desk is not None and session is not None and await may_delete(self, session):
             await self.desk.delete(event.session_id)
@@ -438,6 +439,8 @@ class TuiChat(App[None]):
     @work(group="dialog", exclusive=True)
     async def action_choose_model(self) -> None:
         """Ask another model, at any endpoint, from the next message on."""
+        from tui_chat.ui.questions import ask_model
+
         await self._laid.wait()
         if self.desk is not None and (chosen := await ask_model(self, self.desk)):
             self._protocol = None
@@ -446,6 +449,8 @@ class TuiChat(App[None]):
     @work(group="dialog", exclusive=True)
     async def action_choose_preset(self) -> None:
         """Use another preset from the next message on."""
+        from tui_chat.ui.questions import ask_preset
+
         await self._laid.wait()
         if self.desk is not None and (chosen := await ask_preset(self, self.desk)):
             await self.desk.choose_preset(chosen)
@@ -469,6 +474,8 @@ class TuiChat(App[None]):
 
     def action_keys(self) -> None:
         """Show all keys."""
+        from tui_chat.ui.dialogs import Help
+
         here = [
             (key_name(binding.key), binding.tooltip)
             for _, binding in self._bindings
