@@ -23,7 +23,7 @@ new = "ctrl+n,f9"
 [endpoints.work]
 protocol = "openai_chat"
 base_url = "https://llm.example.org/v1/"
-key = "command:op read op://work/llm/key"
+key = "command:op read op://team/llm/key"
 auth = "header:X-Work-Key"
 api_version = "2026-01-01"
 models = ["gpt-5-mini", "gpt-5"]
@@ -65,7 +65,7 @@ def test_everything_that_can_be_said(tmp_path: Path):
     assert config.keys == (("new", "ctrl+n,f9"),)
     assert work.protocol is Protocol.OPENAI_CHAT
     assert work.base_url == "https://llm.example.org/v1"
-    assert work.key == "command:op read op://work/llm/key"
+    assert work.key == "command:op read op://team/llm/key"
     assert work.key_header(("Authorization", "Bearer ")) == ("X-Work-Key", "")
     assert work.headers == (("X-Team", "search"),)
     assert work.query == (("api-version", "2026-10-01"),)

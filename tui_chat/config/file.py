@@ -13,7 +13,7 @@
     [endpoints.work]
     protocol = "openai_chat"     # or openai_responses, anthropic, gemini
     base_url = "https://llm.example.org/v1"
-    key = "env:WORK_LLM_KEY"     # or "command:op read op://work/llm/key"; never the key itself
+    key = "env:WORK_LLM_KEY"     # or "command:op read op://team/llm/key"; never the key itself
     auth = "header:X-Work-Key"   # or bearer, x-api-key, x-goog-api-key, none
     api_version = ""             # anthropic-version, or the version in Gemini's path
     models = ["gpt-5-mini", "gpt-5"]
