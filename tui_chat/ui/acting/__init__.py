@@ -1,0 +1,14 @@
+"""What the app does about what is asked of it: a class for each subject, all of one app.
+
+shell       Shell: the app's state, and what every subject needs
+drafting    Drafting: the request that is being typed, and drafts that are kept
+hearing     Hearing: what the desk tells, shown
+talking     Talking: sending, asking again, stopping; what is done with a message
+sessions    Sessions: opening, beginning, renaming and deleting them
+choosing    Choosing: model, preset and what else a session is bound to
+looking     Looking: panes, themes, help and the palette
+
+Each is a class of handlers (`@on`, `action_...`) that `TuiChat` inherits; Textual finds handlers
+in every class of the app's line. A subject calls another through what they both inherit,
+never sideways.
+"""

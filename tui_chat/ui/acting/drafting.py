@@ -1,0 +1,90 @@
+"""Drafting: the request that is being typed, and drafts that are kept.
+
+Requests are composed once a frame however many keys came; a draft too long for a frame is
+composed in a thread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import on, work
+from textual.timer import Timer
+
+from tui_chat.ui.acting.shell import Shell
+from tui_chat.ui.chat import Composer
+
+if TYPE_CHECKING:
+    from tui_chat.compose import Composed
+    from tui_chat.desk import Desk
+    from tui_chat.ui.inspector import Inspector
+
+LONG_DRAFT = 30_000
+"""Characters from which composing may take longer than a frame."""
+DRAFT_KEPT_AFTER = 1.0
+"""Seconds after the last key until the draft is on disk."""
+
+
+class Drafting(Shell):
+    """Composes what is typed and keeps it."""
+
+    _composing = False
+    _draft_timer: Timer | None = None
+
+    @on(Composer.Changed)
+    def _typed(self) -> None:
+        self.compose_soon()
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+        self._draft_timer = self.set_timer(DRAFT_KEPT_AFTER, self.keep_draft)
+
+    def on_inspector_protocol_chosen(self, event: Inspector.ProtocolChosen) -> None:
+        """Show what another protocol would be sent; the session stays as it is."""
+        self._protocol = event.protocol
+        self.compose_soon()
+
+    def compose_soon(self) -> None:
+        """Compose before the next frame, once."""
+        if not self._composing:
+            self._composing = True
+            self.call_after_refresh(self._compose_now)
+
+    def _compose_now(self) -> None:
+        self._composing = False
+        desk = self.desk
+        if desk is None:
+            return
+        draft = self._composer.text
+        if len(draft) > LONG_DRAFT:
+            self._compose_in_thread(desk, draft)
+        else:
+            self._show_composed(draft, desk.composed(draft, self._protocol))
+
+    @work(group="compose", exclusive=True, thread=True)
+    def _compose_in_thread(self, desk: Desk, draft: str) -> None:
+        composed = desk.composed(draft, self._protocol)
+        self.call_from_thread(self._show_composed, draft, composed)
+
+    def _show_composed(self, draft: str, composed: Composed) -> None:
+        if draft != self._composer.text:
+            return
+        if self._panes.inspector is not None:
+            self._panes.inspector.show(composed)
+        budget = composed.envelope.budget
+        if budget is not None:
+            about = "" if budget.exact else "~"
+            left = "" if budget.free is None else f" · {budget.free:,} left"
+            what = f"Enter sends {about}{budget.total:,} tokens{left}" if draft.strip() else ""
+            self._chat.set_status(what)
+
+    async def bring_draft(self, keep_typed: bool = False) -> None:
+        """Put the shown session's draft into the composer."""
+        if self.desk is None:
+            return
+        kept = await self.desk.draft()
+        self._composer.text = kept + (self._composer.text if keep_typed else "")
+
+    async def keep_draft(self) -> None:
+        """Have the shown session's draft on disk."""
+        if self.desk is not None and self.is_laid:  # before that the kept one was not brought
+            await self.desk.keep_draft(self.desk.session, self._composer.text)

@@ -1,0 +1,95 @@
+"""Hearing: the desk is laid, and what it tells is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import work
+
+from tui_chat.errors import TuiChatError
+from tui_chat.ui.acting.drafting import Drafting
+from tui_chat.ui.welcome import welcome
+
+if TYPE_CHECKING:
+    from tui_chat.desk import Change
+
+
+class Hearing(Drafting):
+    """Shows what the desk tells."""
+
+    @work(group="desk")
+    async def lay_desk(self) -> None:
+        """Open the conversations and show the last session."""
+        if self._panes.inspector is None:
+            await self._panes.add_inspector()
+        try:
+            desk = await self._open_desk(self._hear)
+            self.desk = desk
+            await desk.start()
+        except TuiChatError as error:
+            from tui_chat.ui.questions import try_again
+
+            await self.let_go()
+            again = await try_again(self, f"{error}\n\n{error.advice}".strip())
+            if again:
+                self.lay_desk()
+            else:
+                self.exit(return_code=1)
+            return
+        await self.bring_draft(keep_typed=True)
+        self.compose_soon()
+        self._laid.set()
+
+    async def let_go(self) -> None:
+        """Stop replies and close the store."""
+        desk, self.desk = self.desk, None
+        if desk is not None:
+            await desk.close()
+
+    def _hear(self, change: Change) -> None:
+        from tui_chat.desk import BranchChanged, ReplyGrew, ReplyWaits, SessionsChanged, Trouble
+
+        if not self.is_running or (self.desk is None and not isinstance(change, Trouble)):
+            return
+        match change:
+            case SessionsChanged():
+                self._show_sessions()
+            case BranchChanged():
+                self._show_branch()
+            case ReplyGrew():
+                self._chat.stream(change.grown.entry_id, change.grown.reply)
+            case ReplyWaits():
+                waiting = change.waiting
+                words = f"{waiting.why}\nTrying again in {waiting.seconds:.0f} s. Esc gives up."
+                self.notify(
+                    words, severity="warning", timeout=max(waiting.seconds, 3), markup=False
+                )
+            case Trouble():
+                self.complain(change.error)
+
+    def _show_sessions(self) -> None:
+        desk = self.desk
+        if desk is not None:
+            current = desk.session.session_id if desk.session else None
+            self._sessions.show(desk.sessions, current, self._now())
+
+    def _show_branch(self) -> None:
+        desk = self.desk
+        if desk is None:
+            return
+        title = desk.session.title if desk.session else "New chat"
+        composed = desk.composed("")
+        role = desk.role.name if desk.role else "no role"
+        subtitle = f"{role} · {composed.model or 'no model'} · {desk.endpoint.name}"
+        if desk.preset.name != "plain":
+            subtitle += f" · {desk.preset.name}"
+        if desk.role_missing:
+            subtitle += " · its role was deleted"
+        words = welcome(composed.model, desk.is_offline)
+        self._chat.show(title, subtitle, desk.entries, words)
+        if desk.partial is not None:
+            self._chat.stream(desk.partial.entry_id, desk.partial.reply)
+        if self._panes.inspector is not None:
+            self._panes.inspector.own_protocol = desk.endpoint.protocol
+        self._show_sessions()
+        self.compose_soon()

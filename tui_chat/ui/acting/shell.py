@@ -1,0 +1,53 @@
+"""Shell: the app's state, and what every subject of it needs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import time
+from typing import TYPE_CHECKING
+
+from textual.app import App
+
+from tui_chat.config import Config
+from tui_chat.errors import TuiChatError
+from tui_chat.model.endpoint import Protocol
+from tui_chat.ui.panes import Panes
+
+if TYPE_CHECKING:
+    from tui_chat.desk import Change, Desk
+
+
+class Shell(App[None]):
+    """Panes, config and desk, and how faults are told."""
+
+    def __init__(
+        self,
+        config: Config,
+        open_desk: Callable[[Callable[[Change], None]], Awaitable[Desk]],
+        now: Callable[[], float] = time,
+    ) -> None:
+        super().__init__()
+        self.desk: Desk | None = None
+        """None until the conversations are open."""
+        self._now = now
+        self._config = config
+        self._open_desk = open_desk
+        self._panes = Panes()
+        self._sessions = self._panes.sessions
+        self._chat = self._panes.chat
+        self._composer = self._chat.composer
+        self._protocol: Protocol | None = None
+        """The inspector's tab; None follows the endpoint's own."""
+        self._laid = asyncio.Event()
+        """Set once the desk is laid."""
+
+    @property
+    def is_laid(self) -> bool:
+        """Whether the conversations are open and the last session is shown."""
+        return self._laid.is_set()
+
+    def complain(self, error: TuiChatError) -> None:
+        """Tell what is wrong and what to do about it."""
+        words = f"{error}\n{error.advice}".strip()
+        self.notify(words, severity="error", timeout=12, markup=False)

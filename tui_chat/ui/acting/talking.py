@@ -1,0 +1,80 @@
+"""Talking: sending, asking again, stopping; what is done with a message."""
+
+from __future__ import annotations
+
+from textual import on, work
+
+from tui_chat.errors import InputError
+from tui_chat.ui.acting.drafting import Drafting
+from tui_chat.ui.chat import Composer, Transcript
+
+
+class Talking(Drafting):
+    """Answers the composer and the transcript."""
+
+    _sending = False
+
+    @on(Composer.Submitted)
+    def _submitted(self, event: Composer.Submitted) -> None:
+        if event.text.strip() and not self._sending:  # a key that repeats sends once
+            self._sending = True
+            self._send(event.text)
+
+    @work(group="send")
+    async def _send(self, draft: str) -> None:
+        from tui_chat.ui.questions import may_send
+
+        try:
+            await self._laid.wait()  # Enter may come before the conversations are open
+            desk = self.desk
+            if desk is None or not await may_send(self, desk.composed(draft).errors):
+                return
+            session = desk.session
+            self._composer.text = ""
+            if await desk.submit(draft):
+                await desk.keep_draft(session, "")
+            elif not self._composer.text:
+                self._composer.text = draft
+        finally:
+            self._sending = False
+
+    @work(group="send")
+    async def action_again(self) -> None:
+        """Ask again for the last reply, whatever became of it."""
+        desk = self.desk
+        if desk is not None and desk.entries and desk.entries[-1].message.role == "assistant":
+            await desk.retry(desk.entries[-1].message.id)
+
+    @on(Transcript.RetryRequested)
+    @work(group="send")
+    async def _retry(self, event: Transcript.RetryRequested) -> None:
+        if self.desk is not None:
+            await self.desk.retry(event.entry_id)
+
+    @on(Transcript.CopyRequested)
+    def _copy(self, event: Transcript.CopyRequested) -> None:
+        self.copy_to_clipboard(event.text)
+        count = len(event.text)
+        self.notify(f"Copied {count:,} character{'s' * (count != 1)}.", timeout=3, markup=False)
+
+    @on(Transcript.LinkClicked)
+    @work(group="dialog", exclusive=True)
+    async def _follow_link(self, event: Transcript.LinkClicked) -> None:
+        """Open a link only when it is one, and only when the user has read where it goes."""
+        from tui_chat.ui.questions import may_open
+
+        url = event.url
+        if not url.startswith(("https://", "http://")):
+            self.complain(InputError("Only web links can be opened.", advice=url[:200]))
+        elif await may_open(self, url):
+            self.open_url(url)
+
+    @on(Composer.StopRequested)
+    async def action_back(self) -> None:
+        """Close the pane that is in the way, else stop the reply that is arriving."""
+        desk = self.desk
+        if self._panes.covers_chat:
+            self._panes.close_overlay()
+        elif desk is not None and desk.is_streaming:
+            await desk.stop()
+        self._composer.focus()

@@ -1,0 +1,53 @@
+"""The app's actions: one declaration each, from which keys, footer, help and palette are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.binding import Binding
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something a person can do anywhere in the app."""
+
+    id: str
+    """What it is called in `[keys]` of the config."""
+    keys: str
+    """Keys as Textual writes them, parted by commas."""
+    run: str
+    """The app's action, without `action_`: `new`, `pane('sessions')`."""
+    label: str
+    """A word or two, for the footer."""
+    words: str
+    """What it does, as a sentence for help and palette."""
+    in_footer: bool = False
+
+    def binding(self) -> Binding:
+        """Return the keys as the app binds them."""
+        return Binding(
+            self.keys, self.run, self.label, show=self.in_footer, tooltip=self.words, id=self.id
+        )
+
+
+ACTIONS = (
+    Action("help", "f1", "keys", "Help", "Show all keys", in_footer=True),
+    Action("sessions", "f2", "pane('sessions')", "Sessions", "Go to the sessions", in_footer=True),
+    Action("preset", "f3", "choose_preset", "Preset", "Choose the preset", in_footer=True),
+    Action(
+        "inspector", "f4", "pane('inspector')", "Inspector", "Go to the request", in_footer=True
+    ),
+    Action("new", "ctrl+n", "new", "New", "Begin a new session", in_footer=True),
+    Action("model", "ctrl+o", "choose_model", "Model", "Ask another model", in_footer=True),
+    Action("find", "ctrl+f", "find", "Find", "Find a session by its title"),
+    Action("light", "ctrl+t", "toggle_light", "Light/dark", "Change between dark and light"),
+    Action("again", "ctrl+r", "again", "Ask again", "Ask again for the last reply"),
+    Action("back", "escape", "back", "Back", "Stop a reply, or close a pane"),
+    Action("quit", "ctrl+q", "quit", "Quit", "Quit; the draft is kept", in_footer=True),
+)
+"""In the order of footer, help and palette."""
+
+
+def key_name(key: str) -> str:
+    """Return a key as it is written on a keyboard: `ctrl+n` is Ctrl+N, `escape` is Esc."""
+    return "+".join({"escape": "Esc"}.get(part, part.title()) for part in key.split("+"))
