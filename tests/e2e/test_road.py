@@ -143,7 +143,7 @@ async def test_the_request_that_made_a_reply_is_kept(make_desk):
     desk, heard = await make_desk(on_request=received.append)
     assert await desk.submit("remember")
     await settled(desk, heard)
-    record = await desk._store.request_of(desk.entries[-1].message.id)
+    record = await desk._outside.store.request_of(desk.entries[-1].message.id)
     assert record is not None
     assert record.body == received[0].body
 
@@ -188,7 +188,7 @@ async def test_another_windows_exchange_is_not_hidden(make_desk):
 
 async def test_what_is_composed_while_the_model_changes_is_not_found_afterwards(make_desk):
     desk, _ = await make_desk(model="mirror")
-    memory = desk._composed
+    memory = desk._composing._composed
     stale = desk.composed("long draft")
     await desk.choose("loopback", "echo")
     memory[("long draft", desk.endpoint.protocol)] = stale  # as a thread would, too late

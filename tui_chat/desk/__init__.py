@@ -1,0 +1,43 @@
+"""What lies on the desk: the open session, the draft, the request they make.
+
+The state of the program without its screen. It decides, and tells its listener; the screen
+shows. Everything a person can do to a conversation is a method of `Desk`.
+
+1. `session` is None until a first message is sent: a chat that was never begun leaves nothing
+   behind. Its role and model can be chosen all the same.
+2. `composed` is pure composition over the current state, and returns the same object for the
+   same state: the one the inspector draws is the one `submit` sends.
+3. Replies stream in tasks of their own, one a session at most; another session can be opened
+   meanwhile.
+4. What goes wrong is told as `Trouble`, never raised at the screen.
+
+desk       every method, handed to the part that does it
+state      the values everybody reads
+changes    what is told to the listener
+outside    store, network, files and clocks, as the parts reach them
+composing  the state's request
+opening    which session is shown
+choosing   how it is set
+drafts     what is being typed
+replies    what is on its way
+"""
+
+from tui_chat.desk.changes import (
+    BranchChanged,
+    Change,
+    ReplyGrew,
+    ReplyWaits,
+    SessionsChanged,
+    Trouble,
+)
+from tui_chat.desk.desk import Desk
+
+__all__ = [
+    "BranchChanged",
+    "Change",
+    "Desk",
+    "ReplyGrew",
+    "ReplyWaits",
+    "SessionsChanged",
+    "Trouble",
+]

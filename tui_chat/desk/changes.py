@@ -1,0 +1,43 @@
+"""What a desk tells its listener: that something is another now, or could not be done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tui_chat.errors import TuiChatError
+from tui_chat.send import Grown, Waiting
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsChanged:
+    """The list of sessions is another."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchChanged:
+    """The shown session, its settings or its messages are others."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyGrew:
+    """A reply of the shown session has more text."""
+
+    grown: Grown
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyWaits:
+    """The provider refused for now; the shown session's request is sent again by itself."""
+
+    waiting: Waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something could not be done; the sentence and the advice are for a person."""
+
+    error: TuiChatError
+
+
+Change: TypeAlias = SessionsChanged | BranchChanged | ReplyGrew | ReplyWaits | Trouble

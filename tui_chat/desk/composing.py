@@ -1,0 +1,90 @@
+"""The request that the desk's state makes, remembered until the state changes."""
+
+from __future__ import annotations
+
+import random
+
+from tui_chat.compose import Composed, compose, encode
+from tui_chat.context import Inputs, Settings
+from tui_chat.desk.outside import Outside
+from tui_chat.desk.state import State
+from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.model.message import Message
+from tui_chat.model.session import Entry
+
+
+class Composing:
+    """From state to request."""
+
+    def __init__(self, state: State, outside: Outside) -> None:
+        self._state = state
+        self._outside = outside
+        self._history: tuple[Message, ...] = ()
+        self._composed: dict[tuple[str, Protocol], Composed] = {}
+
+    def composed(self, draft: str, protocol: Protocol | None = None) -> Composed:
+        """Return the request that sending `draft` now would send; see `Desk.composed`."""
+        own = self._state.endpoint.protocol
+        wanted = protocol or own
+        # A change meanwhile, on another thread, puts another memory in this one's place: what
+        # was composed before it must not be found after it.
+        memory = self._composed
+        found = memory.get((draft, wanted))
+        if found is None:
+            base = memory.get((draft, own)) or compose(self._inputs(draft, self._history))
+            found = base if wanted is own else encode(base.envelope, self._said_as(wanted))
+            for key in [key for key in tuple(memory) if key[0] != draft]:
+                memory.pop(key, None)
+            memory |= {(draft, own): base, (draft, wanted): found}
+        return found
+
+    def again(self, before: tuple[Entry, ...]) -> Composed:
+        """Return the request for another reply to what was said `before` it."""
+        return compose(self._inputs("", _sendable(before)))
+
+    def see(self, entries: tuple[Entry, ...]) -> None:
+        """Take another branch for the history."""
+        self._history = _sendable(entries)
+        self.forget()
+
+    def forget(self) -> None:
+        """Compose anew from now on: something that a request is made of is another."""
+        self._composed = {}
+
+    def _inputs(self, draft: str, history: tuple[Message, ...]) -> Inputs:
+        state = self._state
+        session = state.session
+        return Inputs(
+            endpoint=state.endpoint,
+            preset=state.preset,
+            history=history,
+            draft=draft,
+            role=state.role,
+            settings=Settings(
+                model=state.model,
+                temperature=session.temperature if session else None,
+                max_tokens=session.max_tokens if session else None,
+            ),
+            now=self._outside.now(),
+            seed=random.getrandbits(32),
+        )
+
+    def _said_as(self, protocol: Protocol) -> Endpoint:
+        """Return the endpoint that shows what another protocol would make of the request."""
+        here = self._state.endpoint
+        siblings = [e for e in self._state.config.endpoints if e.protocol is protocol]
+        host = here.base_url.partition("://")[2].partition("/")[0]
+        same_host = [e for e in siblings if f"://{host}" in e.base_url]
+        return (same_host or siblings)[0]
+
+
+def _sendable(entries: tuple[Entry, ...]) -> tuple[Message, ...]:
+    """Return the messages that the model is to see: a reply of which nothing came is none."""
+    return tuple(
+        entry.message
+        for entry in entries
+        if entry.message.role != "assistant"
+        or entry.message.content.strip()
+        or entry.message.tool_calls
+        or entry.message.semantics.refusal
+    )

@@ -1,0 +1,164 @@
+"""All that a person can do to conversations, a method each.
+
+The work is done by the parts; they share the state and the outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from tui_chat.compose import Composed
+from tui_chat.config import Config
+from tui_chat.desk.changes import BranchChanged, Change
+from tui_chat.desk.choosing import Choosing
+from tui_chat.desk.composing import Composing
+from tui_chat.desk.drafts import Drafts
+from tui_chat.desk.opening import Opening, first_words
+from tui_chat.desk.outside import Outside
+from tui_chat.desk.replies import Replies
+from tui_chat.desk.state import State
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.preset import Preset
+from tui_chat.model.session import Session
+from tui_chat.send import Grown
+from tui_chat.transport import Transport
+
+if TYPE_CHECKING:
+    from tui_chat.store import Store
+
+
+class Desk(State):
+    """The program's state. Call `start` first; from one event loop only."""
+
+    def __init__(
+        self,
+        config: Config,
+        store: Store,
+        transport: Transport,
+        load_preset: Callable[[str], Preset],
+        presets: tuple[str, ...],
+        *,
+        tell: Callable[[Change], None],
+        now: Callable[[], datetime],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        super().__init__(config)
+        self.presets = presets
+        """Names of the presets that can be chosen."""
+        self._outside = Outside(store, transport, load_preset, tell, now, clock)
+        self._composing = Composing(self, self._outside)
+        self._opening = Opening(self, self._outside, self._composing)
+        self._choosing = Choosing(self, self._outside, self._composing)
+        self._drafts = Drafts(self, self._outside)
+        self._replies = Replies(self, self._outside, self._composing, self._opening)
+
+    # --- reading -------------------------------------------------------------------------
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether a reply is arriving in the shown session."""
+        return self._replies.is_streaming
+
+    @property
+    def partial(self) -> Grown | None:
+        """What has arrived of the reply that is arriving in the shown session."""
+        return self._replies.partial
+
+    def composed(self, draft: str, protocol: Protocol | None = None) -> Composed:
+        """Return the request that sending `draft` now would send.
+
+        With a `protocol` that is not the endpoint's own: the same context, said the way that
+        protocol would want it. Pure, and the same object until something changes.
+        """
+        return self._composing.composed(draft, protocol)
+
+    # --- opening -------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Read the sessions and open the one that was open last. Sends nothing.
+
+        Raises StoreError where the store cannot be read.
+        """
+        await self._opening.start()
+
+    async def open(self, session_id: str) -> None:
+        """Show a session."""
+        with self._outside.telling():
+            await self._opening.open(session_id)
+
+    async def new(self) -> None:
+        """Begin a new chat; it is stored with its first message."""
+        with self._outside.telling():
+            await self._opening.clear()
+            await self._outside.store.remember("session", "")
+
+    # --- changing ------------------------------------------------------------------------
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Give a session another title."""
+        with self._outside.telling():
+            session = await self._outside.store.update_session(session_id, title=first_words(title))
+            if self.shows(session_id):
+                self.session = session
+                self._outside.tell(BranchChanged())
+            await self._opening.list_sessions()
+
+    async def delete(self, session_id: str) -> None:
+        """Delete a session with all its messages; a reply that is arriving is stopped."""
+        with self._outside.telling():
+            await self._replies.stop(session_id)
+            await self._outside.store.delete_session(session_id)
+            if self.shows(session_id):
+                await self._opening.clear()
+            await self._opening.list_sessions()
+
+    # --- choosing ------------------------------------------------------------------------
+
+    async def choose(self, endpoint: str, model: str) -> None:
+        """Ask another model from the next message on."""
+        await self._choosing.model(endpoint, model)
+
+    async def choose_preset(self, name: str) -> None:
+        """Use another preset from the next message on."""
+        await self._choosing.preset(name)
+
+    async def discover(self) -> None:
+        """Look for model servers on this machine, and offer the models they have."""
+        await self._choosing.discover()
+
+    # --- drafts --------------------------------------------------------------------------
+
+    async def draft(self) -> str:
+        """Return what was being typed in the shown session."""
+        return await self._drafts.shown()
+
+    async def keep_draft(self, session: Session | None, text: str) -> None:
+        """Keep what is being typed in a session (None: in the chat not yet begun)."""
+        await self._drafts.keep(session, text)
+
+    # --- talking -------------------------------------------------------------------------
+
+    async def submit(self, draft: str) -> bool:
+        """Send what was typed; True once it is on disk and on its way.
+
+        False, with `Trouble` told, where it could not be sent; the draft is to be kept then.
+        """
+        return await self._replies.submit(draft)
+
+    async def retry(self, entry_id: str) -> bool:
+        """Ask again for a reply, as a sibling of the one that is there."""
+        return await self._replies.retry(entry_id)
+
+    async def stop(self) -> None:
+        """Stop the reply that is arriving in the shown session; what came is kept."""
+        if self.session is not None:
+            await self._replies.stop(self.session.session_id)
+
+    async def close(self) -> None:
+        """Stop all replies, each kept as far as it came, and let go of store and network."""
+        await self._replies.stop_all()
+        await self._outside.transport.aclose()
+        await self._outside.store.close()

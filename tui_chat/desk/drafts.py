@@ -1,0 +1,42 @@
+"""What is being typed, kept for each session and for the chat not yet begun."""
+
+from __future__ import annotations
+
+from tui_chat.desk.changes import Trouble
+from tui_chat.desk.outside import Outside
+from tui_chat.desk.state import State
+from tui_chat.errors import TuiChatError
+from tui_chat.model.session import Session
+
+
+class Drafts:
+    """Reads and keeps drafts; a fault in keeping them is told once."""
+
+    def __init__(self, state: State, outside: Outside) -> None:
+        self._state = state
+        self._outside = outside
+        self._fault = ""
+
+    async def shown(self) -> str:
+        """Return what was being typed in the shown session."""
+        store, session = self._outside.store, self._state.session
+        with self._outside.telling():
+            if session is None:
+                return await store.recall("draft") or ""
+            return await store.draft(session.session_id)
+        return ""
+
+    async def keep(self, session: Session | None, text: str) -> None:
+        """Keep what is being typed in a session (None: in the chat not yet begun)."""
+        store = self._outside.store
+        try:
+            if session is None:
+                await store.remember("draft", text)
+            else:
+                await store.save_draft(session.session_id, text)
+        except TuiChatError as error:
+            if str(error) != self._fault:  # once, not with every word that is typed
+                self._fault = str(error)
+                self._outside.tell(Trouble(error))
+        else:
+            self._fault = ""

@@ -1,0 +1,40 @@
+"""What a desk reaches for: the store, the network, the files, the clocks, its listener."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from tui_chat.desk.changes import Change, Trouble
+from tui_chat.errors import TuiChatError
+from tui_chat.model.preset import Preset
+from tui_chat.transport import Transport
+
+if TYPE_CHECKING:
+    from tui_chat.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """The same for all parts of one desk."""
+
+    store: Store
+    transport: Transport
+    load_preset: Callable[[str], Preset]
+    """By name. Raises InputError."""
+    tell: Callable[[Change], None]
+    now: Callable[[], datetime]
+    """In the zone that times are to be told in."""
+    clock: Callable[[], float]
+    """Seconds from any start; never goes back."""
+
+    @contextmanager
+    def telling(self) -> Generator[None]:
+        """Tell our errors as `Trouble` instead of raising them."""
+        try:
+            yield
+        except TuiChatError as error:
+            self.tell(Trouble(error))

@@ -1,0 +1,210 @@
+"""Talking: messages on their way out, and replies on their way in.
+
+1. Replies stream in tasks of their own, one a session at most, whichever session is shown.
+2. A second message waits until the first one's reply has ended; who sends sooner is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from tui_chat import __version__
+from tui_chat.compose import Composed
+from tui_chat.desk.changes import ReplyGrew, ReplyWaits, Trouble
+from tui_chat.desk.composing import Composing
+from tui_chat.desk.opening import Opening
+from tui_chat.desk.outside import Outside
+from tui_chat.desk.state import State
+from tui_chat.errors import InputError, TuiChatError
+from tui_chat.model.message import Message
+from tui_chat.model.session import Entry
+from tui_chat.model.text import clean
+from tui_chat.send import Begun, Ended, Grown, Progress, Waiting, send
+from tui_chat.tokens import NO_CORRECTION, Correction
+
+
+class Replies:
+    """Sends, and sees replies through."""
+
+    def __init__(
+        self, state: State, outside: Outside, composing: Composing, opening: Opening
+    ) -> None:
+        self._state = state
+        self._outside = outside
+        self._composing = composing
+        self._opening = opening
+        self._running: dict[str, asyncio.Task[Entry]] = {}
+        self._partial: dict[str, Grown] = {}
+        self._sending = False
+        self._corrections: dict[tuple[str, str], Correction] = {}
+        """What replies taught of token estimates, by endpoint and model."""
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether a reply is arriving in the shown session."""
+        session = self._state.session
+        return session is not None and session.session_id in self._running
+
+    @property
+    def partial(self) -> Grown | None:
+        """What has arrived of the reply that is arriving in the shown session."""
+        session = self._state.session
+        return self._partial.get(session.session_id) if session else None
+
+    async def submit(self, draft: str) -> bool:
+        """Send what was typed; see `Desk.submit`."""
+        if not self._may_send() or await self._was_changed_elsewhere():
+            return False
+        draft = clean(draft)
+        composed = self._composing.composed(draft)
+        entries = self._state.entries
+        parent = entries[-1].message.id if entries else None
+        return await self._exchange(composed, parent, Message("user", draft), draft)
+
+    async def retry(self, entry_id: str) -> bool:
+        """Ask again for a reply, as a sibling of the one that is there."""
+        if not self._may_send():
+            return False
+        entries = self._state.entries
+        index = next((i for i, entry in enumerate(entries) if entry.message.id == entry_id), None)
+        if index is None or entries[index].message.role != "assistant":
+            return False
+        composed = self._composing.again(entries[:index])
+        return await self._exchange(composed, entries[index].parent_id, None, "")
+
+    async def stop(self, session_id: str) -> None:
+        """Stop the reply that is arriving in a session; what came is kept."""
+        task = self._running.get(session_id)
+        if task is not None:
+            task.cancel()
+            await asyncio.wait((task,))
+
+    async def stop_all(self) -> None:
+        """Stop all replies, each kept as far as it came."""
+        for session_id in tuple(self._running):
+            await self.stop(session_id)
+
+    async def _was_changed_elsewhere(self) -> bool:
+        """Whether another window went on with this session; it is shown as it is now then."""
+        state = self._state
+        with self._outside.telling():
+            if state.session is None:
+                return False
+            stored = await self._outside.store.session(state.session.session_id)
+            seen = state.entries[-1].message.id if state.entries else None
+            if stored is None or stored.head_id == seen:
+                return False
+            await self._opening.reload()
+            self._outside.tell(Trouble(_changed_elsewhere()))
+        return True
+
+    def _may_send(self) -> bool:
+        if self._sending or self.is_streaming:
+            self._outside.tell(Trouble(InputError("A reply is still arriving. Esc stops it.")))
+            return False
+        return True
+
+    async def _exchange(
+        self, composed: Composed, parent_id: str | None, user: Message | None, draft: str
+    ) -> bool:
+        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        with self._outside.telling(), self._until_begun():
+            session = self._state.session or await self._opening.begin(draft)
+            session_id = session.session_id
+
+            def emit(progress: Progress) -> None:
+                if isinstance(progress, Begun) and not begun.done():
+                    begun.set_result(None)
+                if isinstance(progress, Ended) and budget is not None:
+                    known = self._corrections.get(asked, NO_CORRECTION)
+                    reported = progress.entry.usage.input
+                    self._corrections[asked] = known.after(budget.uncorrected, reported)
+                self._follow(session_id, progress)
+
+            asked, budget = self._asked, composed.envelope.budget
+            task = asyncio.create_task(
+                send(
+                    composed,
+                    session_id=session_id,
+                    parent_id=parent_id,
+                    user=user,
+                    recipe=self._recipe(composed, parent_id, draft),
+                    store=self._outside.store,
+                    transport=self._outside.transport,
+                    emit=emit,
+                    clock=self._outside.clock,
+                )
+            )
+            self._running[session_id] = task
+            task.add_done_callback(lambda done: self._done(session_id, done))
+            await asyncio.wait((task, begun), return_when=asyncio.FIRST_COMPLETED)
+            if not begun.done():
+                return False
+            await self._refresh(session_id)
+            return True
+        return False
+
+    @contextmanager
+    def _until_begun(self) -> Generator[None]:
+        """Let nothing else be sent until this is on its way."""
+        self._sending = True
+        try:
+            yield
+        finally:
+            self._sending = False
+
+    @property
+    def _asked(self) -> tuple[str, str]:
+        role_model = self._state.role.model if self._state.role else ""
+        return self._state.endpoint.name, self._state.model or role_model
+
+    def _recipe(self, composed: Composed, parent_id: str | None, draft: str) -> dict[str, Any]:
+        """Return what is needed, with the store, to compose the same bytes again."""
+        return {
+            "version": __version__,
+            "preset": self._state.preset.name,
+            "role": self._state.role.role_id if self._state.role else None,
+            "parent": parent_id,
+            "draft": bool(draft),
+            "settings": {"model": composed.model, "stream": composed.streams},
+        }
+
+    def _follow(self, session_id: str, progress: Progress) -> None:
+        match progress:
+            case Grown():
+                self._partial[session_id] = progress
+                if self._state.shows(session_id):
+                    self._outside.tell(ReplyGrew(progress))
+            case Waiting():
+                if self._state.shows(session_id):
+                    self._outside.tell(ReplyWaits(progress))
+            case Begun() | Ended():
+                pass
+
+    def _done(self, session_id: str, task: asyncio.Task[Entry]) -> None:
+        self._running.pop(session_id, None)
+        self._partial.pop(session_id, None)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, TuiChatError):
+            self._outside.tell(Trouble(error))
+        elif error is not None:
+            asyncio.get_running_loop().call_exception_handler(
+                {"message": "a reply failed", "exception": error, "task": task}
+            )
+        self._refreshing = asyncio.ensure_future(self._refresh(session_id))
+
+    async def _refresh(self, session_id: str) -> None:
+        with self._outside.telling():
+            if self._state.shows(session_id):
+                await self._opening.reload()
+            await self._opening.list_sessions()
+
+
+def _changed_elsewhere() -> InputError:
+    return InputError(
+        "Another window went on with this conversation.",
+        advice="It is shown as it is now. Read it, and send again.",
+    )
