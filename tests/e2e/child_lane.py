@@ -1,0 +1,125 @@
+"""A program that streams replies until it is killed, once for each line on its stdin.
+
+    python -m tests.e2e.child_lane DATABASE
+
+Everything is imported once; each life is a fork. A life says on stdout what it did and what
+the store answered, a line each:
+
+    pid NUMBER                      it lives
+    begun REPLY                     question and reply are stored
+    shown TIME REPLY LENGTH         so much of the reply is on the screen
+    writing TIME                    a write is on its way
+    written TIME REPLY LENGTH CRC   the store said that so much is on the disk
+    ended REPLY LENGTH CRC          the store said that the reply is whole
+
+Between lives the parent says `over`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import sys
+import time
+import zlib
+from pathlib import Path
+from typing import Any
+
+from tui_chat.cli.ids import new_id
+from tui_chat.compose import Composed, compose
+from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.context import Inputs, Settings
+from tui_chat.loopback import LoopbackTransport
+from tui_chat.model.message import Message
+from tui_chat.model.preset import Preset
+from tui_chat.model.session import Entry
+from tui_chat.send import Begun, Grown, Progress, send
+from tui_chat.store import Store
+from tui_chat.transport import Transport
+
+ENDPOINT = next(e for e in BUILT_IN_ENDPOINTS if e.name == "loopback")
+
+
+def say(*words: object) -> None:
+    os.write(1, (" ".join(map(str, words)) + "\n").encode())
+
+
+def asking(model: str) -> Composed:
+    return compose(Inputs(ENDPOINT, Preset("p"), draft="go", settings=Settings(model=model)))
+
+
+LONG, SHORT = asking("lorem:400:20000"), asking("lorem:2000:120")
+
+
+class Telling:
+    """The store, saying when it writes and what it answered."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def flush_reply(self, entry_id: str, message: Message) -> None:
+        say("writing", time.monotonic())
+        await self._store.flush_reply(entry_id, message)
+        self._written(entry_id, message)
+
+    async def finish_reply(self, entry_id: str, *, message: Message, **rest: Any) -> Entry:
+        say("writing", time.monotonic())
+        entry = await self._store.finish_reply(entry_id, message=message, **rest)
+        self._written(entry_id, message)
+        say("ended", entry_id, *measured(message.content))
+        return entry
+
+    def _written(self, entry_id: str, message: Message) -> None:
+        say("written", time.monotonic(), entry_id, *measured(message.content))
+
+
+def measured(text: str) -> tuple[int, int]:
+    return len(text), zlib.crc32(text.encode())
+
+
+def hear(progress: Progress) -> None:
+    match progress:
+        case Begun():
+            say("begun", progress.reply.message.id)
+        case Grown():
+            say("shown", time.monotonic(), progress.entry_id, len(progress.reply.content))
+        case _:
+            pass
+
+
+async def live(path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    store = await Store.open(path, now=time.time, new_id=new_id)
+    session = await store.create_session(title=str(seed))
+    transport = Transport({"loopback.invalid": LoopbackTransport})
+    parent: str | None = None
+    while True:
+        entry = await send(
+            chance.choice((LONG, SHORT)),
+            session_id=session.session_id,
+            parent_id=parent,
+            user=Message("user", "go"),
+            recipe={},
+            store=Telling(store),  # type: ignore[arg-type]
+            transport=transport,
+            emit=hear,
+        )
+        parent = entry.message.id
+
+
+def main(path: Path) -> None:
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            say("pid", os.getpid())
+            asyncio.run(live(path, int(line)))
+        os.waitpid(pid, 0)
+        say("over")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
