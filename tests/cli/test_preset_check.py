@@ -75,7 +75,7 @@ def test_a_terminal_is_not_told_what_to_do(run: Run, tmp_path: Path):
     done = run("preset", "check", path)
     assert "\x1b" not in done.out
     assert "\u202e" not in done.out
-    assert "\\u001b]0;x\\u0007\\u202e" in done.out
+    assert "␛]0;x␇\\u202e" in done.out
 
 
 def test_no_file_is_a_usage_error(run: Run):

@@ -10,12 +10,12 @@ from rich.cells import cell_len
 from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.reply import ReasoningDelta, Reply, TextDelta, ToolCallDelta, Usage, advance
 from tui_chat.model.session import Entry
+from tui_chat.model.visible import visible
 from tui_chat.ui.chat.heights import Heights
 from tui_chat.ui.chat.lines import Line, run, wrap
 from tui_chat.ui.chat.markdown import plain_lines, section_lines
 from tui_chat.ui.chat.message import Live, MessageLayout
 from tui_chat.ui.chat.sections import SIZE, Section, Sections
-from tui_chat.ui.visible import visible
 
 
 def drawn(source: str, width: int = 30) -> list[str]:

@@ -14,7 +14,6 @@ from tui_chat import paths
 from tui_chat.cli.app import preset_files
 from tui_chat.cli.envelope_json import envelope_json
 from tui_chat.cli.moment import moment
-from tui_chat.cli.preset_check import visible
 from tui_chat.compose import Composed, compose
 from tui_chat.config import Config, load_config
 from tui_chat.context import Inputs, Settings
@@ -25,6 +24,7 @@ from tui_chat.model.envelope import Level
 from tui_chat.model.lorebook import Lorebook
 from tui_chat.model.role import Role
 from tui_chat.model.text import clean
+from tui_chat.model.visible import visible
 from tui_chat.preset_files import (
     load_preset,
     load_profile,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,18 +12,12 @@ import click
 
 from tui_chat.errors import InputError
 from tui_chat.model.envelope import Level
+from tui_chat.model.visible import visible
 from tui_chat.preset_files import Finding, read_text
 from tui_chat.preset_files.check import check_preset
 from tui_chat.preset_files.text_files import MAX_BYTES
 
 _COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.INFO: "blue"}
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""What a terminal would obey instead of showing it. Tabs and line breaks are left."""
-
-
-def visible(text: str) -> str:
-    """Return text that a terminal shows and does not obey."""
-    return _UNSEEN.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def run_check(files: Sequence[Path], as_json: bool) -> None:

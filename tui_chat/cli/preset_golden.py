@@ -19,10 +19,10 @@ from tui_chat.cli.preset_cases import (
     origin_words,
     placement_words,
 )
-from tui_chat.cli.preset_check import visible
 from tui_chat.context import build_context
 from tui_chat.errors import InputError
 from tui_chat.model.envelope import Turn
+from tui_chat.model.visible import visible
 from tui_chat.preset_files.json_text import survey
 from tui_chat.preset_files.text_files import write_text
 from tui_chat.tokens import counter_for

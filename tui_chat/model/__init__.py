@@ -13,5 +13,7 @@ namespaces  what a request can say in one protocol and not in all
 payload     Tree, Payload, Region, render: the request body and the map of its origins
 reply       StreamEvent, Reply, advance: an answer growing as it arrives
 request     RequestRecord, Exchange: a request as it left, and what it was about
+transcript  Transcript, Imported: a conversation outside of any database
+visible     what a terminal would obey, or a reader not see, spelled out
 memo        Memo: remembering by identity what was computed from a frozen value
 """

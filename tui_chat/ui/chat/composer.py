@@ -14,8 +14,8 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from tui_chat.model.text import clean
+from tui_chat.model.visible import masked
 from tui_chat.ui.chat.pastes import Pastes
-from tui_chat.ui.visible import masked
 
 PLACEHOLDER = "Message …   Enter sends · Ctrl+J new line"
 

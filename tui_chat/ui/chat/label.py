@@ -9,8 +9,8 @@ from rich.cells import cell_len
 
 from tui_chat.model.reply import Usage
 from tui_chat.model.session import Entry
+from tui_chat.model.visible import one_line
 from tui_chat.ui.chat.lines import Action, Line, Run, clipped, indented, run, wrap
-from tui_chat.ui.visible import one_line
 
 _WORD = re.compile(r"[\u2e80-\u9fff\uac00-\ud7a3]|[^\s\u2e80-\u9fff\uac00-\ud7a3]+")
 _USUAL = {"", "stop", "end_turn", "stop_sequence", "completed", "tool_calls", "tool_use"}

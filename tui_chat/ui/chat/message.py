@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from tui_chat.model.message import ToolCall
 from tui_chat.model.reply import Reply, Rope
 from tui_chat.model.session import Entry
+from tui_chat.model.visible import one_line
 from tui_chat.ui.chat import label
 from tui_chat.ui.chat.code import code_lines
 from tui_chat.ui.chat.lines import BLANK, Action, Line, Run, Styles, clipped, indented, run, wrap
 from tui_chat.ui.chat.markdown import plain_lines, section_lines
 from tui_chat.ui.chat.sections import Section, Sections
-from tui_chat.ui.visible import one_line
 
 AT_ONCE = 24_000
 """Characters up to which a message is laid out whole."""

@@ -12,9 +12,9 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui_chat.model.reply import Reply
+from tui_chat.model.visible import one_line
 from tui_chat.ui.chat.label import lasted
 from tui_chat.ui.chat.lines import clipped
-from tui_chat.ui.visible import one_line
 
 Tone = Literal["hint", "warning", "error"]
 """How urgent a status is."""

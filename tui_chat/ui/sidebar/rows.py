@@ -14,9 +14,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_chat.model.session import SessionSummary
+from tui_chat.model.visible import one_line
 from tui_chat.ui.palette import Palette
 from tui_chat.ui.sidebar.ago import ago
-from tui_chat.ui.visible import one_line
 
 TALL = 2
 """Lines of a row."""
