@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.context.requests import LETTERS
+from tui_chat.analysis import Forecast, Forecaster, prompt_of
+from tui_chat.compose import Composed, compose
+from tui_chat.context import Inputs
+from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.model.message import Message
+from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.tokens import TURN_OVERHEAD
+
+HISTORY = PresetMessage("history", role="user", type="chat_history")
+STYLE = PresetMessage("style", role="system", content="Be brief.", name="Style")
+NOTE = PresetMessage(
+    "note", role="user", content="[Stay in character.]", name="Author's note", insertion_point=-2
+)
+
+
+def endpoint(protocol: Protocol) -> Endpoint:
+    return Endpoint("here", protocol, "https://here.invalid/v1", models=("m",))
+
+
+def composed(
+    history: Sequence[Message],
+    draft: str = "",
+    *preset: PresetMessage,
+    protocol: Protocol = Protocol.OPENAI_CHAT,
+    model: str = "m",
+) -> Composed:
+    at = replace(endpoint(protocol), models=(model,))
+    inputs = Inputs(at, Preset("p", preset or (STYLE, HISTORY)), tuple(history), draft)
+    return compose(inputs, lambda _: LETTERS)
+
+
+def talk(*texts: str) -> tuple[Message, ...]:
+    return tuple(
+        Message("assistant" if index % 2 else "user", text, f"m{index}")
+        for index, text in enumerate(texts)
+    )
+
+
+def forecast(last: Composed | None, now: Composed) -> Forecast:
+    return Forecaster()(last, now, LETTERS)
+
+
+def measured(last: Composed, now: Composed) -> int:
+    """The common prefix as a stranger would measure it: character for character of the texts in
+    the bodies, a message's framing at its end.
+    """
+    pairs = zip(_tokens(last), _tokens(now), strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), -1)
+
+
+def _tokens(request: Composed) -> Iterator[object]:
+    body = json.loads(request.payload.body)
+    system = body.get("system") or body.get("systemInstruction") or body.get("instructions")
+    for message in [
+        *([system] if system else []),
+        *(body.get("messages") or body.get("contents") or body.get("input") or []),
+    ]:
+        role = message.get("role", "") if isinstance(message, dict) else ""
+        for letter in _letters(message):
+            yield role, letter
+        yield from [(role, "frame")] * TURN_OVERHEAD
+    yield object()  # so that two that end together differ here
+
+
+def _letters(node: Any) -> Iterator[str]:
+    if isinstance(node, str):
+        yield from node
+    elif isinstance(node, list):
+        for item in node:
+            yield from _letters(item)
+    else:
+        for key, value in node.items():
+            if key not in ("role", "type"):
+                yield from _letters(value)
+
+
+steps = st.lists(
+    st.sampled_from(["type", "send", "send", "send", "again", "note", "move", "role", "fork"]),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.sampled_from(list(Protocol)), steps, st.booleans())
+def test_the_forecast_is_the_measured_common_prefix(
+    protocol: Protocol, does: list[str], noted: bool
+) -> None:
+    numbers = count()
+    note = NOTE
+    style = STYLE
+    history: list[Message] = []
+    draft = "Hello"
+    last: Composed | None = None
+    forecaster = Forecaster()
+    for step in does:
+        match step:
+            case "type":
+                draft += f" and {next(numbers)}"
+            case "note":
+                note = replace(note, content=note.content[:-1] + f"!{next(numbers)}]")
+            case "move":
+                note = replace(note, insertion_point=-1 - next(numbers) % 4)
+            case "role":
+                style = replace(style, content=style.content + "!")
+            case "fork":
+                del history[-3:]
+            case "again":
+                del history[-1:]
+            case _:
+                pass
+        now = composed(
+            history,
+            draft,
+            *([style, HISTORY, note] if noted else [style, HISTORY]),
+            protocol=protocol,
+        )
+        found = forecaster(last, now, LETTERS)
+        assert found.total == prompt_of(now, LETTERS).total
+        assert found.common == (measured(last, now) if last else 0)
+        assert found.served <= found.common <= found.total
+        assert found == forecast(last, now)
+        if step == "send":
+            last = now
+            number = next(numbers)
+            history += [
+                Message("user", draft, f"u{number}"),
+                Message("assistant", f"Reply {number}", f"a{number}"),
+            ]
+            draft = f"Next {number}"
+
+
+def test_nothing_was_sent_yet() -> None:
+    found = forecast(None, composed(talk("a", "b"), "c"))
+    assert (found.common, found.served, found.at.kind) == (0, 0, "first")
+
+
+def test_another_model_has_a_cache_of_its_own() -> None:
+    last = composed(talk("a", "b"), "c")
+    found = forecast(last, composed(talk("a", "b"), "c", model="n"))
+    assert (found.common, found.at.kind) == (0, "model")
+
+
+def test_a_conversation_that_only_grew() -> None:
+    last = composed(talk("a", "b"), "c")
+    found = forecast(last, composed(talk("a", "b", "c", "d"), "e"))
+    assert found.at.kind == "grown"
+    assert found.common == forecast(None, last).total
+    assert found.after == 2 * (1 + TURN_OVERHEAD)
+
+
+def test_an_authors_note_at_a_depth_moves_with_each_turn() -> None:
+    preset = (STYLE, HISTORY, NOTE)
+    last = composed(talk("a", "b", "c", "d"), "e", *preset)
+    found = forecast(last, composed(talk("a", "b", "c", "d", "e", "f"), "g", *preset))
+    assert found.at.kind == "moved"
+    assert found.at.origin is not None
+    assert found.at.origin.id == "note"
+    assert "“Author's note” stands elsewhere than last time" in found.at.sentence
+    assert f"{found.after:,} tokens" in found.at.sentence
+
+
+def test_a_preset_message_that_was_edited_is_named() -> None:
+    last = composed(talk("a", "b"), "c", STYLE, HISTORY)
+    changed = replace(STYLE, content="Be brief and kind.")
+    found = forecast(last, composed(talk("a", "b"), "c", changed, HISTORY))
+    assert found.at.kind == "changed"
+    assert found.at.origin is not None
+    assert found.at.origin.id == "style"
+    assert found.common == len("Be brief")
+
+
+def test_the_oldest_message_that_fell_out_is_named() -> None:
+    last = composed(talk("a", "b", "c", "d"), "e")
+    found = forecast(last, composed(talk("a", "b", "c", "d")[2:], "e"))
+    assert found.at.kind == "gone"
+    assert found.at.origin is not None
+    assert found.at.origin.id == "m0"
+
+
+def test_a_message_that_came_in_between_is_named() -> None:
+    extra = replace(NOTE, insertion_point=0)
+    last = composed(talk("a", "b"), "c", STYLE, HISTORY)
+    found = forecast(last, composed(talk("a", "b"), "c", STYLE, HISTORY, extra))
+    assert found.at.kind == "added"
+    assert found.at.origin is not None
+    assert found.at.origin.id == "note"
+
+
+@pytest.mark.parametrize("protocol", list(Protocol))
+def test_only_anthropic_needs_a_mark_to_serve(protocol: Protocol) -> None:
+    last = composed(talk("a", "b"), "c", protocol=protocol)
+    found = forecast(last, composed(talk("a", "b", "c", "d"), "e", protocol=protocol))
+    assert found.common > 0
+    assert found.served == (0 if protocol is Protocol.ANTHROPIC else found.common)

@@ -1,0 +1,153 @@
+"""A request body in the order in which a model reads it.
+
+1. Providers cache the prompt's beginning, and the prompt is not the body: tools come first, then
+   the system prompt, then the conversation, whatever the order of the body's keys (Anthropic
+   and OpenAI say so in their pages on prompt caching).
+2. Words are counted with the model's counter. A picture's bytes are no words: it costs what
+   `tokens.PART_TOKENS` says. Ids and signatures are not counted.
+3. A segment's framing counts at its end: it is shared with another prompt's where all of it is.
+4. A prompt is made from the one before it: what stayed the same object keeps its figures, so a
+   keystroke costs the message it changed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tui_chat.compose import Composed
+from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree
+from tui_chat.model.text import GLUE
+from tui_chat.tokens import PART_TOKENS, TURN_OVERHEAD, Counter
+
+_ORDER = (
+    *("tools", "response_format", "text"),
+    *("system", "instructions", "systemInstruction", "system_instruction"),
+    *("messages", "input", "contents"),
+)
+"""The body's keys in the order in which models read them, whatever the protocol."""
+UNREAD = frozenset(
+    (
+        *("id", "call_id", "tool_call_id", "tool_use_id", "item_id", "status", "ttl"),
+        *("signature", "thoughtSignature", "thought_signature", "encrypted_content"),
+    )
+)
+"""Keys whose strings are not words of the prompt."""
+_BYTES = frozenset(("data", "file_data", "image_url", "url", "fileUri", "file_uri", "file_url"))
+"""Keys whose strings stand for a picture, a sound or a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place up to which Anthropic is asked to keep the prompt: a `cache_control`."""
+
+    tokens: int
+    """Tokens of the prompt up to and with the marked block."""
+    block: int
+    """The number of the marked block in the whole prompt, from 0."""
+    segment: int
+    """The number of the segment that it is in."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prompt:
+    """The segments of a prompt: a tool, the system prompt, a message each."""
+
+    segments: tuple[Tree, ...]
+    ends: tuple[int, ...]
+    """Tokens up to and with each segment, as long as `segments`."""
+    marks: tuple[Mark, ...]
+    blocks: tuple[int, ...]
+    """Blocks up to and with each segment."""
+    counter: Counter
+
+    @property
+    def total(self) -> int:
+        """Tokens of the whole prompt."""
+        return self.ends[-1] if self.ends else 0
+
+    def before(self, segment: int) -> int:
+        """Tokens in front of a segment."""
+        return self.ends[segment - 1] if segment else 0
+
+    def segment_at(self, tokens: int) -> int:
+        """Return the number of the segment that the token after the first `tokens` is in."""
+        return bisect_right(self.ends, tokens)
+
+
+def prompt_of(composed: Composed, counter: Counter, before: Prompt | None = None) -> Prompt:
+    """Return a request's prompt; `before` is any earlier one, whose figures are used again."""
+    segments = tuple(_segments(composed.encoded.tree))
+    kept = 0
+    ends: list[int] = []
+    blocks: list[int] = []
+    marks: list[Mark] = []
+    if before is not None and before.counter is counter:
+        kept = same_objects(before.segments, segments)
+        ends, blocks = list(before.ends[:kept]), list(before.blocks[:kept])
+        marks = [mark for mark in before.marks if mark.segment < kept]
+    tokens, block = (ends[-1] if ends else 0), (blocks[-1] if blocks else 0)
+    for number in range(kept, len(segments)):
+        for piece in _blocks(segments[number]):
+            tokens += cost("", piece, counter)
+            if isinstance(piece, Obj) and piece.get("cache_control") is not None:
+                marks.append(Mark(tokens, block, number))
+            block += 1
+        tokens += TURN_OVERHEAD
+        ends.append(tokens)
+        blocks.append(block)
+    return Prompt(segments, tuple(ends), tuple(marks), tuple(blocks), counter)
+
+
+def _segments(body: Obj) -> Iterator[Tree]:
+    values = dict(body.items)
+    for key in _ORDER:
+        value = values.get(key)
+        if isinstance(value, Arr):
+            yield from value.items
+        elif value is not None:
+            yield value
+
+
+def _blocks(segment: Tree) -> Sequence[Tree]:
+    """Return the blocks of a message whose content is a list of them, else the segment."""
+    if isinstance(segment, Obj) and segment.get("cache_control") is None:
+        content = segment.get("content") or segment.get("parts")
+        if isinstance(content, Arr):
+            return content.items
+    return (segment,)
+
+
+def cost(key: str, node: Tree, counter: Counter) -> int:
+    """Return the tokens of the value under a key, without framing."""
+    match node:
+        case Str():
+            return 0 if key in UNREAD else _words(key, node, counter)
+        case Lit():
+            return 0
+        case Arr():
+            return sum(cost(key, item, counter) for item in node.items)
+        case Obj():
+            return sum(cost(name, value, counter) for name, value in node.items)
+
+
+def _words(key: str, node: Str, counter: Counter) -> int:
+    if all(span.origin is GLUE for span in node.text.spans):
+        return 0
+    if key in _BYTES and " " not in node.text.plain[:200]:
+        return PART_TOKENS["image"]
+    return counter.text(node.text)
+
+
+def same_objects(one: tuple[Tree, ...], other: tuple[Tree, ...]) -> int:
+    """Return how many segments at the beginning are the very same objects."""
+    # Comparing slices is comparing identities, in C: nodes have no equality of their own.
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
