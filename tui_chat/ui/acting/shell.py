@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from time import time
 from typing import TYPE_CHECKING
 
+from textual import constants
 from textual.app import App
+from textual.driver import Driver
 
 from tui_chat.config import Config
 from tui_chat.errors import TuiChatError
@@ -41,6 +44,14 @@ class Shell(App[None]):
         """The inspector's tab; None follows the endpoint's own."""
         self._laid = asyncio.Event()
         """Set once the desk is laid."""
+
+    def get_driver_class(self) -> type[Driver]:
+        """Read the terminal with our own keyboard, where there is a Unix terminal."""
+        if os.name == "nt" or constants.DRIVER:
+            return super().get_driver_class()
+        from tui_chat.ui.terminal.driver import OurDriver
+
+        return OurDriver
 
     @property
     def is_laid(self) -> bool:

@@ -1,0 +1,114 @@
+"""What a terminal sends, byte for byte, and the events that are made of it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual import events
+from textual.message import Message
+
+from tui_chat.ui.terminal.keyboard import PASTE, PASTED, Keyboard
+
+RED_LOG = "\x1b[31merror\x1b[0m: no\r\n\x1b[1mnext\x1b[0m\r\x1b"
+
+
+def told(event: Message) -> str:
+    """A key's name; a paste in brackets; a name of anything else."""
+    match event:
+        case events.Key():
+            return event.key
+        case events.Paste():
+            return f"[{event.text}]"
+        case _:
+            return type(event).__name__
+
+
+def fed(*pieces: str, clock: float = 0.0) -> list[str]:
+    keyboard = Keyboard(clock=lambda: clock)
+    return [told(event) for piece in pieces for event in keyboard.feed(piece)]
+
+
+def test_a_paste_with_escapes_is_one_paste_and_keys_go_on_after_it():
+    assert fed(f"a{PASTE}{RED_LOG}{PASTED}b\x1b[A") == ["a", f"[{RED_LOG}]", "b", "up"]
+
+
+def test_pastes_follow_each_other():
+    assert fed(f"{PASTE}1{PASTED}{PASTE}{PASTED}{PASTE}\x1b{PASTED}\r") == [
+        "[1]", "[]", "[\x1b]", "enter"
+    ]  # fmt: skip
+
+
+@given(
+    st.text(alphabet="a\x1b[201~\r\n你\t", max_size=40).filter(lambda t: PASTED not in t),
+    st.lists(st.integers(1, 60), max_size=6),
+)
+def test_it_does_not_matter_where_it_is_cut(text: str, cuts: list[int]):
+    if PASTED in f"{text}{PASTED}"[:-1]:
+        return  # its own end and the marker's beginning make an earlier marker
+    stream = f"x{PASTE}{text}{PASTED}y"
+    places = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
+    pieces = [stream[low:high] for low, high in pairwise(places)]
+    assert fed(*pieces) == ["x", f"[{text}]", "y"]
+
+
+def test_a_megabyte_is_pasted_whole():
+    keyboard = Keyboard()
+    text = "some \x1b[31mred\x1b[0m words\r\n" * 45_000
+    stream = f"{PASTE}{text}{PASTED}"
+    began = perf_counter()
+    found = [e for at in range(0, len(stream), 4096) for e in keyboard.feed(stream[at : at + 4096])]
+    print(f"a paste of {len(text):,} characters took {perf_counter() - began:.3f} s")
+    assert [told(event) for event in found] == [f"[{text}]"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "keys"),
+    [
+        ("\x1b\r", ["alt+enter"]),
+        ("\x1b[13;2u", ["shift+enter"]),
+        ("\x1b[13;3u", ["alt+enter"]),
+        ("\x1b[27;2;13~", ["shift+enter"]),
+        ("\x1b[27;3;13~", ["alt+enter"]),
+        ("\x1b[27;5;13~", ["ctrl+enter"]),
+        ("\x1b[27;6;69~", ["ctrl+shift+e"]),
+        ("\x1b[27;2;65~", ["A"]),
+        ("\x1b[27;2;32~", ["space"]),
+        ("\x1b[27;5;1114112~", []),
+        ("\r", ["enter"]),
+        ("\n", ["ctrl+j"]),
+        ("\t", ["tab"]),
+        ("你好", ["你", "好"]),
+        ("\x1b[0;;20320u", ["你"]),
+        ("\x1b[I\x1b[O", ["AppFocus", "AppBlur"]),
+        ("\x1b[<0;3;4M", ["MouseDown"]),
+    ],
+)
+def test_keys(sent: str, keys: list[str]):
+    assert fed(sent) == keys
+
+
+@pytest.mark.parametrize(
+    ("pieces", "events"),
+    [
+        # nobody types on after Enter within one read
+        (["first line\rsecond line\r"], ["[first line\rsecond line\r]"]),
+        (["x" * 600, "y\r"], [f"[{'x' * 600}]", "[y\r]"]),
+        # what is typed is typed
+        (["hi\r"], ["h", "i", "enter"]),
+        (["typed ahead\r"], [*"typed", "space", *"ahead", "enter"]),
+        (["a\rb\r"], ["a", "enter", "b", "enter"]),
+    ],
+)
+def test_a_burst_with_lines_is_a_paste(pieces: list[str], events: list[str]):
+    assert fed(*pieces) == events
+
+
+def test_a_burst_ends_with_a_pause():
+    seconds = iter((0.0, 0.2, 0.4, 0.6))
+    keyboard = Keyboard(clock=lambda: next(seconds))
+    found = [told(e) for piece in ("one line\nand another", "\r") for e in keyboard.feed(piece)]
+    assert found == ["[one line\nand another]", "enter"]

@@ -1,0 +1,5 @@
+"""Where our program meets the terminal, past what Textual does.
+
+keyboard    Keyboard: what the terminal sends as keys, pastes and mouse; pastes whole
+driver      OurDriver: Textual's driver with that keyboard
+"""
