@@ -184,7 +184,7 @@ def test_blocks_that_are_not_ours_are_put_together_and_kept() -> None:
         ("model_context_window_exceeded", "length"),
         ("tool_use", "tool_calls"),
         ("pause_turn", "paused"),
-        ("refusal", "refused"),
+        ("refusal", "refusal"),
         ("word_of_tomorrow", "other"),
     ],
 )
@@ -196,7 +196,7 @@ def test_stop_reasons(raw: str, reason: str) -> None:
 def test_why_it_was_refused_is_kept() -> None:
     details = {"type": "refusal", "category": "cyber", "explanation": "Policy."}
     reply = streamed(start(), stop("refusal", stop_details=details))
-    assert finish(reply) == ("refused", "refusal", "Policy.")
+    assert finish(reply) == ("refusal", "refusal", "Policy.")
 
 
 def test_usage_overwrites_and_input_is_the_sum_of_three() -> None:

@@ -191,9 +191,9 @@ def test_parts_that_are_not_ours_are_kept_whole() -> None:
     [
         ("STOP", "stop"),
         ("MAX_TOKENS", "length"),
-        ("SAFETY", "filtered"),
-        ("RECITATION", "filtered"),
-        ("PROHIBITED_CONTENT", "filtered"),
+        ("SAFETY", "content_filter"),
+        ("RECITATION", "content_filter"),
+        ("PROHIBITED_CONTENT", "content_filter"),
         ("CONTINUATION", "paused"),
         ("MALFORMED_FUNCTION_CALL", "other"),
         ("WORD_OF_TOMORROW", "other"),
@@ -213,7 +213,7 @@ def test_a_blocked_prompt() -> None:
         "modelVersion": "gemini-x",
     }
     for reply in (streamed(said), read(json.dumps(said).encode())):
-        assert finish(reply) == ("filtered", "MODEL_ARMOR", "Jailbreak.")
+        assert finish(reply) == ("content_filter", "MODEL_ARMOR", "Jailbreak.")
         assert (reply.usage, reply.is_empty) == (Usage(input=9), True)
 
 

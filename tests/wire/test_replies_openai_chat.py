@@ -72,7 +72,7 @@ def test_a_late_name_is_told_when_it_comes() -> None:
         ("length", "length"),
         ("tool_calls", "tool_calls"),
         ("function_call", "tool_calls"),
-        ("content_filter", "filtered"),
+        ("content_filter", "content_filter"),
         ("MAX_TOKENS", "length"),
         ("insufficient_system_resource", "other"),
     ],
@@ -101,7 +101,7 @@ def test_refusals_are_kept_apart_from_text() -> None:
     reply = streamed(chunk({"refusal": "I "}), chunk({"refusal": "won't."}, "stop"))
     assert (reply.text, str(reply.refusal)) == ("", "I won't.")
     assert reply.finish is not None
-    assert reply.finish.reason == "refused"
+    assert reply.finish.reason == "refusal"
     assert whole({"content": "x", "refusal": ""}).finish == whole({"content": "x"}).finish
 
 

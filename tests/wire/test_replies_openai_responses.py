@@ -205,7 +205,7 @@ def test_a_refusal() -> None:
     )
     for reply in (grown, streamed(end(output=[said]))):
         assert (str(reply.refusal), reply.text) == ("No.", "")
-        assert finish(reply) == ("refused", "completed")
+        assert finish(reply) == ("refusal", "completed")
 
 
 def test_items_that_are_not_ours_are_kept_whole() -> None:
@@ -227,7 +227,7 @@ def test_items_that_are_not_ours_are_kept_whole() -> None:
     ("response", "expected"),
     [
         (end("incomplete", incomplete_details={"reason": "max_output_tokens"}), "length"),
-        (end("incomplete", incomplete_details={"reason": "content_filter"}), "filtered"),
+        (end("incomplete", incomplete_details={"reason": "content_filter"}), "content_filter"),
         (end("incomplete", incomplete_details={"reason": "new"}), "other"),
         (end("incomplete"), "other"),
         (end("cancelled"), "other"),

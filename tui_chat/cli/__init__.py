@@ -4,6 +4,8 @@ wired app or a headless command.
 commands    the commands and their flags
 app         opens the screen
 build       prints the request that the app would send
+convert     says a request body in another protocol
+read_reply  reads a recorded reply
 endpoints   lists the providers, and tests whether one works
 preset      checks presets (preset_check), runs their cases (preset_golden, preset_cases)
 serve       the offline provider on a loopback socket

@@ -13,6 +13,7 @@ PROTOCOLS = ("openai_chat", "openai_responses", "anthropic", "gemini")
 """Spelled out: importing them would cost the first frame time."""
 
 _FILE = click.Path(path_type=Path, allow_dash=False)
+_INPUT = click.Path(path_type=Path, allow_dash=True)
 
 
 @click.group(
@@ -87,6 +88,55 @@ def build(settings: dict[str, object], **options: object) -> None:
     from tui_chat.cli.build import run_build
 
     run_build(settings, options)
+
+
+@cli.command()
+@click.argument("file", type=_INPUT)
+@click.option(
+    "--from", "source", type=click.Choice(PROTOCOLS), required=True, help="Whose request it is."
+)
+@click.option("--to", "target", type=click.Choice(PROTOCOLS), required=True, help="How to say it.")
+@click.option("--model", default="", help="The model to ask instead; Gemini's is in the URL.")
+@click.option(
+    "--endpoint", default="", help="For this endpoint's models; else what every server takes."
+)
+@click.option("--report", is_flag=True, help='Print {"body", "notes"}.')
+@click.pass_obj
+def convert(
+    settings: dict[str, object],
+    file: Path,
+    source: str,
+    target: str,
+    model: str,
+    endpoint: str,
+    report: bool,
+) -> None:
+    """Say a request body (FILE, or - for the standard input) in another protocol.
+
+    What is changed or left out on the way is told on the standard error stream, or with
+    --report among the notes. In its own protocol a request comes back as it was.
+    """
+    from tui_chat.cli.convert import run_convert
+    from tui_chat.model.endpoint import Protocol
+
+    ways = Protocol(source), Protocol(target)
+    run_convert(settings, file, *ways, model=model, endpoint=endpoint, report=report)
+
+
+@cli.command()
+@click.argument("file", type=_INPUT)
+@click.option("--protocol", type=click.Choice(PROTOCOLS), required=True, help="Whose reply it is.")
+def read(file: Path, protocol: str) -> None:
+    """Read a reply (FILE, or - for the standard input): a stream of events, or JSON.
+
+    Prints "content", "reasoning", "tool_calls", "finish_reason", "provider_finish_reason",
+    "usage" and "error" as a JSON object; counts are the provider's own figures. A reply that
+    was cut or refused is read as far as it came.
+    """
+    from tui_chat.cli.read_reply import run_read
+    from tui_chat.model.endpoint import Protocol
+
+    run_read(file, Protocol(protocol))
 
 
 @cli.group()

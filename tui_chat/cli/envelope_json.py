@@ -33,7 +33,7 @@ def envelope_json(composed: Composed) -> str:
             }
             for dropped in envelope.dropped
         ],
-        "notes": [_note(note) for note in composed.notes],
+        "notes": [note_json(note) for note in composed.notes],
         "tokens": _budget(envelope.budget),
         "parameters": {
             name: {"value": sourced.value, "origin": _origin(sourced.origin)}
@@ -88,7 +88,8 @@ def _origin(origin: Origin) -> dict[str, Any]:
     return body
 
 
-def _note(note: Note) -> dict[str, Any]:
+def note_json(note: Note) -> dict[str, Any]:
+    """Return a note as `{"level", "code", "sentence", "origin", "place"}`."""
     return {
         "level": note.level.value,
         "code": note.code,

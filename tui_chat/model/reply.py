@@ -7,7 +7,7 @@ grow with the reply.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, TypeVar
 
 from tui_chat.model.endpoint import Protocol
@@ -16,7 +16,9 @@ from tui_chat.model.semantics import Layout, MessageSemantics, Piece, PieceKind,
 
 _B = TypeVar("_B")
 
-FinishReason = Literal["stop", "length", "tool_calls", "filtered", "refused", "paused", "other"]
+FinishReason = Literal[
+    "stop", "length", "tool_calls", "content_filter", "refusal", "paused", "other"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,10 @@ class Usage:
     """Input written to a prompt cache."""
     reasoning: int | None = None
     """Output spent on reasoning."""
+    input_apart: int = field(default=0, compare=False)
+    """Of `input`, what the provider counts beside its own figure: Anthropic's cache."""
+    output_apart: int = field(default=0, compare=False)
+    """Of `output`, what the provider counts beside its own figure: Gemini's thoughts."""
 
 
 NO_USAGE = Usage()
@@ -349,4 +355,6 @@ def _newest(known: Usage, said: Usage) -> Usage:
         cached=known.cached if said.cached is None else said.cached,
         cache_write=known.cache_write if said.cache_write is None else said.cache_write,
         reasoning=known.reasoning if said.reasoning is None else said.reasoning,
+        input_apart=known.input_apart if said.input is None else said.input_apart,
+        output_apart=known.output_apart if said.output is None else said.output_apart,
     )

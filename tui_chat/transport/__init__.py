@@ -4,6 +4,7 @@ client      one request and its response; the clients that are kept
 keys        from a key reference to a key, which nothing shows
 retry       trying again where the trouble passes, never once a reply has begun
 failures    what httpx raises, in words
+recorded    the events of a stream that was kept in a file
 catalogue   which models an endpoint has
 discover    which servers run on this machine, when somebody asks
 
@@ -14,6 +15,16 @@ reply means is `wire`'s business.
 from tui_chat.transport.catalogue import list_models
 from tui_chat.transport.client import Incoming, Outgoing, Transport
 from tui_chat.transport.discover import discover
+from tui_chat.transport.recorded import recorded_events
 from tui_chat.transport.retry import Pause, begin
 
-__all__ = ["Incoming", "Outgoing", "Pause", "Transport", "begin", "discover", "list_models"]
+__all__ = [
+    "Incoming",
+    "Outgoing",
+    "Pause",
+    "Transport",
+    "begin",
+    "discover",
+    "list_models",
+    "recorded_events",
+]

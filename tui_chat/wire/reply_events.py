@@ -141,7 +141,7 @@ class ReplyEvents:
         if reason == "stop" and self._calls:
             reason = "tool_calls"
         elif reason == "stop" and self._refused and not self._spoke:
-            reason = "refused"
+            reason = "refusal"
         self.began = self.ended = True
         self._out.append(Finished(reason, raw, detail))
 

@@ -42,7 +42,7 @@ _REASONS: dict[str, FinishReason] = {
     "model_context_window_exceeded": "length",
     "tool_use": "tool_calls",
     "pause_turn": "paused",
-    "refusal": "refused",
+    "refusal": "refusal",
 }
 
 
@@ -190,13 +190,15 @@ class AnthropicParser:
         details = mapping(said.get("output_tokens_details"))
         counts = self._counts
         fresh = counts.get("input_tokens")
+        apart = sum(counts.get(name, 0) for name in _CACHES)
         self._events.usage(
             Usage(
-                input=None if fresh is None else fresh + sum(counts.get(c, 0) for c in _CACHES),
+                input=None if fresh is None else fresh + apart,
                 output=counts.get("output_tokens"),
                 cached=counts.get("cache_read_input_tokens"),
                 cache_write=counts.get("cache_creation_input_tokens"),
                 reasoning=count(details.get("thinking_tokens")),
+                input_apart=apart,
             )
         )
 

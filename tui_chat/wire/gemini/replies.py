@@ -48,7 +48,7 @@ _REASONS: dict[str, FinishReason] = {
             "IMAGE_PROHIBITED_CONTENT",
             "IMAGE_RECITATION",
         ),
-        "filtered",
+        "content_filter",
     ),
 }
 _UNSPECIFIED = ("", "FINISH_REASON_UNSPECIFIED")
@@ -92,7 +92,9 @@ class GeminiParser:
             if count(candidate.get("index")) in (None, 0):
                 self._candidate(candidate)
         if (blocked := string(feedback.get("blockReason"))) and not candidates:
-            self._events.finished("filtered", blocked, string(feedback.get("blockReasonMessage")))
+            self._events.finished(
+                "content_filter", blocked, string(feedback.get("blockReasonMessage"))
+            )
         self._usage(mapping(response.get("usageMetadata")))
 
     def finish(self) -> Reply:
@@ -174,6 +176,7 @@ class GeminiParser:
                 output=sum(output) if output else None,
                 cached=counts.get("cachedContentTokenCount"),
                 reasoning=counts.get("thoughtsTokenCount"),
+                output_apart=counts.get("thoughtsTokenCount", 0),
             )
         )
 

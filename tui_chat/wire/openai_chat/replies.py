@@ -40,9 +40,9 @@ _REASONS: dict[str, FinishReason] = {
     "tool_calls": "tool_calls",
     "tool_use": "tool_calls",
     "function_call": "tool_calls",
-    "content_filter": "filtered",
-    "safety": "filtered",
-    "refusal": "refused",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
+    "refusal": "refusal",
 }
 
 _LEGACY = -1
@@ -212,14 +212,16 @@ def _usage(said: JsonObject) -> Usage:
     reasoning = count(mapping(said.get("completion_tokens_details")).get("reasoning_tokens"))
     total = count(said.get("total_tokens"))
     # xAI counts reasoning beside the completion; its total gives it away.
+    apart = 0
     if reasoning and total and total == (prompt or 0) + (output or 0) + reasoning:
-        output = (output or 0) + reasoning
+        apart, output = reasoning, (output or 0) + reasoning
     return Usage(
         input=prompt,
         output=output,
         cached=cached,
         cache_write=count(details.get("cache_write_tokens")),
         reasoning=reasoning,
+        output_apart=apart,
     )
 
 

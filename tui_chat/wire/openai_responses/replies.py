@@ -27,7 +27,7 @@ from tui_chat.wire.reply_events import ReplyEvents, folded
 
 _INCOMPLETE: dict[str, FinishReason] = {
     "max_output_tokens": "length",
-    "content_filter": "filtered",
+    "content_filter": "content_filter",
 }
 _SUMMARY = "summary"
 _RAW = "reasoning_text"

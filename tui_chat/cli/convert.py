@@ -1,0 +1,108 @@
+"""`tui-chat convert`: a request body of one protocol, said in another."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import click
+
+from tui_chat import paths
+from tui_chat.cli.envelope_json import note_json
+from tui_chat.cli.files import named, read_bytes
+from tui_chat.cli.preset_check import visible
+from tui_chat.config import load_config
+from tui_chat.errors import InputError
+from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.model.envelope import ChatEnvelope, Level, Note, Sourced
+from tui_chat.model.payload import render
+from tui_chat.model.text import Origin, OriginKind
+from tui_chat.wire.registry import protocol_of
+
+PLACEHOLDER = "MODEL"
+"""Stands where a protocol demands a model and nobody named one."""
+
+
+def run_convert(
+    settings: dict[str, object],
+    file: Path,
+    source: Protocol,
+    target: Protocol,
+    *,
+    model: str,
+    endpoint: str,
+    report: bool,
+) -> None:
+    """Print the converted body, and the notes with it or on the standard error stream.
+
+    Raises InputError naming the file, the place in it and the fault.
+    """
+    place = _endpoint(settings, endpoint, target)
+    body, notes = convert(read_bytes(file), source, place, model=model, name=named(file))
+    if report:
+        told = {"body": json.loads(body), "notes": [note_json(note) for note in notes]}
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False).encode())
+        return
+    # The exact bytes; a line break is added only where a person looks at them.
+    sys.stdout.buffer.write(body)
+    if sys.stdout.isatty():
+        sys.stdout.buffer.write(b"\n")
+    sys.stdout.buffer.flush()
+    for note in notes:
+        if note.level is not Level.INFO:
+            click.echo(f"{note.level}: {visible(note.sentence)}", err=True)
+
+
+def convert(
+    body: bytes, source: Protocol, to: Endpoint, *, model: str = "", name: str = "request"
+) -> tuple[bytes, Sequence[Note]]:
+    """Return a request body of `source` as `to` wants it, and a note for all that was changed.
+
+    `model` is asked instead of the one that the request names. `name` is the request's, for
+    errors. Raises InputError.
+    """
+    try:
+        envelope = protocol_of(source).decode(body)
+    except InputError as error:
+        raise InputError(f"{name}: {error}", advice=error.advice) from error
+    envelope, told = _with_model(envelope, model, to.protocol)
+    encoded = protocol_of(to.protocol).encode(envelope, to)
+    return render(encoded.tree).body, (*envelope.notes, *told, *encoded.notes)
+
+
+def _with_model(
+    envelope: ChatEnvelope, model: str, target: Protocol
+) -> tuple[ChatEnvelope, Sequence[Note]]:
+    """Return the envelope with the model that is to be asked, and what there is to say about it.
+
+    Gemini has the model in the URL, so its requests name none; the others demand one.
+    """
+    asked, told = envelope.parameters, ()
+    if not model and not asked.model.value:
+        if target in (envelope.semantics.source, Protocol.GEMINI):
+            return envelope, ()
+        model = PLACEHOLDER
+        sentence = f"The request names no model, so “{model}” stands in its place; give --model."
+        told = (Note(Level.ERROR, "no-model", sentence, place="/model"),)
+    if model:
+        origin = Origin(OriginKind.SETTING, "model", "--model")
+        asked = replace(asked, model=Sourced(model, origin))
+    return replace(envelope, parameters=asked), told
+
+
+def _endpoint(settings: dict[str, object], name: str, target: Protocol) -> Endpoint:
+    """Return the endpoint whose facts count; without a name one of which nothing is known, so
+    that the body is what every server of the protocol takes.
+    """
+    if not name:
+        return Endpoint("convert", target, "")
+    config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
+    found = load_config(config_dir, Path(), os.environ, {}).endpoint_named(name)
+    if found.protocol is not target:
+        raise InputError(f"The endpoint “{found.name}” speaks {found.protocol}, not {target}.")
+    return found
