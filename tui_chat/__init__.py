@@ -13,6 +13,7 @@ rooms on one line do not know each other.
     transport       HTTP out; loopback: the offline provider behind the same door
     store           what is kept: one SQLite file
     preset_files    presets, roles and profiles as files; interop: others' formats
+    attachments     files that a person attaches to a message
     config          what the user configured
     context         WHAT the model will see; wire: HOW a protocol wants it said
     tokens          counting; paths: where things live

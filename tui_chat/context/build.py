@@ -58,7 +58,7 @@ def build_context(
 
     skeleton = populate(groups, opening, inputs.profile)
     before, after = (_run(side, said, count) for side in (skeleton.before, skeleton.after))
-    draft = _draft_run(inputs.draft, count)
+    draft = _draft_run(inputs, count)
     deep = [line for line in groups.deep if text_of(line, said).plain]
     fixed = sum(chain(before[1], after[1], draft[1], _costs(deep, said, count)), REQUEST_OVERHEAD)
     fixed += count.tools(inputs.tools) if inputs.tools else 0
@@ -119,9 +119,10 @@ def _deep_turns(
 _TYPED = Placement("draft", rule="What is being typed ends the history.")
 
 
-def _draft_run(draft: str, count: Counter) -> Run:
-    if not draft:
+def _draft_run(inputs: Inputs, count: Counter) -> Run:
+    if not (inputs.draft or inputs.draft_parts):
         return (), ()
     origin = Origin(OriginKind.DRAFT, "draft")
-    turn = Turn("user", Text.of(clean(draft), origin), origin, _TYPED)
+    text = Text.of(clean(inputs.draft), origin)
+    turn = Turn("user", text, origin, _TYPED, parts=inputs.draft_parts)
     return (turn,), (count.turn(turn),)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from tui_chat.model.endpoint import Endpoint
 from tui_chat.model.envelope import ToolDefinition
 from tui_chat.model.lorebook import Lorebook
-from tui_chat.model.message import Message
+from tui_chat.model.message import Message, Part
 from tui_chat.model.preset import Preset
 from tui_chat.model.profile import Profile
 from tui_chat.model.role import Role
@@ -41,6 +41,8 @@ class Inputs:
     """Oldest first, each with an id."""
     draft: str = ""
     """What the user is typing; empty for none (a regeneration, or nothing typed yet)."""
+    draft_parts: tuple[Part, ...] = ()
+    """Pictures, sounds and files that go with the draft."""
     role: Role | None = None
     profile: Profile | None = None
     settings: Settings = NO_SETTINGS
