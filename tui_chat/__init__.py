@@ -9,6 +9,7 @@ rooms on one line do not know each other.
     send            request -> stream -> store -> emit
     request_text    a request as HTTP text or as a curl command
     analysis        what can be said of a request: cache forecast, differences, shares
+    editing         editing a preset: its sketch, one change, undo
     compose         the one pure road: Inputs -> Composed
     transport       HTTP out; loopback: the offline provider behind the same door
     store           what is kept: one SQLite file
