@@ -31,6 +31,8 @@ class Composed:
     payload: Payload
     notes: tuple[Note, ...]
     """Of the context builder and of the protocol, worst first."""
+    inputs: Inputs | None = None
+    """What it was composed from; None where it was said from an envelope alone."""
 
     @property
     def protocol(self) -> Protocol:
@@ -94,14 +96,17 @@ def compose(
     list. Raises nothing: what is wrong with the inputs is told in notes.
     """
     envelope = build_context(inputs, counter, contributors)
-    return encode(envelope, inputs.endpoint)
+    return encode(envelope, inputs.endpoint, inputs)
 
 
-def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Composed:
-    """Say an envelope the way an endpoint wants it: the second half of `compose`."""
+def encode(envelope: ChatEnvelope, endpoint: Endpoint, inputs: Inputs | None = None) -> Composed:
+    """Say an envelope the way an endpoint wants it: the second half of `compose`.
+
+    `inputs` are what the envelope was built from, where they are known.
+    """
     encoded = protocol_of(endpoint.protocol).encode(envelope, endpoint)
     notes = sorted((*envelope.notes, *encoded.notes), key=lambda note: _RANK[note.level])
-    return Composed(envelope, endpoint, encoded, render(encoded.tree), tuple(notes))
+    return Composed(envelope, endpoint, encoded, render(encoded.tree), tuple(notes), inputs)
 
 
 _RANK = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from tui_chat import paths
-from tui_chat.cli.app import preset_files
+from tui_chat.cli.app import shelf
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.desk import BranchChanged, Change, Desk
 from tui_chat.loopback import LoopbackTransport, Received, World, serve
 from tui_chat.model.endpoint import Endpoint
-from tui_chat.preset_files import load_preset
 from tui_chat.store import Store
 from tui_chat.transport import Transport
 
@@ -74,7 +73,6 @@ async def make_desk(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
         )
         heard = Heard()
         clock = itertools.count(1_700_000_000)
-        files = preset_files(config)
         store = await Store.open(
             tmp_path / "chat.db",
             now=lambda: float(next(clock)),
@@ -87,10 +85,10 @@ async def make_desk(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
                 {"loopback.invalid": lambda: LoopbackTransport(on_request=on_request)},
                 sleep=no_wait,
             ),
-            lambda name: load_preset(files[name]),
-            tuple(files),
+            shelf(config),
             tell=heard,
             now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
+            new_id=lambda: f"desk{next(numbers):06}",
         )
         open_desks.append(desk)
         await desk.start()

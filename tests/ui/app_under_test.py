@@ -11,12 +11,11 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tui_chat.cli.app import preset_files
+from tui_chat.cli.app import shelf
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.desk import Change, Desk
 from tui_chat.loopback import LoopbackTransport, Received, World
 from tui_chat.model.endpoint import Retries
-from tui_chat.preset_files import load_preset
 from tui_chat.store import Store
 from tui_chat.transport import Transport
 from tui_chat.ui.app import TuiChat
@@ -57,18 +56,17 @@ def make_app(
         store = await Store.open(
             folder / "chat.db", now=lambda: NOON, new_id=lambda: f"id{next(numbers):06}"
         )
-        files = preset_files(config)
         return Desk(
             config,
             store,
             Transport(
                 {"loopback.invalid": lambda: LoopbackTransport(on_request=on_request, world=world)}
             ),
-            lambda name: load_preset(files[name]),
-            tuple(files),
+            shelf(config),
             tell=tell,
             now=lambda: datetime(2026, 1, 1, 12, tzinfo=UTC),
             clock=lambda: 0.0,
+            new_id=lambda: f"desk{next(numbers):06}",
         )
 
     return TuiChat(config, open_desk, now=lambda: NOON)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import httpx
 
     from tui_chat.desk import Change, Desk
-    from tui_chat.model.preset import Preset
+    from tui_chat.preset_files import Shelf
 
 
 def run_app(
@@ -54,7 +54,6 @@ async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
             advice="Choose another place with --data-dir.",
         ) from error
     store = await Store.open(config.data_dir / "chat.db", now=time.time, new_id=new_id)
-    presets = preset_files(config)
     # What is loaded by now stays: the collector need not walk it again while text streams in.
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
@@ -62,10 +61,10 @@ async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
         config,
         store,
         Transport({"loopback.invalid": _loopback}),
-        lambda name: _load_preset(presets, name),
-        tuple(presets),
+        shelf(config),
         tell=tell,
         now=lambda: datetime.now().astimezone(),
+        new_id=new_id,
     )
 
 
@@ -75,16 +74,13 @@ def _loopback() -> httpx.AsyncBaseTransport:
     return LoopbackTransport()
 
 
+def shelf(config: Config) -> Shelf:
+    """Return the user's presets, profiles, lorebooks and roles, and the presets we bring."""
+    from tui_chat.preset_files import Shelf
+
+    return Shelf(config.config_dir, paths.bundled("sample_presets"))
+
+
 def preset_files(config: Config) -> dict[str, Path]:
     """Return the preset files there are by name; the user's own hide ours of the same name."""
-    folders = (paths.bundled("sample_presets"), config.config_dir / "presets")
-    return {path.stem: path for folder in folders for path in sorted(folder.glob("*.json"))}
-
-
-def _load_preset(presets: Mapping[str, Path], name: str) -> Preset:
-    from tui_chat.preset_files import load_preset
-
-    path = presets.get(name)
-    if path is None:
-        raise InputError(f"There is no preset “{name}”.")
-    return load_preset(path)
+    return shelf(config).files("presets")

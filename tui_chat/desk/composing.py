@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from zlib import crc32
 
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, Settings
@@ -11,6 +12,7 @@ from tui_chat.desk.state import State
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.message import Message
 from tui_chat.model.session import Entry
+from tui_chat.tokens import NO_CORRECTION, Correction
 
 
 class Composing:
@@ -21,6 +23,10 @@ class Composing:
         self._outside = outside
         self._history: tuple[Message, ...] = ()
         self._composed: dict[tuple[str, Protocol], Composed] = {}
+        self._seed = random.getrandbits(32)
+        """Kept until something is sent, so that what is shown stands still."""
+        self._corrections: dict[tuple[str, str], Correction] = {}
+        """What replies taught of token estimates, by endpoint and model."""
 
     def composed(self, draft: str, protocol: Protocol | None = None) -> Composed:
         """Return the request that sending `draft` now would send; see `Desk.composed`."""
@@ -51,23 +57,42 @@ class Composing:
         """Compose anew from now on: something that a request is made of is another."""
         self._composed = {}
 
+    def learn(self, composed: Composed, reported: int | None) -> None:
+        """Learn from a reply how many input tokens its request really had."""
+        budget = composed.envelope.budget
+        if budget is not None:
+            key = composed.endpoint.name, composed.model
+            known = self._corrections.get(key, NO_CORRECTION)
+            self._corrections[key] = known.after(budget.uncorrected, reported)
+
+    def throw_dice(self) -> None:
+        """Let the next request have other chances: the last one's were sent."""
+        self._seed = random.getrandbits(32)
+        self.forget()
+
     def _inputs(self, draft: str, history: tuple[Message, ...]) -> Inputs:
         state = self._state
-        session = state.session
         return Inputs(
             endpoint=state.endpoint,
             preset=state.preset,
             history=history,
             draft=draft,
             role=state.role,
-            settings=Settings(
-                model=state.model,
-                temperature=session.temperature if session else None,
-                max_tokens=session.max_tokens if session else None,
-            ),
+            profile=state.profile,
+            settings=Settings(state.model, state.temperature, state.max_tokens),
             now=self._outside.now(),
-            seed=random.getrandbits(32),
+            seed=self._seed,
+            session_seed=crc32(state.session_id.encode()),
+            lorebooks=state.lore,
+            correction=self._corrections.get((state.endpoint.name, self._model), NO_CORRECTION),
+            role_missing=state.role_missing,
         )
+
+    @property
+    def _model(self) -> str:
+        state = self._state
+        by_role = state.role.model if state.role is not None and not state.role_fault else ""
+        return state.model or by_role or next(iter(state.endpoint.models), "")
 
     def _said_as(self, protocol: Protocol) -> Endpoint:
         """Return the endpoint that shows what another protocol would make of the request."""

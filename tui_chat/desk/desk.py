@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 from time import monotonic
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from tui_chat.compose import Composed
 from tui_chat.config import Config
@@ -19,10 +20,13 @@ from tui_chat.desk.drafts import Drafts
 from tui_chat.desk.opening import Opening, first_words
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.replies import Replies
+from tui_chat.desk.roles import Roles
 from tui_chat.desk.state import State
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.preset import Preset
+from tui_chat.model.profile import Profile
+from tui_chat.model.role import Role
 from tui_chat.model.session import Session
+from tui_chat.preset_files import Shelf
 from tui_chat.send import Grown
 from tui_chat.transport import Transport
 
@@ -38,24 +42,39 @@ class Desk(State):
         config: Config,
         store: Store,
         transport: Transport,
-        load_preset: Callable[[str], Preset],
-        presets: tuple[str, ...],
+        shelf: Shelf,
         *,
         tell: Callable[[Change], None],
         now: Callable[[], datetime],
         clock: Callable[[], float] = monotonic,
+        new_id: Callable[[], str] = lambda: uuid4().hex,
     ) -> None:
         super().__init__(config)
-        self.presets = presets
-        """Names of the presets that can be chosen."""
-        self._outside = Outside(store, transport, load_preset, tell, now, clock)
-        self._composing = Composing(self, self._outside)
-        self._opening = Opening(self, self._outside, self._composing)
-        self._choosing = Choosing(self, self._outside, self._composing)
-        self._drafts = Drafts(self, self._outside)
-        self._replies = Replies(self, self._outside, self._composing, self._opening)
+        outside = Outside(store, transport, shelf, tell, now, clock, new_id)
+        self._outside = outside
+        self._composing = Composing(self, outside)
+        self._choosing = Choosing(self, outside, self._composing)
+        self._roles = Roles(self, outside, self._composing, self._choosing)
+        self._opening = Opening(self, outside, self._composing, self._choosing, self._roles)
+        self._drafts = Drafts(self, outside)
+        self._replies = Replies(self, outside, self._composing, self._opening)
 
     # --- reading -------------------------------------------------------------------------
+
+    @property
+    def presets(self) -> tuple[str, ...]:
+        """Names of the presets that can be chosen."""
+        return self._outside.shelf.names("presets")
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """Names of the profiles that can be chosen."""
+        return self._outside.shelf.names("profiles")
+
+    @property
+    def lorebooks(self) -> tuple[str, ...]:
+        """Names of the lorebooks that can be chosen."""
+        return self._outside.shelf.names("lorebooks")
 
     @property
     def is_streaming(self) -> bool:
@@ -89,10 +108,13 @@ class Desk(State):
         with self._outside.telling():
             await self._opening.open(session_id)
 
-    async def new(self) -> None:
-        """Begin a new chat; it is stored with its first message."""
+    async def new(self, role_id: str | None = None) -> None:
+        """Begin a new chat; it is stored with its first message.
+
+        `role_id` is its role's, empty for none, None for the one that was used last.
+        """
         with self._outside.telling():
-            await self._opening.clear()
+            await self._opening.clear(role_id)
             await self._outside.store.remember("session", "")
 
     # --- changing ------------------------------------------------------------------------
@@ -125,9 +147,46 @@ class Desk(State):
         """Use another preset from the next message on."""
         await self._choosing.preset(name)
 
+    async def choose_parameters(self, temperature: float | None, max_tokens: int | None) -> None:
+        """Ask with this temperature and reply limit; None leaves one to the role."""
+        await self._choosing.parameters(temperature, max_tokens)
+
+    async def choose_profile(self, name: str) -> None:
+        """Tell the model of another user from the next message on; empty for nobody."""
+        await self._choosing.profile(name)
+
+    async def save_profile(self, profile: Profile) -> None:
+        """Write a profile into the folder of profiles, and use it."""
+        with self._outside.telling():
+            await self._choosing.profile(self._outside.shelf.save_profile(profile))
+
+    async def choose_lorebooks(self, names: tuple[str, ...]) -> None:
+        """Use these lorebooks, and no others, from the next message on; earlier ones go first."""
+        await self._choosing.lorebooks(names)
+
     async def discover(self) -> None:
         """Look for model servers on this machine, and offer the models they have."""
         await self._choosing.discover()
+
+    # --- roles ---------------------------------------------------------------------------
+
+    async def choose_role(self, role_id: str) -> None:
+        """Give the chat that was not begun another role (empty: none).
+
+        Once it has begun, it keeps its role: that is told.
+        """
+        await self._roles.choose(role_id)
+
+    async def save_role(self, role: Role) -> Role | None:
+        """Add a role (its id empty), or change the one with its id; None where it has faults.
+
+        To disable it, save it with the status `disabled`.
+        """
+        return await self._roles.save(role)
+
+    async def delete_role(self, role_id: str) -> None:
+        """Delete a role; its sessions stay, say so, and work without it."""
+        await self._roles.delete(role_id)
 
     # --- drafts --------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.desk.changes import Change, Trouble
 from tui_chat.errors import TuiChatError
-from tui_chat.model.preset import Preset
+from tui_chat.preset_files import Shelf
 from tui_chat.transport import Transport
 
 if TYPE_CHECKING:
@@ -23,13 +23,15 @@ class Outside:
 
     store: Store
     transport: Transport
-    load_preset: Callable[[str], Preset]
-    """By name. Raises InputError."""
+    shelf: Shelf
+    """Presets, profiles, lorebooks and roles as files."""
     tell: Callable[[Change], None]
     now: Callable[[], datetime]
     """In the zone that times are to be told in."""
     clock: Callable[[], float]
     """Seconds from any start; never goes back."""
+    new_id: Callable[[], str]
+    """Gives ids that are unique for all programs."""
 
     @contextmanager
     def telling(self) -> Generator[None]:

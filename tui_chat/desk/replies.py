@@ -23,7 +23,6 @@ from tui_chat.model.message import Message
 from tui_chat.model.session import Entry
 from tui_chat.model.text import clean
 from tui_chat.send import Begun, Ended, Grown, Progress, Waiting, send
-from tui_chat.tokens import NO_CORRECTION, Correction
 
 
 class Replies:
@@ -39,8 +38,6 @@ class Replies:
         self._running: dict[str, asyncio.Task[Entry]] = {}
         self._partial: dict[str, Grown] = {}
         self._sending = False
-        self._corrections: dict[tuple[str, str], Correction] = {}
-        """What replies taught of token estimates, by endpoint and model."""
 
     @property
     def is_streaming(self) -> bool:
@@ -118,13 +115,11 @@ class Replies:
             def emit(progress: Progress) -> None:
                 if isinstance(progress, Begun) and not begun.done():
                     begun.set_result(None)
-                if isinstance(progress, Ended) and budget is not None:
-                    known = self._corrections.get(asked, NO_CORRECTION)
-                    reported = progress.entry.usage.input
-                    self._corrections[asked] = known.after(budget.uncorrected, reported)
+                if isinstance(progress, Ended):
+                    self._composing.learn(composed, progress.entry.usage.input)
                 self._follow(session_id, progress)
 
-            asked, budget = self._asked, composed.envelope.budget
+            self._composing.throw_dice()
             task = asyncio.create_task(
                 send(
                     composed,
@@ -155,11 +150,6 @@ class Replies:
             yield
         finally:
             self._sending = False
-
-    @property
-    def _asked(self) -> tuple[str, str]:
-        role_model = self._state.role.model if self._state.role else ""
-        return self._state.endpoint.name, self._state.model or role_model
 
     def _recipe(self, composed: Composed, parent_id: str | None, draft: str) -> dict[str, Any]:
         """Return what is needed, with the store, to compose the same bytes again."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.model.endpoint import Endpoint
+from tui_chat.model.lorebook import Lorebook
 from tui_chat.model.preset import Preset
+from tui_chat.model.profile import Profile
 from tui_chat.model.role import Role
 from tui_chat.model.session import Entry, Session, SessionSummary
 
@@ -17,20 +21,44 @@ class State:
         self.sessions: tuple[SessionSummary, ...] = ()
         self.session: Session | None = None
         """None for a chat that was not begun yet."""
+        self.session_id = ""
+        """Of the shown session; a chat that was not begun has the id that it will have."""
+        self.entries: tuple[Entry, ...] = ()
+        """The shown branch, oldest first."""
+        self.roles: tuple[Role, ...] = ()
+        """All roles: those that can start a session by when they last did, then disabled ones."""
         self.role: Role | None = None
         self.role_missing = False
         """Whether the session is bound to a role that is gone."""
-        self.entries: tuple[Entry, ...] = ()
-        """The shown branch, oldest first."""
         self.endpoint: Endpoint = config.endpoint_named(config.endpoint)
         self.model: str = config.model
         """What this session asks; empty leaves it to the role and the endpoint."""
+        self.temperature: float | None = None
+        """This session's own; None leaves it to the role."""
+        self.max_tokens: int | None = None
+        """This session's own; None leaves it to the role."""
         self.preset: Preset = Preset("plain")
+        self.preset_name = "plain"
+        """The name it was chosen by: its file's. What stands in the file may be another."""
+        self.profile: Profile | None = None
+        self.profile_name = ""
+        """The name it was chosen by; empty for none."""
+        self.lore: tuple[Lorebook, ...] = ()
+        """The chosen lorebooks."""
+        self.lore_names: tuple[str, ...] = ()
+        """The names they were chosen by."""
 
     @property
     def is_offline(self) -> bool:
         """Whether the endpoint is the built-in provider, which needs no network."""
         return self.endpoint.base_url.startswith(LOOPBACK_URL)
+
+    @property
+    def role_fault(self) -> Literal["", "deleted", "disabled"]:
+        """Why the session works without the role it is bound to; empty where it does not."""
+        if self.role_missing:
+            return "deleted"
+        return "disabled" if self.role is not None and self.role.status == "disabled" else ""
 
     def shows(self, session_id: str) -> bool:
         """Whether this session is the shown one."""

@@ -2,6 +2,7 @@
 
 presets     preset files: read, written back in their own style
 people      role and profile files
+shelf       all of them by name, from the folders they are in
 lorebooks   lorebook files, ours and (world_info) SillyTavern's
 check       all there is to say about a preset: its text, and what the context builder finds
 reading     one file on its way: known keys, unknown keys, faults and their lines
@@ -20,10 +21,12 @@ from tui_chat.preset_files.findings import Finding
 from tui_chat.preset_files.json_text import parse_json
 from tui_chat.preset_files.people import load_profile, load_role, parse_profile, parse_role
 from tui_chat.preset_files.presets import dump_preset, load_preset, parse_preset, save_preset
+from tui_chat.preset_files.shelf import Shelf
 from tui_chat.preset_files.text_files import read_text
 
 __all__ = [
     "Finding",
+    "Shelf",
     "dump_preset",
     "load_preset",
     "load_profile",

@@ -6,6 +6,7 @@ a profile `{"name", "content"}`. Keys are snake_case or camelCase.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -69,6 +70,12 @@ def parse_profile(text: str, source: str) -> Profile:
     """Read a profile from JSON text; `source` is what errors call it. Raises InputError."""
     found = _read(text, source, _ProfileFile, _PROFILE_KEYS, "a profile")
     return Profile(found.name, found.content)
+
+
+def dump_profile(profile: Profile) -> str:
+    """Return a profile as JSON text."""
+    body = {"name": profile.name, "content": profile.content}
+    return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _read(text: str, source: str, model: type[M], keys: Keys, what: str) -> M:

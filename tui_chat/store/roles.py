@@ -24,6 +24,11 @@ async def save(tx: Transaction, role: Role, now: float) -> None:
     )
 
 
+async def delete(tx: Transaction, role_id: str) -> None:
+    """Remove a role; its sessions stay, without one."""
+    await tx.run("DELETE FROM roles WHERE role_id = ?", role_id)
+
+
 async def find(tx: Transaction, role_id: str) -> Role | None:
     """Return the role, None if there is none."""
     row = await tx.row(f"SELECT {ROLE} FROM roles WHERE role_id = ?", role_id)

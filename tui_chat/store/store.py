@@ -101,6 +101,7 @@ class Store:
     async def create_session(
         self,
         *,
+        session_id: str = "",
         title: str = "",
         role_id: str | None = None,
         model: str = "",
@@ -108,12 +109,13 @@ class Store:
         preset: str = "",
         profile: str = "",
     ) -> Session:
-        """Start a session. Without a title it is called like its role, or “New chat”; without
-        a preset it has its role's. `InputError` if the role is disabled or unknown.
+        """Start a session, with an id of its own unless one is given. Without a title it is
+        called like its role, or “New chat”; without a preset it has its role's. `InputError` if
+        the role is disabled or unknown.
         """
         now = self._now()
         session = Session(
-            session_id=self._new_id(),
+            session_id=session_id or self._new_id(),
             title=title,
             role_id=role_id,
             model=model,
@@ -284,6 +286,10 @@ class Store:
         """Add a role, or change the one that has its id."""
         now = self._now()
         await self._database.write(lambda tx: roles.save(tx, role, now))
+
+    async def delete_role(self, role_id: str) -> None:
+        """Remove a role; its sessions stay. One that is gone stays gone."""
+        await self._database.write(lambda tx: roles.delete(tx, role_id))
 
     async def role(self, role_id: str) -> Role | None:
         """Return a role, None if there is none."""

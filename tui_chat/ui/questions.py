@@ -52,7 +52,7 @@ def _models(desk: Desk) -> list[Choice]:
 async def ask_preset(app: App[Any], desk: Desk) -> str | None:
     """Ask for a preset by its name."""
     choices = [Choice(name, name) for name in desk.presets]
-    return await app.push_screen_wait(Choose("Use which preset?", choices, desk.preset.name))
+    return await app.push_screen_wait(Choose("Use which preset?", choices, desk.preset_name))
 
 
 async def ask_title(app: App[Any], session: SessionSummary) -> str | None:

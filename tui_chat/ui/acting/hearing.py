@@ -81,10 +81,10 @@ class Hearing(Drafting):
         composed = desk.composed("")
         role = desk.role.name if desk.role else "no role"
         subtitle = f"{role} · {composed.model or 'no model'} · {desk.endpoint.name}"
-        if desk.preset.name != "plain":
-            subtitle += f" · {desk.preset.name}"
-        if desk.role_missing:
-            subtitle += " · its role was deleted"
+        if desk.preset_name != "plain":
+            subtitle += f" · {desk.preset_name}"
+        if desk.role_fault:
+            subtitle += f" · its role was {desk.role_fault}"
         words = welcome(composed.model, desk.is_offline)
         self._chat.show(title, subtitle, desk.entries, words)
         if desk.partial is not None:

@@ -1,0 +1,7 @@
+"""Desks as the app wires them; see `tests/e2e/conftest.py`."""
+
+from __future__ import annotations
+
+from tests.e2e.conftest import make_desk
+
+__all__ = ["make_desk"]
