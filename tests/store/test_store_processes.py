@@ -124,6 +124,23 @@ async def test_programs_that_start_together_share_a_new_file(path: Path, run: Ru
         assert connection.execute("SELECT count(*) FROM sessions").fetchone() == (80,)
 
 
+async def test_two_programs_write_five_thousand_messages_each_and_none_is_lost(
+    path: Path, open_store: Opener, run: Run
+) -> None:
+    children = [run("child_writes.py", path, 5_000) for _ in range(2)]
+    assert [line(child) for child in children] == ["ready"] * 2
+    for child in children:
+        say(child, "go")
+    written = [line(child) for child in children]
+    store = await open_store()
+    assert {s.session_id: s.message_count for s in await store.sessions()} == {
+        session_id: 5_000 for session_id in written
+    }
+    for session_id in written:
+        contents = [entry.message.content for entry in await store.branch(session_id)]
+        assert contents == [f"{session_id} {number}" for number in range(5_000)]
+
+
 # Another program holds it
 
 
