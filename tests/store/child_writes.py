@@ -18,9 +18,7 @@ from tui_chat.store import Store
 
 async def main(path: Path, count: int) -> None:
     try:
-        async with await Store.open(
-            path, now=time.time, new_id=lambda: uuid.uuid4().hex
-        ) as store:
+        async with await Store.open(path, now=time.time, new_id=lambda: uuid.uuid4().hex) as store:
             session = await store.create_session()
             print("ready", flush=True)
             sys.stdin.readline()

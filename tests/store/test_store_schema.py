@@ -12,7 +12,7 @@ import pytest
 from tui_chat.errors import StoreDamaged, StoreError, StoreNewer
 from tui_chat.model.message import Message
 from tui_chat.model.role import Role
-from tui_chat.store import Store, schema
+from tui_chat.store import Store, copies, schema
 
 Opener = Callable[[], Awaitable[Store]]
 LATEST = len(schema.migrations())
@@ -155,8 +155,8 @@ async def test_a_backup_is_made_before_a_filled_database_is_migrated(
 async def test_backups_do_not_replace_each_other(path: Path, open_store: Opener) -> None:
     made_at(path, 1)
     with plain(path) as connection:
-        one = schema.back_up(connection, path, 1.0)
-        two = schema.back_up(connection, path, 1.0)
+        one = copies.back_up(connection, path, 1.0)
+        two = copies.back_up(connection, path, 1.0)
     assert one != two
     assert neighbours(path) == sorted([one.name, two.name])
 

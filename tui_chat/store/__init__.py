@@ -7,7 +7,10 @@ sessions    messages  requests  roles  memory
 growing     a streaming reply on its way to the disk
 rows        rows to values and back; json_values does it for JSON columns
 database    one connection, one writer, and what makes it safe to cancel
-schema      versions: creating, migrating, undoing, backing up; `migrations/` holds the SQL
+schema      versions: creating, migrating, undoing; `migrations/` holds the SQL
+copies      backups and other copies of the file
+salvage     a damaged file into a new one: pages reads it, shapes says whose a row is, mend puts
+            right what no longer fits together
 owner       which running program receives a reply, and whether it still runs
 faults      SQLite's errors in words
 """

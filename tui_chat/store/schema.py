@@ -13,17 +13,16 @@ Everything here is synchronous and opens its own connection; `Store.open` runs i
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import StoreError, StoreNewer
+from tui_chat.store.copies import back_up, create
 from tui_chat.store.faults import told
 
 if TYPE_CHECKING:
@@ -79,8 +78,8 @@ def prepare(path: Path, *, now: float, busy_timeout: float) -> Path | None:
         )
     with told(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _create(path)
-        version = _look(path, busy_timeout)
+        create(path)
+        version = look(path, busy_timeout)
         if version == len(migrations()):
             return None
         with closing(connect(path, busy_timeout)) as connection:
@@ -115,7 +114,7 @@ def migrate(
         if not _run(connection, step.up, version, step.number):
             continue  # another program was quicker; see how far it came
     if version > len(steps):
-        raise _newer(path, version)
+        raise newer(path, version)
 
 
 def undo(connection: sqlite3.Connection, target: int) -> None:
@@ -125,39 +124,7 @@ def undo(connection: sqlite3.Connection, target: int) -> None:
         _run(connection, step.undo, version, step.number - 1)
 
 
-def back_up(connection: sqlite3.Connection, path: Path, now: float) -> Path:
-    """Copy an open database to a file beside it; return where.
-
-    The copy gets its name when it is whole. The name tells version and time.
-    """
-    import sqlite3
-
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        _create(partial)
-        with closing(sqlite3.connect(partial)) as copy:
-            connection.backup(copy)
-            # From the copy itself: another program may have migrated a moment ago.
-            version = version_of(copy)
-        stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%S")
-        number = 0
-        while True:
-            again = f"-{number}" if number else ""
-            target = path.with_name(f"{path.name}.v{version}-{stamp}{again}.bak")
-            if not target.exists():
-                partial.rename(target)
-                return target
-            number += 1
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _create(path: Path) -> None:
-    """Make an empty file only its owner can read; conversations are private."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-
-
-def _look(path: Path, busy_timeout: float) -> int:
+def look(path: Path, busy_timeout: float) -> int:
     """Return the version of the file without changing it; refuse what is not for us.
 
     A file at rest is read without locks, and another program may begin to write it just then,
@@ -192,7 +159,7 @@ def _read_version(path: Path, busy_timeout: float, *, immutable: bool) -> int:
             advice="Choose another file; this one was not changed.",
         )
     if version > len(migrations()):
-        raise _newer(path, version)
+        raise newer(path, version)
     return version
 
 
@@ -203,7 +170,8 @@ def _is_at_rest(path: Path) -> bool:
     return in_wal_mode and not path.with_name(f"{path.name}-wal").exists()
 
 
-def _newer(path: Path, version: int) -> StoreNewer:
+def newer(path: Path, version: int) -> StoreNewer:
+    """Return the error for a file of a version that this program does not know."""
     return StoreNewer(
         f"The database {path} was written by a newer version of tui-chat "
         f"(its version is {version}, this program knows {len(migrations())}).",

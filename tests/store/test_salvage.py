@@ -1,0 +1,280 @@
+"""Damaged files: what can be read is saved to a new one, and the old one stays as it was."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+import sqlite3
+from contextlib import closing, suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tui_chat.errors import InputError, StoreDamaged, StoreNewer
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import Message
+from tui_chat.model.request import RequestRecord
+from tui_chat.model.role import Role
+from tui_chat.store import Store, schema
+from tui_chat.store.mend import RECOVERED
+from tui_chat.store.salvage import Salvaged, salvage
+from tui_chat.store.shapes import shapes_at
+
+PAGE = 4096
+LATEST = len(schema.migrations())
+Rows = dict[str, list[tuple[object, ...]]]
+
+
+def rows_of(path: Path, version: int = LATEST) -> Rows:
+    with closing(sqlite3.connect(path)) as connection:
+        return {
+            table: list(connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2"))
+            for table in shapes_at(version)
+        }
+
+
+async def fill(path: Path) -> None:
+    """Make a file with all kinds of rows, short and long, on some hundred pages."""
+    numbers, seconds = count(1), count(1_700_000_000)
+
+    def new_id() -> str:
+        return f"id-{next(numbers):06}"
+
+    def request(body: bytes) -> RequestRecord:
+        return RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", {"a": [1]}, body)
+
+    chance = random.Random(5)
+    async with await Store.open(path, now=lambda: float(next(seconds)), new_id=new_id) as store:
+        await store.save_role(Role("r", "Pirate", system_prompt="Arr 你好"))
+        for number in range(12):
+            session = await store.create_session(title=f"s{number}", role_id="r")
+            parent = None
+            for _ in range(12):
+                content = f"{new_id()} " + "wörter 数字 " * chance.choice((1, 10, 100, 900, 3000))
+                entry = await store.add_message(
+                    session.session_id, Message("user", content), parent
+                )
+                parent = entry.message.id
+            exchange = await store.begin_exchange(
+                session.session_id, parent_id=parent, user=Message("user", "?"), model="m",
+                endpoint="e", request=request(b"x" * chance.choice((10, 9000))),
+            )  # fmt: skip
+            reply = exchange.reply.message.id
+            await store.flush_reply(reply, Message("assistant", "part"))
+            if number % 3:
+                await store.finish_reply(
+                    reply, message=Message("assistant", "done"), status="complete", seconds=2.0
+                )
+            await store.save_draft(session.session_id, f"draft {number}")
+        await store.remember("last", "something")
+        sessions = await store.sessions()
+        await store.delete_session(sessions[3].session_id)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("filled") / "chat.db"
+    asyncio.run(fill(path))
+    return path
+
+
+@pytest.fixture
+def whole(path: Path, filled: Path) -> Path:
+    path.parent.mkdir()
+    return Path(shutil.copy(filled, path))
+
+
+def damage(path: Path, first: int, last: int, fill: bytes = b"\xa5") -> None:
+    """Overwrite pages, numbered from 1."""
+    data = bytearray(path.read_bytes())
+    data[(first - 1) * PAGE : last * PAGE] = fill * (last - first + 1) * PAGE
+    path.write_bytes(data)
+
+
+def saved(path: Path) -> tuple[Salvaged, Rows]:
+    """Salvage, see that the old file stayed and the new one is sound, and return what is in it."""
+    before = {item: item.read_bytes() for item in path.parent.iterdir()}
+    target = path.with_name("new.db")
+    result = salvage(path, target)
+    assert result.target == target
+    assert {i: i.read_bytes() for i in path.parent.iterdir() if i != target} == before
+    with closing(sqlite3.connect(target)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert not connection.execute("PRAGMA foreign_key_check").fetchall()
+        assert schema.version_of(connection) == LATEST
+    rows = rows_of(target)
+    assert result.rows == {table: len(rows[table]) for table in result.rows}
+    return result, rows
+
+
+async def test_of_a_whole_file_everything_is_saved(whole: Path) -> None:
+    before = rows_of(whole)
+    result, rows = saved(whole)
+    assert rows == before
+    assert (result.unreadable, result.partial, result.mended) == (0, 0, ())
+
+
+async def test_rows_that_are_only_in_the_log_are_saved(whole: Path) -> None:
+    with closing(sqlite3.connect(whole)) as other:  # keeps the log from being folded in
+        other.execute("PRAGMA wal_autocheckpoint = 0")
+        for number in range(200):
+            other.execute("INSERT INTO settings VALUES (?, ?)", (f"k{number}", "v" * 500))
+            other.commit()
+        before = rows_of(whole)
+        assert whole.with_name("chat.db-wal").stat().st_size > 100_000
+        copy = whole.with_name("copy") / "chat.db"
+        copy.parent.mkdir()
+        for name in ("chat.db", "chat.db-wal"):
+            (copy.parent / name).write_bytes((whole.parent / name).read_bytes())
+    log = copy.with_name("chat.db-wal")
+    assert saved(copy)[1] == before
+    copy.with_name("new.db").unlink()
+
+    log.write_bytes(log.read_bytes()[:-3000])  # the last commit did not reach the disk
+    assert len(saved(copy)[1]["settings"]) == len(before["settings"]) - 1
+    copy.with_name("new.db").unlink()
+
+    log.write_bytes(b"\xa5" * 100_000)
+    assert len(saved(copy)[1]["settings"]) == 1
+
+
+async def test_without_its_first_page_everything_is_found_all_the_same(whole: Path) -> None:
+    before = rows_of(whole)
+    damage(whole, 1, 1)
+    _, rows = saved(whole)
+    for table in before:  # what was deleted may be there again: nothing tells which pages are free
+        assert set(rows[table]) >= set(before[table])
+
+
+@pytest.mark.parametrize("fill", [b"\xa5", b"\0", b"\x05", b"\x0d"])
+async def test_each_page_may_be_lost_and_only_what_stood_on_it_is(whole: Path, fill: bytes) -> None:
+    before, data = rows_of(whole), whole.read_bytes()
+    target = whole.with_name("new.db")
+    every = len(data) // PAGE
+    for number in range(2 + fill[0] % 7, every + 1, 37):
+        damage(whole, number, number, fill)
+        _, rows = saved(whole)
+        lost = [
+            (table, row)
+            for table in ("messages", "requests", "settings", "roles", "drafts")
+            for row in before[table]
+            if row[0] not in {kept[0] for kept in rows[table]}
+        ]
+        assert len(lost) <= 40, (number, len(lost))  # as many short rows go on one page
+        assert {row[1] for row in rows["sessions"]} >= {row[1] for row in before["sessions"]}
+        target.unlink()
+        whole.write_bytes(data)
+
+
+async def test_a_long_message_is_saved_up_to_where_it_breaks(path: Path, clock, new_id) -> None:
+    text = "".join(f"{number} 数字 " for number in range(20_000))
+    async with await Store.open(path, now=clock, new_id=new_id) as store:
+        session = await store.create_session()
+        await store.add_message(session.session_id, Message("user", text), None)
+    damage(path, 40, 40)
+    result, rows = saved(path)
+    (content,) = [value for value in rows["messages"][0] if str(value).startswith("0 数字 1 ")]
+    assert isinstance(content, str)
+    assert text.startswith(content)
+    assert len(content) > 20_000
+    assert (result.partial, result.unreadable) == (1, 1)
+
+
+async def test_a_file_cut_short(whole: Path) -> None:
+    before = rows_of(whole)
+    whole.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2 - 1000])
+    result, rows = saved(whole)
+    assert len(before["messages"]) / 4 < len(rows["messages"]) < len(before["messages"])
+    assert result.unreadable
+
+
+async def test_messages_of_a_lost_session_get_a_new_one(whole: Path) -> None:
+    with closing(sqlite3.connect(whole)) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute("DELETE FROM sessions WHERE title IN ('s1', 's2')")
+        connection.execute("DELETE FROM messages WHERE seq IN (40, 41, 60)")
+        connection.commit()
+    before = rows_of(whole)
+    result, rows = saved(whole)
+    assert [row[0] for row in rows["messages"]] == [row[0] for row in before["messages"]]
+    async with await Store.open(result.target, now=lambda: 1.0, new_id=lambda: "x") as store:
+        sessions = await store.sessions()
+        assert sum(s.title == RECOVERED for s in sessions) == 2
+        for session in sessions:
+            branch = await store.branch(session.session_id)
+            assert session.message_count == len(branch) > 10
+    assert len(result.mended) == 2
+
+
+async def test_messages_in_a_ring_are_cut_open(whole: Path) -> None:
+    with closing(sqlite3.connect(whole)) as connection:
+        first, last = connection.execute(
+            "SELECT min(message_id), max(message_id) FROM messages GROUP BY session_id"
+        ).fetchone()
+        connection.execute("UPDATE messages SET parent_id = ? WHERE message_id = ?", (last, first))
+        connection.commit()
+    result, _ = saved(whole)
+    assert "1 messages" in result.mended[0]
+
+
+@pytest.mark.parametrize("version", range(1, LATEST))
+async def test_an_older_file_without_its_first_page(path: Path, version: int) -> None:
+    path.parent.mkdir()
+    with closing(schema.connect(path, 1)) as connection:
+        schema.migrate(connection, path, schema.migrations()[:version])
+        connection.executescript(
+            """
+            PRAGMA foreign_keys = OFF;
+            INSERT INTO sessions (session_id, title, head_id, touched, created, updated)
+            VALUES ('s', 'old', 'b', 1, 5, 6);
+            INSERT INTO messages
+                (message_id, session_id, parent_id, message_role, created, content)
+            VALUES ('a', 's', NULL, 'user', 5, 'hi'), ('b', 's', 'a', 'assistant', 6, 'ho');
+            """
+        )
+    damage(path, 1, 1)
+    result, _ = saved(path)
+    async with await Store.open(result.target, now=lambda: 1.0, new_id=lambda: "x") as store:
+        assert [e.message.content for e in await store.branch("s")] == ["hi", "ho"]
+        assert (await store.sessions())[0].message_count == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"Dear diary,\n" * 5000, b"\0" * 50_000, b"x"])
+def test_where_nothing_can_be_read_it_says_so(path: Path, content: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with pytest.raises(StoreDamaged) as caught:
+        salvage(path, path.with_name("new.db"))
+    assert "restore" in caught.value.advice
+    assert [item.name for item in path.parent.iterdir()] == ["chat.db"]
+    assert path.read_bytes() == content
+
+
+async def test_it_replaces_no_file(whole: Path) -> None:
+    target = whole.with_name("new.db")
+    target.write_text("mine")
+    with pytest.raises(InputError, match="there already"):
+        salvage(whole, target)
+    assert target.read_text() == "mine"
+
+
+async def test_a_newer_file_is_refused(whole: Path) -> None:
+    with closing(sqlite3.connect(whole)) as connection:
+        connection.execute(f"PRAGMA user_version = {LATEST + 1}")
+    with pytest.raises(StoreNewer):
+        salvage(whole, whole.with_name("new.db"))
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_any_damage_is_survived(whole: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    data = bytearray(whole.read_bytes())
+    for _ in range(chance.choice((1, 10, 300))):
+        start = chance.randrange(len(data))
+        length = chance.choice((1, 2, 50, 5000))
+        data[start : start + length] = chance.randbytes(min(length, len(data) - start))
+    whole.write_bytes(data)
+    with suppress(StoreNewer):  # the version itself was hit
+        saved(whole)

@@ -1,0 +1,122 @@
+"""Putting right what no longer fits together after rows were lost.
+
+A salvaged file has holes: replies whose question is gone, messages of a session that nobody
+finds. Messages are never dropped for that; what leads to them is made anew.
+"""
+# ruff: noqa: S608 - only names of our own tables are put into SQL
+
+from __future__ import annotations
+
+import sqlite3
+
+RECOVERED = "Recovered"
+"""The title of a session whose own row was lost."""
+
+_LOST_SESSIONS = """
+    INSERT INTO sessions (session_id, title, touched, created, updated)
+    SELECT session_id, ?, (SELECT coalesce(max(touched), 0) FROM sessions) + min(seq),
+           min(created), max(created)
+    FROM messages WHERE session_id NOT IN (SELECT session_id FROM sessions)
+    GROUP BY session_id
+"""
+
+# The nearest message before it in its session that nothing else follows, so that what was one
+# branch is one again; where there is none, the nearest of all, or it becomes a first message.
+_NEW_PARENT = """
+    UPDATE messages AS m SET parent_id = coalesce(
+        (SELECT b.message_id FROM messages AS b
+         WHERE b.session_id = m.session_id AND b.seq < m.seq
+           AND NOT EXISTS (SELECT 1 FROM messages AS c WHERE c.parent_id = b.message_id)
+         ORDER BY b.seq DESC LIMIT 1),
+        (SELECT b.message_id FROM messages AS b
+         WHERE b.session_id = m.session_id AND b.seq < m.seq ORDER BY b.seq DESC LIMIT 1))
+    WHERE m.seq = ?
+"""
+
+_NO_PARENT = """
+    SELECT m.seq FROM messages AS m LEFT JOIN messages AS p ON p.message_id = m.parent_id
+    WHERE m.parent_id IS NOT NULL AND (p.seq IS NULL OR p.session_id <> m.session_id)
+    ORDER BY m.seq
+"""
+
+UNREACHED = """
+    WITH RECURSIVE down (message_id) AS (
+        SELECT message_id FROM messages WHERE parent_id IS NULL
+        UNION
+        SELECT m.message_id FROM down JOIN messages AS m ON m.parent_id = down.message_id
+    )
+    SELECT seq FROM messages WHERE message_id NOT IN (SELECT message_id FROM down) ORDER BY seq
+"""
+"""Finds messages to which no first message leads: they follow each other in a ring."""
+
+WRONG_HEADS = """
+    SELECT s.seq FROM sessions AS s LEFT JOIN messages AS m ON m.message_id = s.head_id
+    WHERE s.head_id IS NOT NULL AND m.session_id IS NOT s.session_id
+"""
+"""Finds sessions that show a branch which is not theirs, or not there."""
+
+_NO_HEADS = """
+    SELECT seq FROM sessions AS s WHERE head_id IS NULL
+    AND EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.session_id)
+"""
+
+_NEW_HEAD = """
+    UPDATE sessions SET head_id = (
+        SELECT message_id FROM messages AS m WHERE m.session_id = sessions.session_id
+        ORDER BY m.seq DESC LIMIT 1)
+    WHERE seq = ?
+"""
+
+
+def mend(connection: sqlite3.Connection) -> list[str]:
+    """Make an open database of any version sound; return what was done, a sentence each.
+
+    Foreign keys must be off, and a transaction open.
+    """
+    done: list[str] = []
+    made = connection.execute(_LOST_SESSIONS, (RECOVERED,)).rowcount
+    if made:
+        done.append(f"{made:,} sessions were lost and made anew for their messages.")
+    joined = 0
+    for found in connection.execute(_NO_PARENT).fetchall():
+        connection.execute(_NEW_PARENT, found)
+        joined += 1
+    while found := connection.execute(UNREACHED).fetchone():
+        connection.execute("UPDATE messages SET parent_id = NULL WHERE seq = ?", found)
+        joined += 1
+    if joined:
+        done.append(f"{joined:,} messages had lost what they follow; they follow what is left.")
+    for (seq,) in connection.execute(WRONG_HEADS + " UNION " + _NO_HEADS).fetchall():
+        connection.execute(_NEW_HEAD, (seq,))
+    dropped = _drop_loose_ends(connection)
+    if dropped:
+        done.append(f"{dropped:,} other rows belonged to something that is lost.")
+    return done
+
+
+def _drop_loose_ends(connection: sqlite3.Connection) -> int:
+    """Remove what refers to nothing, or the reference where there may be none."""
+    dropped = 0
+    while found := connection.execute("PRAGMA foreign_key_check").fetchmany(500):
+        for table, rowid, _, number in found:
+            column = connection.execute(
+                'SELECT "from" FROM pragma_foreign_key_list(?) WHERE id = ?', (table, number)
+            ).fetchone()[0]
+            optional = connection.execute(
+                'SELECT 1 FROM pragma_table_info(?) WHERE name = ? AND "notnull" = 0',
+                (table, column),
+            ).fetchone()
+            if rowid is None:  # a table without rowids
+                other, target = connection.execute(
+                    'SELECT "table", "to" FROM pragma_foreign_key_list(?) WHERE id = ?',
+                    (table, number),
+                ).fetchone()
+                sql = f"DELETE FROM {table} WHERE {column} NOT IN (SELECT {target} FROM {other})"
+                dropped += connection.execute(sql).rowcount
+            elif optional:
+                sql = f"UPDATE {table} SET {column} = NULL WHERE rowid = ?"
+                connection.execute(sql, (rowid,))
+            else:
+                sql = f"DELETE FROM {table} WHERE rowid = ?"
+                dropped += connection.execute(sql, (rowid,)).rowcount
+    return dropped

@@ -1,0 +1,220 @@
+"""Saving what can be read of a damaged database into a new one.
+
+1. The old file is read page by page (see `pages`) and never written to.
+2. Rows are put into a new file of the version that the old one had, those of the tables' trees
+   first, then those of leaves that nothing leads to; what comes twice counts once.
+3. What no longer fits together is put right (see `mend`), and only then the new file is brought
+   to the present version, so that everything derived is made from what is there.
+4. The new file gets its name when it is whole, checked and on the disk.
+"""
+# ruff: noqa: S608 - only names of our own tables are put into SQL
+
+from __future__ import annotations
+
+import mmap
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui_chat.errors import StoreDamaged
+from tui_chat.store import schema
+from tui_chat.store.copies import create, refuse_existing, settle
+from tui_chat.store.faults import told
+from tui_chat.store.mend import mend
+from tui_chat.store.pages import Pages, Row, Value
+from tui_chat.store.shapes import Shape, shapes_at
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """What was saved."""
+
+    target: Path
+    rows: Mapping[str, int]
+    """How many rows there are now, by table."""
+    partial: int
+    """How many of them lost their end."""
+    pages: int
+    """How many pages the old file has."""
+    unreadable: int
+    """How many of them could not be read."""
+    mended: tuple[str, ...]
+    """What had to be put right, a sentence each."""
+
+
+def _unheard(rows: int, pages: int) -> None:
+    """Stand in for who does not want to know how far it is."""
+
+
+def salvage(
+    source: Path, target: Path, *, progress: Callable[[int, int], object] = _unheard
+) -> Salvaged:
+    """Read what is readable of `source` into `target`, which must not exist.
+
+    `progress` is told how many rows were read, and of how many pages. Raises InputError where
+    a file cannot be used, StoreDamaged where nothing could be saved.
+    """
+    refuse_existing(target, force=False)
+    with told(source), source.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if not size:
+            raise StoreDamaged(
+                f"{source} is empty: there is nothing to save in it.",
+                advice="Restore a backup: `tui-chat db restore FILE`.",
+            )
+        log = source.with_name(f"{source.name}-wal")
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            pages = Pages(data, log.read_bytes() if log.is_file() else b"")
+            return _Salvage(pages, source).into(target, progress)
+
+
+@dataclass
+class _Salvage:
+    pages: Pages
+    source: Path
+    partial: int = 0
+    read: int = 0
+    undecided: list[tuple[Row, list[Shape]]] = field(default_factory=list[tuple[Row, list[Shape]]])
+
+    def into(self, target: Path, progress: Callable[[int, int], object]) -> Salvaged:
+        self.progress = progress
+        version = self._version()
+        self.shapes = shapes_at(version)
+        partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+        try:
+            with told(target):
+                create(partial)
+                with closing(schema.connect(partial, 1.0)) as connection:
+                    connection.execute("PRAGMA synchronous = OFF")  # settled at the end
+                    rows, mended = self._fill(connection, version)
+                settle(partial, target, force=False)
+        finally:
+            partial.unlink(missing_ok=True)
+        return Salvaged(
+            target,
+            rows,
+            self.partial,
+            self.pages.count,
+            len(self.pages.unreadable),
+            tuple(mended),
+        )
+
+    def _version(self) -> int:
+        """Return the version of the old file; where it does not tell, what fits its rows best."""
+        latest = len(schema.migrations())
+        version = self.pages.version
+        if version is not None and 0 < version <= latest:
+            return version
+        if version is not None and version > latest:
+            raise schema.newer(self.source, version)
+        fitting = Counter[int]()
+        every = [shapes_at(number) for number in range(1, latest + 1)]
+        for rows in self.pages.strays():
+            for row in rows[:5]:
+                for number, shapes in enumerate(every, 1):
+                    if any(shape.take(row) for shape in shapes.values()):
+                        fitting[number] += 1
+        # Of equals the oldest, so that migrations derive what they add from the rows.
+        return max(range(1, latest + 1), key=lambda number: (fitting[number], -number))
+
+    def _fill(
+        self, connection: sqlite3.Connection, version: int
+    ) -> tuple[dict[str, int], list[str]]:
+        path = Path(":new:")
+        schema.migrate(connection, path, schema.migrations()[:version])
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute("BEGIN")
+        triggers = connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall()
+        for name, _ in triggers:
+            connection.execute(f"DROP TRIGGER {name}")
+        self._read_trees(connection)
+        self._read_strays(connection)
+        mended = mend(connection)
+        for _, sql in triggers:
+            connection.execute(sql)
+        rows = {
+            table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in self.shapes
+        }
+        if not sum(rows.values()):
+            raise StoreDamaged(
+                f"Nothing in {self.source} can be read.",
+                advice="Restore a backup: `tui-chat db restore FILE`.",
+            )
+        connection.execute("COMMIT")
+        schema.migrate(connection, path)
+        (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if verdict != "ok":
+            raise AssertionError(f"the new file is not sound: {verdict}")
+        return rows, mended
+
+    def _read_trees(self, connection: sqlite3.Connection) -> None:
+        roots = self.pages.roots() if self.pages.has_header else {}
+        for table, root in roots.items():
+            shape = self.shapes.get(table)
+            for row in self.pages.tree(root):
+                if shape is not None and not self._put(connection, shape, row):
+                    self._place(connection, row)
+
+    def _read_strays(self, connection: sqlite3.Connection) -> None:
+        self.pages.note_free()
+        for rows in self.pages.strays():
+            for row in rows:
+                self._place(connection, row)
+        for row, fitting in self.undecided:
+            fitting.sort(key=lambda shape: not _refers(connection, shape, row))
+            any(self._put(connection, shape, row) for shape in fitting)
+
+    def _place(self, connection: sqlite3.Connection, row: Row) -> None:
+        """Put a row into the table it fits; one that fits several waits until all are read."""
+        fitting = [shape for shape in self.shapes.values() if shape.take(row)]
+        if len(fitting) == 1:
+            self._put(connection, fitting[0], row)
+        elif fitting:
+            self.undecided.append((row, fitting))
+
+    def _put(self, connection: sqlite3.Connection, shape: Shape, row: Row) -> bool:
+        """Put a row into a table; False if it is none of its rows."""
+        values = shape.take(row)
+        if values is None:
+            return False
+        marks = ", ".join("?" * len(values))
+        sql = f"INSERT INTO {shape.table} VALUES ({marks})"
+        try:
+            connection.execute(sql, values)
+        except sqlite3.IntegrityError as error:
+            # A row that is there already is no other table's either.
+            return error.sqlite_errorcode in _THERE_ALREADY
+        self.partial += not row.whole
+        self.read += 1
+        if self.read % 1000 == 0:
+            self.progress(self.read, self.pages.count)
+        return True
+
+
+_THERE_ALREADY = (
+    sqlite3.SQLITE_CONSTRAINT_UNIQUE,
+    sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY,
+    sqlite3.SQLITE_CONSTRAINT_ROWID,
+)
+
+
+def _refers(connection: sqlite3.Connection, shape: Shape, row: Row) -> bool:
+    """Tell whether a row has references and what it refers to is there."""
+    values: Iterable[tuple[Value, str, str]] = (
+        (row.values[place], other, target)
+        for place, other, target in shape.references
+        if place < len(row.values)
+    )
+    found = [
+        connection.execute(f"SELECT 1 FROM {other} WHERE {target} = ?", (value,)).fetchone()
+        for value, other, target in values
+        if value is not None
+    ]
+    return bool(found) and all(found)

@@ -1,0 +1,104 @@
+"""What rows of our tables look like, for telling whose a row is that nothing leads to."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui_chat.store import schema
+from tui_chat.store.pages import Row, Value
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "INTEGER": (int,),
+    "REAL": (float, int),  # SQLite writes 2.0 as the shorter 2
+    "TEXT": (str,),
+    "BLOB": (bytes,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    name: str
+    types: tuple[type, ...]
+    """What a value may be, besides NULL."""
+    may_be_null: bool
+    default: Value
+    may_be_missing: bool
+    """Whether it was added later, so that rows from before do not have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A table."""
+
+    table: str
+    columns: tuple[Column, ...]
+    rowid: int | None
+    """The place of the column that is the rowid, None where no column is."""
+    has_rowid: bool
+    references: tuple[tuple[int, str, str], ...]
+    """Column places, and the table and column that each refers to."""
+
+    def take(self, row: Row) -> tuple[Value, ...] | None:
+        """Return the values of all columns if the row may be of this table, else None."""
+        if (row.rowid is not None) != self.has_rowid or len(row.values) > len(self.columns):
+            return None
+        taken: list[Value] = []
+        for place, column in enumerate(self.columns):
+            if place >= len(row.values):
+                if not column.may_be_missing:
+                    return None
+                taken.append(column.default)
+                continue
+            value = row.values[place]
+            if place == self.rowid:
+                if value is not None:
+                    return None
+                value = row.rowid
+            elif value is None:
+                if not column.may_be_null:
+                    return None
+            elif not isinstance(value, column.types):
+                return None
+            taken.append(value)
+        return tuple(taken)
+
+
+def shapes_at(version: int) -> dict[str, Shape]:
+    """Return the tables of a version by name."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        schema.migrate(connection, Path(":memory:"), schema.migrations()[:version])
+        return {shape.table: shape for shape in _shapes(connection)}
+
+
+def _shapes(connection: sqlite3.Connection) -> Iterator[Shape]:
+    tables = connection.execute(
+        "SELECT name, wr FROM pragma_table_list "
+        "WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
+    ).fetchall()
+    for table, without_rowid in tables:
+        columns: list[Column] = []
+        rowid: int | None = None
+        for place, name, kind, strict, default, key in connection.execute(
+            "SELECT * FROM pragma_table_info(?)", (table,)
+        ):
+            if key == 1 and kind == "INTEGER" and not without_rowid:
+                rowid = place
+            may_be_missing = place > 0 and not key and (default is not None or not strict)
+            value: Value = None
+            if default is not None:
+                value = connection.execute(f"SELECT {default}").fetchone()[0]
+            columns.append(Column(name, _TYPES[kind], not strict, value, may_be_missing))
+        names = [column.name for column in columns]
+        references = tuple(
+            (names.index(column), other, target)
+            for other, column, target in connection.execute(
+                'SELECT "table", "from", "to" FROM pragma_foreign_key_list(?)', (table,)
+            )
+        )
+        yield Shape(table, tuple(columns), rowid, not without_rowid, references)
