@@ -1,0 +1,201 @@
+"""A captured request: found in what was pasted, told whose it is, taken apart.
+
+1. What is pasted may be a body, or a body in something else: a curl command, an HTTP request, a
+   line of a log. The outermost JSON object that is a request counts.
+2. The protocol is told by what only one of them says; where nothing tells, by the model's name.
+3. What was said becomes the messages of a session. The system prompt becomes a preset that
+   stands in front of the history, so that the two together make the same conversation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from tui_chat.context import Settings
+from tui_chat.errors import InputError
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.envelope import ChatEnvelope, Parameters, Turn
+from tui_chat.model.message import Message
+from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.wire.registry import protocol_of
+from tui_chat.wire.roles import detect_protocol
+
+TRIES = 200
+"""How many opening braces are looked at in a text that is not JSON as a whole."""
+SHELL_QUOTE = "'\\''"
+"""How a shell writes a single quote inside single quotes."""
+
+_CONVERSATION = {
+    "contents": Protocol.GEMINI,
+    "input": Protocol.OPENAI_RESPONSES,
+    "previous_response_id": Protocol.OPENAI_RESPONSES,
+}
+"""Keys that only one protocol has for its conversation."""
+_ANTHROPIC = frozenset(("system", "stop_sequences", "thinking", "top_k"))
+"""Top-level keys that Anthropic has beside `messages` and OpenAI Chat has not."""
+_OPENAI_CHAT = frozenset(
+    (
+        *("max_completion_tokens", "stop", "n", "frequency_penalty", "presence_penalty", "seed"),
+        *("stream_options", "response_format", "logprobs", "logit_bias", "reasoning_effort"),
+    )
+)
+"""Top-level keys that OpenAI Chat has and Anthropic has not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A captured request, read."""
+
+    body: bytes
+    """As it was found; compact JSON where it was inside something else."""
+    protocol: Protocol
+    envelope: ChatEnvelope
+
+    @property
+    def settings(self) -> Settings:
+        """What it says of the model and of how it is asked."""
+        return _settings(self.envelope.parameters)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation without its system prompt, each message with an id."""
+        _, talk = _parted(self.envelope.turns)
+        return tuple(_message(turn, f"captured-{n}") for n, turn in enumerate(talk, 1))
+
+    def preset(self, name: str) -> Preset:
+        """Return a preset with its system prompt in front of the history."""
+        system, _ = _parted(self.envelope.turns)
+        return Preset(
+            name,
+            (
+                *(
+                    PresetMessage(f"system-{n}", "system", turn.text.plain, name=f"System {n}")
+                    for n, turn in enumerate(system, 1)
+                ),
+                PresetMessage("chat_history", "user", type="chat_history"),
+            ),
+        )
+
+
+def read_captured(text: str, protocol: Protocol | None = None) -> Captured:
+    """Read a request body, or something that contains one; `protocol` where it is known.
+
+    Raises InputError where there is none, or where it is none of the protocol.
+    """
+    body = text.strip().lstrip("\ufeff").encode("utf-8", "replace")
+    value = _parsed(body)
+    if value is None:
+        value = next(_inside(text), None)
+        body = b"" if value is None else json.dumps(value, ensure_ascii=False).encode()
+    if value is None:
+        raise InputError(
+            "There is no request in what was pasted.",
+            advice="Paste a request body as JSON, or a curl command that has one.",
+        )
+    found = protocol or protocol_in(value)
+    if found is None:
+        raise InputError(
+            "This JSON is a request of none of the four protocols.",
+            advice="A request has “messages”, “input” or “contents”.",
+        )
+    return Captured(body, found, protocol_of(found).decode(body))
+
+
+def protocol_in(body: dict[str, Any]) -> Protocol | None:
+    """Tell whose request a JSON object is; None where it is nobody's."""
+    for key, protocol in _CONVERSATION.items():
+        if key in body:
+            return protocol
+    messages = body.get("messages")
+    if not isinstance(messages, list):
+        return None
+    keys = body.keys()
+    anthropic = len(keys & _ANTHROPIC) + 2 * _has_anthropic_blocks(cast("list[Any]", messages))
+    openai = len(keys & _OPENAI_CHAT) + 2 * _has_openai_messages(cast("list[Any]", messages))
+    for tool in _objects(body.get("tools")):
+        anthropic += "input_schema" in tool
+        openai += "function" in tool
+    if anthropic != openai:
+        return Protocol.ANTHROPIC if anthropic > openai else Protocol.OPENAI_CHAT
+    named = detect_protocol(str(body.get("model", "")))
+    return Protocol.ANTHROPIC if named is Protocol.ANTHROPIC else Protocol.OPENAI_CHAT
+
+
+def _has_anthropic_blocks(messages: list[Any]) -> bool:
+    kinds = {block.get("type") for m in _objects(messages) for block in _objects(m.get("content"))}
+    return bool(kinds & {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"})
+
+
+def _has_openai_messages(messages: list[Any]) -> bool:
+    found = list(_objects(messages))
+    roles = {message.get("role") for message in found}
+    kinds = {block.get("type") for message in found for block in _objects(message.get("content"))}
+    return (
+        bool(roles & {"tool", "developer", "function"})
+        or any("tool_calls" in message for message in found)
+        or bool(kinds & {"image_url", "input_audio", "file"})
+    )
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, list):
+        for item in cast("list[Any]", value):
+            if isinstance(item, dict):
+                yield cast("dict[str, Any]", item)
+
+
+def _parsed(body: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _inside(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the requests that stand in a text, the outermost first."""
+    decoder = json.JSONDecoder()
+    for unquoted in (text, text.replace(SHELL_QUOTE, "'")):
+        at = -1
+        for _ in range(TRIES):
+            at = unquoted.find("{", at + 1)
+            if at < 0:
+                break
+            try:
+                value, _end = decoder.raw_decode(unquoted, at)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict):
+                found = cast("dict[str, Any]", value)
+                if protocol_in(found) is not None:
+                    yield found
+
+
+def _parted(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+    """Return the system turns that begin the conversation, and the rest of it."""
+    first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
+    return turns[:first], turns[first:]
+
+
+def _message(turn: Turn, name: str) -> Message:
+    return Message(
+        turn.role,
+        turn.text.plain,
+        name,
+        tool_calls=turn.tool_calls,
+        tool_call_id=turn.tool_call_id,
+        name=turn.name,
+        semantics=turn.semantics,
+        parts=turn.parts,
+    )
+
+
+def _settings(asked: Parameters) -> Settings:
+    return Settings(
+        model=asked.model.value,
+        temperature=asked.temperature.value if asked.temperature else None,
+        max_tokens=asked.max_tokens.value if asked.max_tokens else None,
+    )
