@@ -95,6 +95,23 @@ def test_any_text_is_counted(text: str):
     assert counter_for("gpt-4o").count(text) >= bool(text)
 
 
+@given(
+    st.lists(
+        st.one_of(
+            st.text(st.characters(exclude_categories=[]), max_size=30),
+            st.sampled_from(["", "<|endoftext|>", "a <|im_start|> b", "  \n\n\t", "你好 <| 😀"]),
+        ),
+        max_size=6,
+    ),
+    st.sampled_from(["gpt-4o", "gpt-4", "claude", "llama3", "gemma3", "mistral-7b-instruct-v0.3"]),
+)
+def test_many_texts_are_counted_as_each_would_be(texts: list[str], model: str):
+    counter = counter_for(model)
+    assert counter.each([turn(text) for text in texts]) == [
+        counter.count(text) + TURN_OVERHEAD for text in texts
+    ]
+
+
 def test_a_lone_surrogate_is_counted_as_what_is_sent_for_it():
     assert counter_for("gpt-4o").count("\ud800") == counter_for("gpt-4o").count("\ufffd")
 

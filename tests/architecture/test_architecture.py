@@ -12,7 +12,7 @@ import pytest
 import tui_chat
 
 PACKAGE = Path(tui_chat.__file__).parent
-PURE = ("model", "context", "wire", "compose.py", "tokens.py", "errors.py")
+PURE = ("model", "context", "wire", "compose.py", "tokens", "errors.py")
 
 COMPOSE_A_REQUEST = """
 import sys

@@ -7,6 +7,7 @@ from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import ChatEnvelope
 from tui_chat.model.message import Message
 from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.model.role import Role
 from tui_chat.tokens import Counter
 
 ENDPOINT = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid/v1", models=("m",))
@@ -14,6 +15,7 @@ LETTERS = Counter("letters", True, len)
 """A token is a character."""
 U1, A1 = Message("user", "U1", "1"), Message("assistant", "A1", "2")
 U2, A2 = Message("user", "U2", "3"), Message("assistant", "A2", "4")
+ROLE = Role("r", "Coder", "ROLE", model="role-model", temperature=0.5, max_tokens=99)
 HISTORY = PresetMessage("history", role="user", type="chat_history")
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.context.requests import (
     A1,
@@ -14,6 +12,7 @@ from tests.context.requests import (
     ENDPOINT,
     HISTORY,
     LETTERS,
+    ROLE,
     U1,
     U2,
     built,
@@ -21,19 +20,14 @@ from tests.context.requests import (
     order,
     said,
 )
-from tests.strategies import histories, presets, words
 from tui_chat.context import Inputs, Settings, build_context
 from tui_chat.model.endpoint import ModelFacts
 from tui_chat.model.envelope import Level, ToolDefinition
 from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.preset import Preset, PresetMessage
 from tui_chat.model.profile import Profile
-from tui_chat.model.role import Role
 from tui_chat.model.text import OriginKind
 from tui_chat.tokens import NO_CORRECTION, TOOL_OVERHEAD, Counter
-
-ROLE = Role("r", "Coder", "ROLE", model="role-model", temperature=0.5, max_tokens=99)
-
 
 SYSTEM = said("S", role="system")
 
@@ -293,150 +287,6 @@ def test_what_is_doubtful_is_told(code: str, messages: list[PresetMessage]):
 
 def test_a_sound_preset_has_no_notes():
     assert codes(built(SYSTEM, HISTORY, said("X", insertion_point=-2))) == []
-
-
-@given(presets(), histories(), words)
-def test_no_enabled_message_is_lost(preset: Preset, history: tuple[Message, ...], draft: str):
-    inputs = Inputs(ENDPOINT, preset, history, draft)
-    envelope = build_context(inputs, lambda _: LETTERS)
-    sent = [turn.text.plain for turn in envelope.turns]
-    for message in preset.messages:
-        if message.enabled and message.type == "message" and message.content:
-            assert sent.count(message.content) == 1
-    kept = [turn.text.plain for turn in envelope.turns if turn.origin.kind is OriginKind.HISTORY]
-    assert kept == [message.content for message in history]
-    assert (draft in sent) is (bool(draft) or "" in sent)
-
-
-@given(presets(), histories(), words, st.integers(1, 200), st.integers(0, 50))
-def test_the_kept_history_is_within_the_budget_and_the_rest_is_listed(
-    preset: Preset, history: tuple[Message, ...], draft: str, limit: int, reserve: int
-):
-    inputs = Inputs(ENDPOINT, preset, history, draft, context_limit=limit, reply_reserve=reserve)
-    envelope = build_context(inputs, lambda _: LETTERS)
-    budget = envelope.budget
-    assert budget is not None
-    assert sum(envelope.tokens) + 3 == budget.total
-    kept = [turn for turn in envelope.turns if turn.origin.kind is OriginKind.HISTORY]
-    gone = {dropped.origin.id for dropped in envelope.dropped}
-    assert gone | {turn.origin.id for turn in kept} == {message.id for message in history}
-    assert not gone & {turn.origin.id for turn in kept}
-    assert not any(message.pinned and message.id in gone for message in history)
-    free_choice = sum(
-        LETTERS.turn(turn)
-        for turn in kept
-        if not next(m for m in history if m.id == turn.origin.id).pinned
-    )
-    if free_choice:
-        assert budget.total <= limit - reserve
-
-
-@given(presets(), histories(), words)
-def test_every_characters_origin_has_it(preset: Preset, history: tuple[Message, ...], draft: str):
-    envelope = build_context(Inputs(ENDPOINT, preset, history, draft, role=ROLE), lambda _: LETTERS)
-    by_kind = {
-        OriginKind.HISTORY: {message.id: message.content for message in history},
-        OriginKind.DRAFT: {"draft": draft},
-        OriginKind.SYSTEM: {ROLE.role_id: ROLE.system_prompt},
-    }
-    contents = {id(message): message.content for message in preset.messages}
-    for turn in envelope.turns:
-        for span in turn.text.spans:
-            if span.origin.kind is OriginKind.PRESET:
-                assert span.text in contents.values()
-            else:
-                source = by_kind[span.origin.kind][span.origin.id]
-                assert source[span.start : span.start + len(span.text)] == span.text
-
-
-@given(presets(), histories(), words)
-def test_the_same_inputs_give_the_same_turns(
-    preset: Preset, history: tuple[Message, ...], draft: str
-):
-    first, second = (
-        build_context(Inputs(ENDPOINT, preset, history, draft), lambda _: LETTERS) for _ in range(2)
-    )
-    assert [(t.role, t.text, t.placement) for t in first.turns] == [
-        (t.role, t.text, t.placement) for t in second.turns
-    ]
-    assert first.notes == second.notes
-
-
-@given(presets(), histories(), st.integers(1, 300))
-def test_groups_keep_their_order(preset: Preset, history: tuple[Message, ...], limit: int):
-    envelope = build_context(
-        Inputs(ENDPOINT, preset, history, context_limit=limit, reply_reserve=0), lambda _: LETTERS
-    )
-    kept = [turn.origin.id for turn in envelope.turns if turn.origin.kind is OriginKind.HISTORY]
-    assert kept == [message.id for message in history if message.id in kept]
-    place = {message.id: index for index, message in enumerate(preset.messages)}
-    by_group: dict[tuple[str, str, int | None], list[tuple[int, int]]] = {}
-    for turn in envelope.turns:
-        if turn.origin.kind is OriginKind.PRESET:
-            where = turn.placement
-            index = place[turn.origin.id]
-            sorts = where.kind in ("before", "after", "depth")
-            key = (preset.messages[index].order if sorts else 0, index)
-            by_group.setdefault((where.kind, where.anchor, where.depth), []).append(key)
-    assert all(keys == sorted(keys) for keys in by_group.values())
-
-
-@given(presets(), histories(), words)
-def test_a_preset_without_new_fields_is_a_plain_list_with_system_first(
-    preset: Preset, history: tuple[Message, ...], draft: str
-):
-    plain = tuple(
-        replace(message, insertion_point=None, anchor_point=None, anchor_target=None)
-        for message in preset.messages
-        if message.type == "message"
-    )
-    envelope = build_context(
-        Inputs(ENDPOINT, Preset("plain", plain), history, draft), lambda _: LETTERS
-    )
-    sent = [message for message in plain if message.enabled and message.content]
-    expected = [m.content for m in sent if m.role == "system"]
-    expected += [m.content for m in sent if m.role != "system"]
-    expected += [message.content for message in history if message.content]
-    expected += [draft] if draft else []
-    assert [turn.text.plain for turn in envelope.turns] == expected
-
-
-def with_results(count: int) -> tuple[Message, ...]:
-    call = Message("assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"),))
-    return (call, *(Message("tool", "r" * n, "r", tool_call_id="t") for n in range(count)))
-
-
-calls = st.integers(0, 3).map(with_results)
-"""An assistant message with a call, and its results."""
-turns = st.sampled_from([(U1,), (A1,), (replace(U2, pinned=True),)])
-
-
-@given(st.lists(st.one_of(calls, turns), max_size=8), st.integers(0, 150))
-def test_tool_calls_and_results_are_never_parted(runs: list[tuple[Message, ...]], limit: int):
-    units = [
-        tuple(replace(message, id=f"{number}.{index}") for index, message in enumerate(run))
-        for number, run in enumerate(runs)
-    ]
-    history = tuple(message for unit in units for message in unit)
-    envelope = built(HISTORY, history=history, context_limit=limit, reply_reserve=0)
-    gone = {dropped.origin.id for dropped in envelope.dropped}
-    for unit in units:
-        assert len({message.id in gone for message in unit}) == 1
-
-
-@given(histories(), histories(), st.integers(1, 200), words)
-def test_what_is_remembered_of_a_history_is_what_would_be_worked_out(
-    known: tuple[Message, ...], more: tuple[Message, ...], limit: int, draft: str
-):
-    def dropped(history: tuple[Message, ...]) -> list[str]:
-        inputs = Inputs(
-            ENDPOINT, Preset("p", (HISTORY,)), history, draft, context_limit=limit, reply_reserve=0
-        )
-        return [d.origin.id for d in build_context(inputs, lambda _: LETTERS).dropped]
-
-    dropped(known)
-    together = known + more
-    assert dropped(together) == dropped(tuple(replace(message) for message in together))
 
 
 def test_a_keystroke_makes_one_turn_anew():

@@ -2,7 +2,9 @@
 
 1. A history is a tuple, and the same object from keystroke to keystroke: what is known of it
    is found by its identity.
-2. A history that continues one that is known is worked out from there on.
+2. A history that begins like one that is known (a reply was added, a message edited, another
+   branch chosen) is worked out from where they part; messages beyond that which both have keep
+   their turns, and with them all that was derived from those.
 3. An assistant message with tool calls and the results that follow it are one unit; units
    stay or go as a whole. A unit stays whatever it costs if one of its messages is pinned, or
    is a system message that begins the history.
@@ -10,14 +12,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
-from operator import is_
+from operator import attrgetter, is_, sub
 
 from tui_chat.model.envelope import Placement, Turn
-from tui_chat.model.memo import Memo, Recent
+from tui_chat.model.memo import Recent
 from tui_chat.model.message import Message
 from tui_chat.model.text import Origin, OriginKind, Text
 from tui_chat.tokens import Counter
@@ -26,6 +28,7 @@ NAME_LENGTH = 32
 """A message has no name; a person knows it by its first words."""
 
 _IN_HISTORY = Placement("history", rule="It is part of the conversation.")
+_HISTORY = OriginKind.HISTORY
 
 
 def message_origin(message: Message) -> Origin:
@@ -34,26 +37,22 @@ def message_origin(message: Message) -> Origin:
     name = " ".join(content[: NAME_LENGTH + 8].split())
     if len(name) > NAME_LENGTH or (name and len(content) > NAME_LENGTH + 8):
         name = name[: NAME_LENGTH - 1].rstrip() + "…"
-    return Origin(OriginKind.HISTORY, message.id, name or message.role)
+    return Origin(_HISTORY, message.id, name or message.role)
 
 
 def _turn_of(message: Message) -> Turn:
     origin = message_origin(message)
     return Turn(
-        role=message.role,
-        text=Text.of(message.content, origin),
-        origin=origin,
-        placement=_IN_HISTORY,
-        tool_calls=message.tool_calls,
-        tool_call_id=message.tool_call_id,
-        name=message.name,
-        semantics=message.semantics,
-        parts=message.parts,
+        message.role,
+        Text.of(message.content, origin),
+        origin,
+        _IN_HISTORY,
+        message.tool_calls,
+        message.tool_call_id,
+        message.name,
+        message.semantics,
+        message.parts,
     )
-
-
-history_turn: Memo[Message, Turn] = Memo(_turn_of)
-"""`history_turn(message)`: the turn of a stored message, the same object each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +93,11 @@ def ledger_of(history: tuple[Message, ...], counter: Counter) -> Ledger:
 
 
 def _ledgers_of(counter: Counter) -> Recent[tuple[Message, ...], Ledger]:
-    count = counter.turn
-
     def draw_up(history: tuple[Message, ...]) -> Ledger:
-        before = next((led for led in ledgers.values() if _continues(history, led.history)), None)
-        return _ledger(history, before, count)
+        if counter.uncorrected is not counter:
+            first = ledger_of(history, counter.uncorrected)
+            return _sum_up(first, tuple(counter.times_ratio(first.costs)))
+        return _ledger(history, *_nearest(history, ledgers.values()), counter)
 
     ledgers: Recent[tuple[Message, ...], Ledger] = Recent(draw_up)
     return ledgers
@@ -106,43 +105,67 @@ def _ledgers_of(counter: Counter) -> Recent[tuple[Message, ...], Ledger]:
 
 _ledgers: Recent[Counter, Recent[tuple[Message, ...], Ledger]] = Recent(_ledgers_of)
 
-
-def _continues(history: tuple[Message, ...], known: tuple[Message, ...]) -> bool:
-    """Whether the very messages of `known` begin `history`."""
-    return 0 < len(known) <= len(history) and all(map(is_, known, history))
+_NOTHING = Ledger((), (), (), (), (), (0,), 0, has_parts=False)
 
 
-def _ledger(
-    history: tuple[Message, ...], before: Ledger | None, count: Callable[[Turn], int]
-) -> Ledger:
-    done = len(before.turns) if before else 0
-    turns = tuple(map(history_turn, history[done:]))
-    costs = tuple(map(count, turns))
-    has_parts = any(turn.parts for turn in turns) or (before is not None and before.has_parts)
-    if before:
-        turns, costs = before.turns + turns, before.costs + costs
-    units = _units(history, before.units if before else ())
+def _nearest(history: tuple[Message, ...], known: Sequence[Ledger]) -> tuple[Ledger, int]:
+    """Return the ledger whose history begins most like this one, and how many messages agree."""
+    nearest, most = _NOTHING, 0
+    for ledger in known:
+        agree = _agreeing(history, ledger.history)
+        if agree > most:
+            nearest, most = ledger, agree
+    return nearest, most
+
+
+def _agreeing(one: Sequence[Message], other: Sequence[Message]) -> int:
+    """Return with how many of the very same messages both begin."""
+    same = map(is_, one, other)
+    return next((i for i, is_same in enumerate(same) if not is_same), min(len(one), len(other)))
+
+
+def _ledger(history: tuple[Message, ...], known: Ledger, agree: int, counter: Counter) -> Ledger:
+    """Draw up the accounts of a history that agrees with a known one that far."""
+    turns, costs = list(known.turns[:agree]), list(known.costs[:agree])
+    elsewhere = {id(m): index for index, m in enumerate(known.history[agree:], agree)}
+    fresh = [m for m in history[agree:] if id(m) not in elsewhere]
+    made = list(map(_turn_of, fresh))
+    counted = counter.each(made)
+    if len(fresh) == len(history) - agree:
+        turns += made
+        costs += counted
+    else:
+        new = zip(made, counted, strict=True)
+        for message in history[agree:]:
+            index = elsewhere.get(id(message))
+            turn, cost = next(new) if index is None else (known.turns[index], known.costs[index])
+            turns.append(turn)
+            costs.append(cost)
+    units = _units(history, known.units[: bisect_left(known.units, agree)], agree)
+    has_parts = any(map(attrgetter("parts"), history))
+    staying = tuple(_staying(history, units))
+    blank = Ledger(history, tuple(turns), (), units, staying, (), 0, has_parts)
+    return _sum_up(blank, tuple(costs))
+
+
+def _sum_up(ledger: Ledger, costs: tuple[int, ...]) -> Ledger:
+    """Return a ledger with these costs of its turns."""
     sums = (0, *accumulate(costs))
-    ends = (*units[1:], len(history)) if units else ()
-    staying = tuple(
-        number
-        for number, (start, end) in enumerate(zip(units, ends, strict=True))
-        if _stays(history, start, end)
-    )
-    fixed = set(staying)
-    prices = (
-        0 if number in fixed else sums[end] - sums[start]
-        for number, (start, end) in enumerate(zip(units, ends, strict=True))
-    )
+    if len(ledger.units) == len(costs) and not ledger.staying:
+        return replace(ledger, costs=costs, droppable=sums, total=sums[-1])
+    ends = [sums[end] for end in (*ledger.units, len(costs))]
+    prices = list(map(sub, ends[1:], ends))
+    for unit in ledger.staying:
+        prices[unit] = 0
     droppable = tuple(accumulate(prices, initial=0))
-    return Ledger(history, turns, costs, units, staying, droppable, sums[-1], has_parts)
+    return replace(ledger, costs=costs, droppable=droppable, total=sums[-1])
 
 
-def _units(history: Sequence[Message], known: tuple[int, ...]) -> tuple[int, ...]:
-    """Return where units begin; all but the last of the known ones hold."""
-    starts = list(known[:-1])
+def _units(history: Sequence[Message], known: tuple[int, ...], done: int) -> tuple[int, ...]:
+    """Return where units begin; `known` are those that begin among the first `done` messages."""
+    starts = list(known)
     at = known[-1] if known else 0
-    for index in range(at, len(history)):
+    for index in range(done, len(history)):
         if not (history[index].role == "tool" and index > at and _takes_results(history[at])):
             starts.append(index)
             at = index
@@ -153,7 +176,12 @@ def _takes_results(first: Message) -> bool:
     return first.role == "tool" or bool(first.tool_calls)
 
 
-def _stays(history: Sequence[Message], start: int, end: int) -> bool:
-    if start == 0 and history[0].role == "system":
-        return True
-    return any(message.pinned for message in history[start:end])
+def _staying(history: Sequence[Message], units: Sequence[int]) -> Iterator[int]:
+    """Yield the units that stay."""
+    last = -1
+    for index, pinned in enumerate(map(attrgetter("pinned"), history)):
+        if pinned or (index == 0 and history[0].role == "system"):
+            unit = bisect_right(units, index) - 1
+            if unit != last:
+                yield unit
+                last = unit

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 
 from tui_chat.context.contributors import NOTHING_TO_ADD, Contribution
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.ledger import history_turn
+from tui_chat.context.ledger import message_origin
 from tui_chat.context.listed import NO_TEXTS, Listed, text_of
 from tui_chat.context.lore_keys import NOTHING_FOUND, Found, Keyed, KeyIndex
 from tui_chat.context.lore_shelf import Candidate, Shelf, line_of, lore_origin, name_of, shelf_of
@@ -133,7 +133,7 @@ class _Search:
         if place >= len(texts):
             return f"the lore entry “{name_of(heard[place - len(texts)])}”"
         text = texts[place]
-        return "the draft" if text is None else history_turn(text).origin.label
+        return "the draft" if text is None else message_origin(text).label
 
     def _has_luck(self, candidate: Candidate) -> bool:
         chance, entry = candidate.keyed.entry.probability, candidate.keyed.entry

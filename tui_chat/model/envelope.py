@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from tui_chat.model.message import MessageRole, Part, ToolCall
 from tui_chat.model.namespaces import NO_SEMANTICS, Semantics
+from tui_chat.model.quick import quick
 from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.model.text import Origin, Text
 
@@ -51,6 +52,7 @@ class Placement:
     """The rule as a sentence."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Turn:
     """One message of the built context. Compared by identity: what is derived from a turn is

@@ -15,33 +15,45 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
+class _Key(ref[K]):
+    """A weak reference that knows where its object was."""
+
+    __slots__ = ("identity",)
+
+    identity: int
+
+
 class Memo(Generic[K, V]):
     """`memo(key)` is `compute(key)`, computed once per live object `key`.
 
     `compute` must be pure. Keys must be weakly referable (`weakref_slot=True` on slotted
-    dataclasses). Not thread-safe beyond the GIL: two threads may compute the same value once
+    dataclasses), and a value must not refer to its key, or neither is ever let go. Not thread-safe
+    beyond the GIL: two threads may compute the same value once
     each, and both get a right one.
     """
 
-    __slots__ = ("_compute", "_values")
+    __slots__ = ("_compute", "_forget", "_values")
 
     def __init__(self, compute: Callable[[K], V]) -> None:
         self._compute = compute
-        self._values: dict[int, tuple[ref[K], V]] = {}
+        self._values: dict[int, tuple[_Key[K], V]] = {}
+        values = self._values  # what the keys call must not keep the memo itself
+
+        def forget(key: _Key[K]) -> None:
+            values.pop(key.identity, None)
+
+        self._forget = forget
 
     def __call__(self, key: K) -> V:
         """Return the remembered result for this very object, computing it the first time."""
-        found = self._values.get(id(key))
+        identity = id(key)
+        found = self._values.get(identity)
         if found is not None:
             return found[1]
         value = self._compute(key)
-        identity = id(key)
-        values = self._values
-
-        def forget(_: ref[K]) -> None:
-            values.pop(identity, None)
-
-        values[identity] = (ref(key, forget), value)
+        reference = _Key(key, self._forget)
+        reference.identity = identity
+        self._values[identity] = (reference, value)
         return value
 
     def __len__(self) -> int:

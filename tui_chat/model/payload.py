@@ -17,14 +17,15 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import accumulate
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 from math import isfinite
 from typing import Any, TypeAlias, cast, overload
 
+from tui_chat.model.quick import quick
 from tui_chat.model.text import GLUE, Origin, Text, clean
 
 JsonValue: TypeAlias = (
@@ -32,6 +33,18 @@ JsonValue: TypeAlias = (
 )
 
 
+class _Container:
+    """A node that remembers how it was drawn. The slots are empty until then: nodes are made by
+    the thousand, and few are looked at.
+    """
+
+    __slots__ = ("body", "starts")
+
+    body: bytes
+    starts: Sequence[int]
+
+
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Str:
     """A JSON string."""
@@ -39,6 +52,7 @@ class Str:
     text: Text
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Lit:
     """A JSON number, `true`, `false` or `null`."""
@@ -47,26 +61,24 @@ class Lit:
     origin: Origin = GLUE
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
-class Arr:
+class Arr(_Container):
     """A JSON array."""
 
     items: tuple[Tree, ...]
     origin: Origin = GLUE
     """Of what the array as a whole stands for."""
-    drawn: list[Drawn] = field(default_factory=list["Drawn"], init=False, repr=False)
-    """What rendering remembers; empty until then."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
-class Obj:
+class Obj(_Container):
     """A JSON object."""
 
     items: tuple[tuple[str, Tree], ...]
     origin: Origin = GLUE
     """Of what the object as a whole stands for: a turn's object has the turn's origin."""
-    drawn: list[Drawn] = field(default_factory=list["Drawn"], init=False, repr=False)
-    """What rendering remembers; empty until then."""
 
     def get(self, key: str) -> Tree | None:
         """Return the value of a key, None where there is none."""
@@ -77,8 +89,7 @@ class Obj:
 
 
 Tree: TypeAlias = Obj | Arr | Str | Lit
-_LEAF = (Str, Lit)
-"""As a tuple: a union would be made anew for every child that is looked at."""
+_LEAVES = frozenset[type]({Str, Lit})
 
 
 def tree_of(value: JsonValue, origin: Origin = GLUE) -> Tree:
@@ -151,90 +162,73 @@ class Region:
     piece: Piece
 
 
-class Drawn:
-    """What a container node remembers: its bytes and how many lines it takes."""
-
-    __slots__ = ("body", "line_starts", "lines")
-
-    def __init__(self, body: bytes | None, lines: int, line_starts: list[int]) -> None:
-        self.body = body
-        self.lines = lines
-        self.line_starts = line_starts
-        """For each child, the line it begins on, counted from the container's first line."""
-
-
-def _draw(node: Obj | Arr) -> Drawn:
-    if node.drawn:
-        return node.drawn[0]
+def line_starts(node: Obj | Arr) -> Sequence[int]:
+    """Return for each child the line it begins on, counted from the container's first line, and
+    after them the line on which the container is closed.
+    """
+    known = getattr(node, "starts", None)
+    if known is not None:
+        return known
     children: Sequence[Tree] = (
         [value for _, value in node.items] if isinstance(node, Obj) else node.items
     )
-    heights = map(_height, children)
-    starts = list(accumulate(heights, initial=1))
-    drawn = Drawn(None, 1 if not children else starts[-1] + 1, starts)
-    node.drawn.append(drawn)
-    return drawn
+    starts: Sequence[int] = range(1, len(children) + 2)
+    if not _LEAVES.issuperset(map(type, children)):
+        starts = list(accumulate(map(_height, children), initial=1))
+    object.__setattr__(node, "starts", starts)
+    return starts
 
 
 def _height(node: Tree) -> int:
     """Return how many lines a node takes."""
-    if isinstance(node, _LEAF):
+    if isinstance(node, Str | Lit) or not node.items:
         return 1
-    return (node.drawn[0] if node.drawn else _draw(node)).lines
+    return line_starts(node)[-1] + 1
 
 
-def _body(node: Tree) -> bytes:
+def _json(node: Tree) -> str:
     match node:
         case Str():
-            return quoted(node.text.plain).encode()
+            return quoted(node.text.plain)
+        case Obj():
+            return "{" + ",".join([_key(key) + _json(value) for key, value in node.items]) + "}"
+        case Arr():
+            return "[" + ",".join(map(_json, node.items)) + "]"
         case Lit():
-            return json.dumps(node.value, allow_nan=False).encode()
-        case Arr() | Obj():
-            drawn = _draw(node)
-            if drawn.body is None:
-                if isinstance(node, Arr):
-                    drawn.body = b"[" + b",".join([_body(item) for item in node.items]) + b"]"
-                else:
-                    pairs = [_key_bytes(key) + _body(value) for key, value in node.items]
-                    drawn.body = b"{" + b",".join(pairs) + b"}"
-            return drawn.body
-
-
-_WIDE = 64
-"""From so many children on, an array does not keep its bytes: they are its children's, and to
-copy megabytes from container to container would cost more than the keystroke that asks."""
-
-
-def _write(node: Tree, parts: list[bytes]) -> None:
-    """Add the bytes of the outermost object, a wide array in it child by child."""
-    if not isinstance(node, Obj):
-        parts.append(_body(node))
-        return
-    before = b"{"
-    for key, value in node.items:
-        parts.append(before + _key_bytes(key))
-        before = b","
-        if isinstance(value, Arr) and len(value.items) >= _WIDE:
-            between = [b","] * (2 * len(value.items) + 1)
-            between[0], between[-1] = b"[", b"]"
-            between[1::2] = map(_kept_body, value.items)
-            parts += between
-        else:
-            parts.append(_body(value))
-    parts.append(b"}" if node.items else b"{}")
+            return json.dumps(node.value, allow_nan=False)
 
 
 def _kept_body(node: Tree) -> bytes:
-    """Return a node's bytes, found without more ado where they are kept."""
-    if not isinstance(node, _LEAF) and node.drawn:
-        kept = node.drawn[0].body
-        if kept is not None:
-            return kept
-    return _body(node)
+    """Return a node's bytes, kept with it where it is a container."""
+    known = getattr(node, "body", None)
+    if known is None:
+        known = _json(node).encode()
+        if type(node) not in _LEAVES:
+            object.__setattr__(node, "body", known)
+    return known
 
 
-def _key_bytes(key: str) -> bytes:
-    return quoted(key).encode() + b":"
+def _write(node: Tree) -> Iterator[bytes]:
+    """Yield the bytes of the outermost node. Kept are those of its values, and where a value is
+    an array, as the messages are, of each item: what a keystroke changes is one of them.
+    """
+    if not isinstance(node, Obj):
+        yield _kept_body(node)
+        return
+    before = "{"
+    for key, value in node.items:
+        yield (before + _key(key)).encode()
+        before = ","
+        if isinstance(value, Arr):
+            yield b"[" + b",".join(list(map(_kept_body, value.items))) + b"]"
+        else:
+            yield _kept_body(value)
+    yield b"}" if node.items else b"{}"
+
+
+@lru_cache(maxsize=1024)
+def _key(key: str) -> str:
+    return quoted(key) + ":"
 
 
 class Payload:
@@ -246,9 +240,7 @@ class Payload:
     @cached_property
     def body(self) -> bytes:
         """The exact bytes that are sent."""
-        parts: list[bytes] = []
-        _write(self.tree, parts)
-        return b"".join(parts)
+        return b"".join(_write(self.tree))
 
     @cached_property
     def sha256(self) -> str:
@@ -288,7 +280,7 @@ class Lines(Sequence[Line]):
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._length = 1 if isinstance(tree, Str | Lit) else _draw(tree).lines
+        self._length = _height(tree)
 
     def __len__(self) -> int:
         return self._length
@@ -337,8 +329,7 @@ def _lines(
         if start <= 0 < stop:
             yield Line(indent, (*head, Piece(opening + closing, node.origin), *tail))
         return
-    drawn = _draw(node)
-    starts = drawn.line_starts
+    starts = line_starts(node)
     if start <= 0 < stop:
         yield Line(indent, (*head, Piece(opening, node.origin)))
     last = len(node.items) - 1
@@ -354,7 +345,7 @@ def _lines(
         at = starts[index]
         yield from _lines(value, indent + 1, key_head, comma, start - at, stop - at)
         index += 1
-    if start < drawn.lines <= stop:
+    if start <= starts[-1] < stop:
         yield Line(indent, (Piece(closing, node.origin), *tail))
 
 

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 
+from tui_chat.model.quick import quick
+
 
 class OriginKind(StrEnum):
     """The kinds of source a character can have; the inspector has one colour for each."""
@@ -41,6 +43,7 @@ class OriginKind(StrEnum):
     """What the protocol demands and nobody wrote: keys, role names, separators."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where something came from, precisely enough to open it."""
@@ -77,6 +80,7 @@ GLUE = Origin(OriginKind.GLUE)
 """The origin of what nobody wrote."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Span:
     """A run of characters with one origin."""
@@ -90,27 +94,35 @@ class Span:
 class Text:
     """An immutable string whose characters know their origin."""
 
-    __slots__ = ("__weakref__", "_offsets", "plain", "spans")
+    __slots__ = ("__weakref__", "_offsets", "_spans", "_whole", "plain")
 
-    spans: tuple[Span, ...]
     plain: str
     """The characters without their origins."""
+    _spans: tuple[Span, ...] | None
+    """None where nobody has asked for them yet, and `_whole` says what they are."""
+    _whole: tuple[Origin, int]
+    _offsets: list[int] | None
 
     def __init__(self, spans: Iterable[Span] = ()) -> None:
-        self.spans = tuple(_joined(spans))
-        self.plain = (
-            self.spans[0].text if len(self.spans) == 1 else "".join(s.text for s in self.spans)
-        )
-        self._offsets: list[int] | None = None
+        self._spans = spans = tuple(_joined(spans))
+        self.plain = spans[0].text if len(spans) == 1 else "".join(s.text for s in spans)
+        self._offsets = None
 
     @classmethod
     def of(cls, text: str, origin: Origin, start: int = 0) -> Text:
         """Make a text of one origin; an empty string gives the empty text."""
-        made = cls.__new__(cls)  # most texts are of one origin: nothing has to be joined
-        made.spans = (Span(text, origin, start),) if text else ()
+        made = cls.__new__(cls)  # most texts are of one origin, and most are never looked into
         made.plain = text
-        made._offsets = None
+        made._whole = origin, start
+        made._spans = made._offsets = None
         return made
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The runs of characters of one origin each."""
+        if self._spans is None:
+            self._spans = (Span(self.plain, *self._whole),) if self.plain else ()
+        return self._spans
 
     @classmethod
     def glue(cls, text: str) -> Text:

@@ -38,15 +38,16 @@ def is_plain(turn: Turn) -> bool:
 
     Most turns are. `tests/wire/test_short_way.py` holds that the short way says the same.
     """
+    plain = turn.text.plain
     return not (
         turn.role == "tool"
         or turn.tool_calls
         or turn.parts
         or turn.name
         or turn.tool_call_id
-        or not turn.text.plain
-        or turn.text.plain.isspace()
-        or turn.semantics != NO_MESSAGE_SEMANTICS
+        or not plain
+        or plain.isspace()
+        or not (turn.semantics is NO_MESSAGE_SEMANTICS or turn.semantics == NO_MESSAGE_SEMANTICS)
     )
 
 

@@ -3,8 +3,8 @@
 1. A segment is about a hundred turns and begins at a user turn that begins a message of its own.
    Nothing that is said of a segment depends on the turns around it, save that another user turn
    follows all but the last.
-2. What was made of a segment is remembered for as long as its turns are the very same. To find
-   that out costs next to nothing, since tuples compare their items by identity first.
+2. What was made of a segment is found again while its turns are the very same. To find that out
+   costs next to nothing, since tuples compare their items by identity first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from tui_chat.model.envelope import Turn
-from tui_chat.model.memo import Memo
 
 T = TypeVar("T")
 
@@ -22,20 +21,26 @@ LENGTH = 100
 
 
 class RunMemo(Generic[T]):
-    """Remembers what was made of a run of turns for as long as the run is the same."""
+    """Remembers what was made of runs of turns: of the last few hundred, since what is made of a
+    run may refer to it, and would keep it for ever.
+    """
 
-    def __init__(self, compute: Callable[[Sequence[Turn]], T]) -> None:
+    def __init__(self, compute: Callable[[Sequence[Turn]], T], size: int = 400) -> None:
         self._compute = compute
-        self._found: Memo[Turn, list[tuple[tuple[Turn, ...], T]]] = Memo(lambda _: [])
+        self._size = size
+        self._found: dict[int, tuple[tuple[Turn, ...], T]] = {}
+        """By the identity of the first turn; oldest first."""
 
     def __call__(self, run: Sequence[Turn]) -> T:
         """Return what `compute` makes of these very turns, of which there is one at least."""
         turns = tuple(run)
-        found = self._found(turns[0])
-        if found and found[0][0] == turns:
-            return found[0][1]
+        found = self._found.get(id(turns[0]))
+        if found is not None and found[0] == turns:
+            return found[1]
         value = self._compute(turns)
-        found[:] = [(turns, value)]
+        self._found[id(turns[0])] = (turns, value)
+        if len(self._found) > self._size:
+            self._found = dict(list(self._found.items())[self._size // 2 :])
         return value
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tui_chat.model.payload import Arr, Lit, Obj, Payload, Str, Tree
+from tui_chat.model.payload import Arr, Lit, Obj, Payload, Str, Tree, line_starts
 from tui_chat.model.text import GLUE, Origin, OriginKind
 from tui_chat.ui.inspector.blocks import BIT, Block, Measure, bits_of, item_of
 from tui_chat.ui.inspector.drawn_line import DrawnLine
@@ -104,16 +104,16 @@ class Layout:
             if row < block.opening:
                 place = Place(tuple(steps), "open")
                 return Spot(place, line, row, block.depth, block.node, owner, last)
-            line_starts = block.node.drawn[0].line_starts
+            starts = line_starts(block.node)
             if row == block.rows - 1:
-                line += line_starts[-1]
+                line += starts[-1]
                 place = Place(tuple(steps), "close")
                 return Spot(place, line, 0, block.depth, block.node, owner, last)
             index = bisect_right(block.starts, row) - 1
             key, child = item_of(block.node, index)
             steps.append(Step(index, key, child))
             row -= block.starts[index]
-            line += line_starts[index]
+            line += starts[index]
             last = index == len(block.children) - 1
             below = block.children[index]
             if below is None:

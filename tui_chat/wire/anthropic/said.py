@@ -17,6 +17,7 @@ from tui_chat.model.envelope import Note, Turn
 from tui_chat.model.memo import Memo
 from tui_chat.model.message import Part, ToolCall
 from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.model.quick import quick
 from tui_chat.model.semantics import Piece, ReasoningBlock, WireForm
 from tui_chat.model.text import GLUE, Origin, Text
 from tui_chat.wire.encoding import (
@@ -41,6 +42,7 @@ _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _PDF = "application/pdf"
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Said:
     """A turn as it is said."""

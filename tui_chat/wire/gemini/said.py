@@ -20,6 +20,7 @@ from tui_chat.model.envelope import Level, Note, Turn
 from tui_chat.model.memo import Memo
 from tui_chat.model.message import Part, ToolCall
 from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.model.quick import quick
 from tui_chat.model.semantics import Piece, ReasoningBlock, WireForm
 from tui_chat.model.text import Origin, Text
 from tui_chat.wire.encoding import (
@@ -42,6 +43,7 @@ from tui_chat.wire.roles import adapted_role
 _GEMINI = Protocol.GEMINI
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Said:
     """A turn as it is said."""

@@ -20,6 +20,7 @@ from tui_chat.model.envelope import Level, Note, Turn
 from tui_chat.model.memo import Memo
 from tui_chat.model.message import Part, ToolCall
 from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.model.quick import quick
 from tui_chat.model.semantics import Piece, WireForm
 from tui_chat.model.text import GLUE, Origin, Text
 from tui_chat.wire.encoding import (
@@ -44,6 +45,7 @@ _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
 """What OpenAI takes as the name of a speaker."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Message:
     """A turn as it is said."""

@@ -21,6 +21,7 @@ from tui_chat.model.envelope import Level, Note, Turn
 from tui_chat.model.memo import Memo
 from tui_chat.model.message import Part, ToolCall
 from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree
+from tui_chat.model.quick import quick
 from tui_chat.model.semantics import Piece, ReasoningBlock
 from tui_chat.model.text import GLUE, Origin, Text
 from tui_chat.wire.data_urls import data_url
@@ -43,6 +44,7 @@ from tui_chat.wire.roles import adapted_role
 _RESPONSES = Protocol.OPENAI_RESPONSES
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Said:
     """A turn as items."""

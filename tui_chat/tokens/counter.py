@@ -1,0 +1,153 @@
+"""What a turn costs, counted once, and how far the figure is to be trusted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from tui_chat.model.envelope import ToolDefinition, Turn
+from tui_chat.model.memo import Memo, Recent
+from tui_chat.model.message import Part, PartKind
+from tui_chat.model.text import Text
+from tui_chat.tokens.correction import Correction
+
+TURN_OVERHEAD = 4
+"""Tokens that frame one turn: its role and its borders."""
+REQUEST_OVERHEAD = 3
+"""Tokens that prime the reply."""
+TOOL_OVERHEAD = 8
+"""Tokens that frame one tool definition."""
+
+PART_TOKENS: dict[PartKind, int] = {"image": 765, "audio": 500, "video": 5000, "file": 2000}
+"""What a part costs, about. Image: OpenAI's price of a picture of 1,024 by 1,024 in high detail
+(Anthropic's is at most about 1,600, Gemini's begins at 258). Audio: some fifteen seconds at
+Gemini's 32 a second. Video: some twenty seconds of it. File: a document of two or three pages."""
+LOW_DETAIL = 85
+"""What OpenAI takes for a picture that it is to look at in low detail."""
+
+
+class Counter:
+    """Counts tokens the way one vocabulary does."""
+
+    def __init__(
+        self,
+        name: str,
+        exact: bool,
+        count: Callable[[str], int],
+        count_each: Callable[[Sequence[str]], Sequence[int]] | None = None,
+    ) -> None:
+        self.name = name
+        """The vocabulary: `o200k`, `cl100k`, ..."""
+        self.exact = exact
+        """Whether it is the model's own."""
+        self.ratio = 1.0
+        """What its counts were corrected by."""
+        self.count = count
+        """Tokens of a text."""
+        self._count_each = count_each
+        """The same for many texts, where that is faster."""
+        self.text: Memo[Text, int] = Memo(self._text)
+        """Tokens of a text alone; counted once per text."""
+        self.turn: Memo[Turn, int] = Memo(self._turn)
+        """Tokens of a turn, framing included; counted once per turn."""
+        self.tools: Recent[tuple[ToolDefinition, ...], int] = Recent(self._tools)
+        """Tokens of tool definitions, about."""
+        self._times = lru_cache(maxsize=8)(self._multiplied)
+
+    @property
+    def uncorrected(self) -> Counter:
+        """The counter whose counts this one multiplies; itself where it multiplies none."""
+        return self
+
+    def each(self, turns: Sequence[Turn]) -> list[int]:
+        """Return the tokens of many turns, all counted now: for who remembers them himself."""
+        texts = [turn.text.plain for turn in turns]
+        counts = self._count_each(texts) if self._count_each else map(self.count, texts)
+        return [
+            tokens + self._framing(turn)
+            if turn.tool_calls or turn.parts or turn.name
+            else tokens + TURN_OVERHEAD
+            for tokens, turn in zip(counts, turns, strict=True)
+        ]
+
+    def times_ratio(self, counts: Sequence[int]) -> Sequence[int]:
+        """Return what the uncorrected counter counted, as this one counts it."""
+        return counts
+
+    def corrected(self, correction: Correction) -> Counter:
+        """Return this counter, its counts multiplied by what replies taught; the same object for
+        the same ratio, and this one if it is exact or nothing is to be corrected.
+        """
+        ratio = correction.ratio
+        return self if self.exact or ratio == 1 else self._times(ratio)
+
+    def _multiplied(self, ratio: float) -> Counter:
+        return _Corrected(self, ratio)
+
+    def _text(self, text: Text) -> int:
+        return self.count(text.plain)
+
+    def _turn(self, turn: Turn) -> int:
+        return self.count(turn.text.plain) + self._framing(turn)
+
+    def _framing(self, turn: Turn) -> int:
+        """Return what a turn costs beside its text."""
+        tokens = TURN_OVERHEAD
+        for call in turn.tool_calls:
+            tokens += self.count(call.name) + self.count(call.arguments)
+        if turn.name:
+            tokens += self.count(turn.name) + 1
+        return tokens + sum(map(self._part, turn.parts)) if turn.parts else tokens
+
+    def _part(self, part: Part) -> int:
+        if part.text:
+            return self.count(part.text)
+        if part.kind == "image" and part.detail == "low":
+            return LOW_DETAIL
+        return PART_TOKENS[part.kind]
+
+    def _tools(self, tools: tuple[ToolDefinition, ...]) -> int:
+        return sum(map(self._tool, tools))
+
+    def _tool(self, tool: ToolDefinition) -> int:
+        schema = json.dumps(tool.parameters, separators=(",", ":"), ensure_ascii=False, default=str)
+        return sum(map(self.count, (tool.name, tool.description, schema))) + TOOL_OVERHEAD
+
+
+class _Corrected(Counter):
+    """A counter whose counts are multiplied. What it counted before is counted once all the
+    same: a new ratio multiplies what the first counter remembers.
+    """
+
+    def __init__(self, first: Counter, ratio: float) -> None:
+        super().__init__(first.name, False, lambda text: round(first.count(text) * ratio))
+        self._first = first
+        self.ratio = ratio
+        self.text = Memo(lambda text: round(first.text(text) * ratio))
+        self.turn = Memo(lambda turn: round(first.turn(turn) * ratio))
+        self.tools = Recent(lambda tools: round(first.tools(tools) * ratio))
+
+    @property
+    def uncorrected(self) -> Counter:
+        """The counter whose counts this one multiplies."""
+        return self._first
+
+    def each(self, turns: Sequence[Turn]) -> list[int]:
+        """Return the tokens of many turns, all counted now."""
+        return self.times_ratio(self._first.each(turns))
+
+    def times_ratio(self, counts: Sequence[int]) -> list[int]:
+        """Return what the uncorrected counter counted, as this one counts it."""
+        return [round(tokens * self.ratio) for tokens in counts]
+
+
+def how_counted(counter: Counter, *, guessed: bool = False) -> str:
+    """Say who counts and how far that is to be trusted; `guessed`: tools or parts are among it."""
+    if counter.exact and guessed:
+        return f"counted with {counter.name}; tools, pictures and files are estimated"
+    if counter.exact:
+        return f"counted with {counter.name}, the model's own vocabulary"
+    if counter.ratio == 1:
+        return f"estimated with {counter.name}: the model's own vocabulary is not at hand"
+    return f"estimated with {counter.name}, times {counter.ratio:.2f} as its replies reported"

@@ -1,0 +1,110 @@
+"""Which vocabulary counts for which model. splintr ships them in its wheel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from operator import sub
+from threading import Lock
+
+from tui_chat.model.text import clean
+from tui_chat.tokens.counter import Counter
+
+_VOCABULARIES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        "o200k_base",
+        ("gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "chatgpt-4o", "gpt-oss", "codex-mini"),
+    ),
+    ("o200k_base", ("o1", "o3", "o4")),
+    ("cl100k_base", ("gpt-4", "gpt-3.5", "text-embedding")),
+    ("llama3", ("llama-3", "llama3", "meta-llama-3", "deepseek-r1-distill-llama")),
+    ("qwen2", ("deepseek-r1-distill-qwen",)),
+    ("deepseek_v3", ("deepseek-chat", "deepseek-reasoner", "deepseek-v3", "deepseek-r1")),
+    ("llama2", ("llama-2", "llama2", "tinyllama", "vicuna")),
+    ("codellama", ("codellama", "code-llama")),
+    ("qwen2", ("qwen2-", "qwen2:", "qwen2.5", "qwq")),
+    ("qwen3", ("qwen3-", "qwen3:")),
+    ("gemma2", ("gemma-2-", "gemma2")),
+    ("gemma3", ("gemma-3-", "gemma3")),
+    ("mistral_v3", ("mistral-nemo", "open-mistral-nemo", "mistral-large", "pixtral", "ministral")),
+    ("mistral_v3", ("mistral-small", "mistral-medium", "magistral", "devstral")),
+    ("mistral_v2", ("mistral-7b-instruct-v0.3", "mixtral-8x22b", "open-mixtral-8x22b")),
+    ("mistral_v1", ("mistral-7b-instruct-v0.1", "mistral-7b-instruct-v0.2", "mixtral-8x7b")),
+    ("glm4", ("glm-4", "glm4")),
+    ("kimi_k2", ("kimi-k2",)),
+    ("phi4", ("phi-4", "phi4")),
+)
+"""Whose names begin how; the first that fits counts. Left out on purpose: Claude and Gemini, whose
+vocabularies are not public, and families where a later model may have another than the one at hand
+(Llama 4, Mistral 7B without its version, Qwen 3.5)."""
+
+_ESTIMATE = "o200k_base"
+_NOT_THE_SAME = ("qwen3-vl", "phi-4-mini", "phi4-mini", "phi-4-multimodal", "glm-4.6", "glm-4.7")
+"""Names that begin like a family's and whose vocabulary may be another."""
+
+
+def vocabulary_of(model: str) -> tuple[str, bool]:
+    """Return the vocabulary to count a model's tokens with, and whether it is its own.
+
+    A router's prefix (`openai/gpt-4o`) and a fine-tune's (`ft:gpt-4o:...`) are ignored.
+    """
+    name = model.rpartition("/")[2].lower().removeprefix("ft:")
+    if not name.startswith(_NOT_THE_SAME):
+        for vocabulary, beginnings in _VOCABULARIES:
+            if name.startswith(beginnings):
+                return vocabulary, True
+    return _ESTIMATE, False
+
+
+def counter_for(model: str) -> Counter:
+    """Return the counter of a model; the first call for a vocabulary loads it (to 0.4 s)."""
+    return _counter(*vocabulary_of(model))
+
+
+_loading = Lock()
+
+
+def _counter(vocabulary: str, exact: bool) -> Counter:
+    with _loading:  # a second thread waits for the first one's load
+        return _loaded(vocabulary, exact)
+
+
+@cache
+def _loaded(vocabulary: str, exact: bool) -> Counter:
+    count, count_each = _counting(vocabulary)
+    return Counter(vocabulary.removesuffix("_base"), exact, count, count_each)
+
+
+_OF_TIKTOKEN = ("o200k_base", "cl100k_base")
+"""Vocabularies whose control tokens all begin with `_CONTROL`."""
+_CONTROL = "<|"
+
+
+@cache
+def _counting(
+    vocabulary: str,
+) -> tuple[Callable[[str], int], Callable[[Sequence[str]], Sequence[int]] | None]:
+    """Return the functions that count a text, and many."""
+    import splintr  # its native library takes a while to load; the first frame must not wait
+
+    tokenizer = splintr.Tokenizer.from_pretrained(vocabulary)
+    encode = tokenizer.encode_ordinary
+
+    def count(text: str) -> int:
+        try:
+            return len(encode(text))
+        except UnicodeEncodeError:  # a lone surrogate that slipped in: sent as what `clean` makes
+            return len(encode(clean(text)))
+
+    def count_each(texts: Sequence[str]) -> Sequence[int]:
+        # On all cores, and without a list of numbers for each text; but it takes what looks like
+        # a control token for one.
+        if _CONTROL in "".join(texts):
+            return list(map(count, texts))
+        try:
+            ends = memoryview(tokenizer.encode_batch_flat(texts)[1]).cast("Q")
+        except UnicodeEncodeError:
+            return list(map(count, texts))
+        return list(map(sub, ends[1:], ends))
+
+    return count, count_each if vocabulary in _OF_TIKTOKEN else None
