@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-from tui_chat.model.payload import Arr, Lines, Obj, Payload, Tree, render
+from tui_chat.model.payload import Arr, Lines, Obj, Payload, Tree, body_of, line_starts
 
 CONTEXT = 2
 """Lines shown around what differs."""
@@ -128,7 +128,7 @@ def _compare(one: Tree, other: Tree, at: int, other_at: int) -> Iterator[Run]:
     """Yield the runs of two nodes that stand for each other, from their first lines on."""
     height, other_height = len(Lines(one)), len(Lines(other))
     whole = range(at, at + height), range(other_at, other_at + other_height)
-    if one is other or (height == other_height and _body(one) == _body(other)):
+    if one is other or (height == other_height and body_of(one) == body_of(other)):
         yield Run(True, *whole)
         return
     if not one_kind(one, other) or height == 1 or other_height == 1:
@@ -199,12 +199,12 @@ def _same_item(one: Obj | Arr, index: int, other: Obj | Arr, other_index: int) -
     a, b = _value(one, index), _value(other, other_index)
     if isinstance(one, Obj) and isinstance(other, Obj):
         return one.items[index][0] == other.items[other_index][0]
-    return a is b or _body(a) == _body(b)
+    return a is b or body_of(a) == body_of(b)
 
 
 def _key(node: Obj | Arr, index: int) -> str | bytes:
     """Return what an item is known by: an object's by its key, an array's by its bytes."""
-    return node.items[index][0] if isinstance(node, Obj) else _body(node.items[index])
+    return node.items[index][0] if isinstance(node, Obj) else body_of(node.items[index])
 
 
 def _value(node: Obj | Arr, index: int) -> Tree:
@@ -213,7 +213,7 @@ def _value(node: Obj | Arr, index: int) -> Tree:
 
 def _lines(node: Obj | Arr, items: range, at: int) -> range:
     """Return the lines of some items of a node whose first line is `at`."""
-    starts = node.drawn[0].line_starts  # `Lines` has laid the node out
+    starts = line_starts(node)
     if not items:
         return range(at + starts[items.start], at + starts[items.start])
     return range(at + starts[items.start], at + starts[items.stop])
@@ -224,7 +224,3 @@ def one_kind(one: Tree, other: Tree) -> bool:
     return (isinstance(one, Obj) and isinstance(other, Obj)) or (
         isinstance(one, Arr) and isinstance(other, Arr)
     )
-
-
-def _body(node: Tree) -> bytes:
-    return render(node).body

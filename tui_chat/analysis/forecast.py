@@ -18,7 +18,7 @@ from tui_chat.analysis.prompt import UNREAD, Prompt, cost, prompt_of, same_objec
 from tui_chat.compose import Composed
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Turn
-from tui_chat.model.payload import Arr, Obj, Str, Tree, render
+from tui_chat.model.payload import Arr, Obj, Str, Tree, body_of
 from tui_chat.model.text import GLUE, Origin, OriginKind, Text
 from tui_chat.tokens import Counter
 
@@ -102,7 +102,7 @@ def _equal_segments(was: Prompt, now: Prompt, known: int) -> int:
 
 
 def _says_the_same(one: Tree, other: Tree) -> bool:
-    return render(_read(one)).body == render(_read(other)).body
+    return body_of(_read(one)) == body_of(_read(other))
 
 
 def _read(node: Tree) -> Tree:
@@ -178,7 +178,7 @@ class _Inside:
                         return False
                 return self._lengths(one.items, other.items)
             case _:
-                if render(one).body == render(other).body:
+                if body_of(one) == body_of(other):
                     return True
                 return self._differ(_origin(one), _origin(other))
 

@@ -198,8 +198,8 @@ def _json(node: Tree) -> str:
             return json.dumps(node.value, allow_nan=False)
 
 
-def _kept_body(node: Tree) -> bytes:
-    """Return a node's bytes, kept with it where it is a container."""
+def body_of(node: Tree) -> bytes:
+    """Return the bytes of a part of a body; a container keeps its own."""
     known = getattr(node, "body", None)
     if known is None:
         known = _json(node).encode()
@@ -213,16 +213,16 @@ def _write(node: Tree) -> Iterator[bytes]:
     an array, as the messages are, of each item: what a keystroke changes is one of them.
     """
     if not isinstance(node, Obj):
-        yield _kept_body(node)
+        yield body_of(node)
         return
     before = "{"
     for key, value in node.items:
         yield (before + _key(key)).encode()
         before = ","
         if isinstance(value, Arr):
-            yield b"[" + b",".join(list(map(_kept_body, value.items))) + b"]"
+            yield b"[" + b",".join(list(map(body_of, value.items))) + b"]"
         else:
-            yield _kept_body(value)
+            yield body_of(value)
     yield b"}" if node.items else b"{}"
 
 

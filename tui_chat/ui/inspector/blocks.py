@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import lru_cache
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 
-from tui_chat.model.payload import Arr, Lines, Obj, Str, Tree, render
+from tui_chat.model.payload import Arr, Lines, Obj, Str, Tree, body_of
 from tui_chat.model.text import OriginKind
 from tui_chat.ui.inspector.drawn_line import DrawnLine
 from tui_chat.ui.inspector.hostile import shown
@@ -124,7 +124,7 @@ class Measure:
             else:
                 below = None
                 rows = self.leaf_rows(name, child, depth + 1, index < len(node.items) - 1)
-                kinds, size = bits_of(child), len(render(child).body)
+                kinds, size = bits_of(child), len(body_of(child))
             block.add(below, rows, kinds, _key_size(name) + size)
         return block
 
