@@ -34,9 +34,9 @@ def config_file() -> Path:
     return config_dir() / "config.toml"
 
 
-def database_file() -> Path:
-    """Return the database that is used where nothing names another."""
-    return data_dir() / "chat.db"
+def database_file(folder: Path | None = None) -> Path:
+    """Return the database in a data folder, the user's own where none is named."""
+    return (folder or data_dir()) / "chat.db"
 
 
 def user_themes() -> Path:

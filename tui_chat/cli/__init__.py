@@ -8,6 +8,7 @@ convert     says a request body in another protocol
 read_reply  reads a recorded reply
 endpoints   lists the providers, and tests whether one works
 preset      checks presets (preset_check), runs their cases (preset_golden, preset_cases)
+db          looks after the database file (its flags: db_commands)
 serve       the offline provider on a loopback socket
 
 Each command's module is imported when it is called: `--help` and the first frame need none

@@ -53,7 +53,7 @@ async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
             f"{config.data_dir} cannot be made: {error.strerror}.",
             advice="Choose another place with --data-dir.",
         ) from error
-    store = await Store.open(config.data_dir / "chat.db", now=time.time, new_id=new_id)
+    store = await Store.open(paths.database_file(config.data_dir), now=time.time, new_id=new_id)
     # What is loaded by now stays: the collector need not walk it again while text streams in.
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from tui_chat import __version__
+from tui_chat.cli.db_commands import db
 
 PROTOCOLS = ("openai_chat", "openai_responses", "anthropic", "gemini")
 """Spelled out: importing them would cost the first frame time."""
@@ -236,6 +237,9 @@ def endpoints_test(settings: dict[str, object], name: str, model: str, as_json: 
 
     if not run_test(settings, name, model, as_json=as_json):
         sys.exit(1)
+
+
+cli.add_command(db)
 
 
 def run() -> None:

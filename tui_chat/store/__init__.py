@@ -8,7 +8,9 @@ growing     a streaming reply on its way to the disk
 rows        rows to values and back; json_values does it for JSON columns
 database    one connection, one writer, and what makes it safe to cancel
 schema      versions: creating, migrating, undoing; `migrations/` holds the SQL
+access      opening the file to read it beside others, or to have it alone
 copies      backups and other copies of the file
+upkeep      status, versions, restoring, compacting; check looks whether all is sound
 salvage     a damaged file into a new one: pages reads it, shapes says whose a row is, mend puts
             right what no longer fits together
 owner       which running program receives a reply, and whether it still runs

@@ -50,14 +50,15 @@ def fault(error: sqlite3.Error, path: Path) -> StoreError:
         )
     if code == _NOTADB:
         return StoreDamaged(
-            f"{path} is not a database.",
-            advice="Move the file away or choose another one; it was not changed.",
+            f"{path} is not a database, or its beginning is damaged.",
+            advice="It was not changed. If it was one, save what can be read with "
+            "`tui-chat db salvage --to NEW`; else move it away.",
         )
     if code == _CORRUPT:
         return StoreDamaged(
             f"The database {path} is damaged.",
-            advice="Keep a copy of the file, then restore a backup (they lie beside it, *.bak) "
-            "or rescue what can be read with `sqlite3 FILE .recover`.",
+            advice="Restore a backup (they lie beside it, *.bak) with `tui-chat db restore FILE`, "
+            "or save what can be read with `tui-chat db salvage --to NEW`.",
         )
     if code in (_PERM, _READONLY):
         return StoreError(

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,12 @@ class Migration:
     """SQL that leads from `number - 1` to `number`."""
     undo: str
     """SQL that leads back."""
+
+    @property
+    def loses(self) -> str:
+        """What the undo costs, as the comment at its head tells."""
+        lines = takewhile(lambda line: line.startswith("--"), self.undo.splitlines())
+        return " ".join(line.removeprefix("--").strip() for line in lines)
 
 
 @cache

@@ -1,0 +1,329 @@
+"""`tui-chat db`: status, versions, copies, health and rescue, from the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Done, Run
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import Message
+from tui_chat.model.request import RequestRecord
+from tui_chat.store import Store, schema
+
+LATEST = len(schema.migrations())
+OTHER_PROGRAM = Path(__file__).parents[1] / "store" / "child_locks.py"
+
+
+class Database:
+    """A filled database, and `tui-chat db` for it."""
+
+    def __init__(self, folder: Path, run: Run) -> None:
+        self.path = folder / "chat.db"
+        self._run = run
+        asyncio.run(self.add("one"))
+
+    def __call__(self, *words: object) -> Done:
+        return self._run("--data-dir", self.path.parent, "db", *words)
+
+    async def add(self, *titles: str) -> None:
+        numbers = itertools.count()
+        async with await Store.open(
+            self.path, now=lambda: 1.7e9, new_id=lambda: f"{titles[0]}{next(numbers):03}"
+        ) as store:
+            for title in titles:
+                session = await store.create_session(title=title)
+                first = await store.add_message(session.session_id, Message("user", "hi"), None)
+                exchange = await store.begin_exchange(
+                    session.session_id, parent_id=first.message.id, user=None, model="m",
+                    endpoint="e", request=RequestRecord(
+                        "e", Protocol.GEMINI, "POST", "https://x",
+                        "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+                        {}, b"{}",
+                    ),
+                )  # fmt: skip
+                await store.finish_reply(
+                    exchange.reply.message.id,
+                    message=Message("assistant", "ho"),
+                    status="complete",
+                )
+
+    def titles(self, path: Path | None = None) -> list[str]:
+        with closing(sqlite3.connect(path or self.path)) as connection:
+            return [t for (t,) in connection.execute("SELECT title FROM sessions ORDER BY seq")]
+
+    def spoil(self, *statements: str) -> None:
+        with closing(sqlite3.connect(self.path)) as connection:
+            for statement in statements:
+                connection.execute(statement)
+            connection.commit()
+
+    def beside(self) -> list[str]:
+        return sorted(item.name for item in self.path.parent.iterdir() if item != self.path)
+
+
+@pytest.fixture
+def db(tmp_path: Path, run: Run) -> Database:
+    return Database(tmp_path, run)
+
+
+@pytest.fixture
+def held(db: Database) -> Iterator[subprocess.Popen[str]]:
+    """Another program that has the database open."""
+    other = subprocess.Popen(
+        [sys.executable, str(OTHER_PROGRAM), str(db.path), "synchronous = FULL", "BEGIN"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert other.stdout is not None
+    assert other.stdout.readline() == "held\n"
+    yield other
+    other.communicate()
+
+
+def test_status(db: Database) -> None:
+    told = json.loads(db("status", "--json").out)
+    assert told == {
+        "path": str(db.path),
+        "version": LATEST,
+        "applied": [f"{step.number:04} {step.name}" for step in schema.migrations()],
+        "pending": [],
+        "bytes": db.path.stat().st_size,
+        "log_bytes": 0,
+        "free_bytes": told["free_bytes"],
+        "sessions": 1,
+        "messages": 2,
+        "backup": None,
+        "in_use": False,
+    }
+    assert "none: `tui-chat db backup`" in db("status").out
+    assert db.beside() == []
+
+
+def test_status_beside_another_program(db: Database, held: object) -> None:
+    told = json.loads(db("status", "--json").out)
+    assert (told["in_use"], told["sessions"]) == (True, 1)
+    assert "yes, another program has it open" in db("status").out
+
+
+def test_down_and_up_again(db: Database) -> None:
+    down = db("rollback", "--to", "1", "--yes")
+    assert f"Version {LATEST} -> 1" in down.out
+    assert "The roles are lost; their sessions stay" in down.out
+    told = json.loads(db("status", "--json").out)
+    assert (told["version"], told["messages"]) == (1, 2)
+    assert told["pending"][0] == "0002 roles"
+    backup = Path(told["backup"])
+    assert f".v{LATEST}-" in backup.name
+    assert db.titles(backup) == ["one"]
+    assert "PENDING" in db("status").out
+
+    assert "Version 1 -> 2." in db("migrate", "--to", "2").out
+    db("migrate")
+    told = json.loads(db("status", "--json").out)
+    assert (told["version"], told["messages"]) == (LATEST, 2)
+    assert db("migrate").out == f"Nothing to do: the database has version {LATEST}.\n"
+    assert db("check").code == 0
+
+
+def test_a_rollback_is_asked_for(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "n")
+    refused = db("rollback")
+    assert refused.code == 130
+    assert json.loads(db("status", "--json").out)["version"] == LATEST
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "y")
+    assert db("rollback").code == 0
+    assert json.loads(db("status", "--json").out)["version"] == LATEST - 1
+
+
+def test_a_backup_of_what_is_being_written(
+    db: Database, held: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    target = tmp_path / "copy.db"
+    assert str(target) in db("backup", target).out
+    assert db.titles(target) == ["one"]
+    assert target.stat().st_mode & 0o777 == 0o600
+    again = db("backup", target)
+    assert again.code == 2
+    assert "there already" in again.err
+    held.communicate()
+    asyncio.run(db.add("two"))
+    assert db("backup", target, "--force").code == 0
+    assert db.titles(target) == ["one", "two"]
+    assert not [name for name in db.beside() if "partial" in name or "copy.db-" in name]
+
+
+def test_a_backup_goes_beside_the_database_where_no_name_is_given(db: Database) -> None:
+    db("backup"), db("backup")
+    names = db.beside()
+    assert len(names) == 2
+    assert all(n.startswith(f"chat.db.v{LATEST}-") and n.endswith(".bak") for n in names)
+
+
+def test_restoring(db: Database, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    db("backup", copy)
+    asyncio.run(db.add("two"))
+    done = db("restore", copy)
+    assert done.code == 0, done.err
+    assert db.titles() == ["one"]
+    aside = Path(done.out.split()[-1])
+    assert db.titles(aside) == ["one", "two"]
+    assert db("restore", aside).code == 0
+    assert db.titles() == ["one", "two"]
+    asyncio.run(db.add("three"))
+
+
+def test_restoring_where_nothing_is_left(db: Database, tmp_path: Path) -> None:
+    copy = tmp_path / "elsewhere" / "copy.db"
+    copy.parent.mkdir()
+    db("backup", copy)
+    db.path.unlink()
+    assert db("restore", copy).code == 0
+    assert db.titles() == ["one"]
+    assert db("check").code == 0
+
+
+@pytest.mark.parametrize("content", [b"Dear diary", b"SQLite format 3\0" + b"\xa5" * 9000])
+def test_restoring_over_a_damaged_database(db: Database, tmp_path: Path, content: bytes) -> None:
+    copy = tmp_path / "copy.db"
+    db("backup", copy)
+    db.path.write_bytes(content)
+    done = db("restore", copy)
+    assert done.code == 0, done.err
+    assert Path(done.out.split()[-1]).read_bytes() == content
+    assert db.titles() == ["one"]
+
+
+def test_restoring_over_a_newer_database_keeps_that(db: Database, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    db("backup", copy)
+    db.spoil(f"PRAGMA user_version = {LATEST + 1}", "INSERT INTO settings VALUES ('new', '')")
+    done = db("restore", copy)
+    with closing(sqlite3.connect(Path(done.out.split()[-1]))) as aside:
+        assert schema.version_of(aside) == LATEST + 1
+    assert db("status").code == 0
+
+
+def bad_copies(db: Database, folder: Path) -> Iterator[tuple[Path, str]]:
+    yield folder / "missing.db", "There is no database"
+    yield db.path, "is the database itself"
+    diary = folder / "diary.db"
+    diary.write_bytes(b"Dear diary,\n" * 500)
+    yield diary, "is not a database"
+    cut = folder / "cut.db"
+    db("backup", cut)
+    cut.write_bytes(cut.read_bytes()[:-8192])
+    yield cut, "is damaged"
+    empty = folder / "empty.db"
+    empty.touch()
+    yield empty, "is empty"
+    with closing(sqlite3.connect(folder / "other.db")) as other:
+        other.execute("CREATE TABLE bookmarks (url)")
+    yield folder / "other.db", "belongs to another program"
+    yield folder, "is a folder"
+
+
+def test_a_copy_that_is_not_fit_is_refused(db: Database, tmp_path: Path) -> None:
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    before = db.path.read_bytes()
+    for copy, words in bad_copies(db, folder):
+        refused = db("restore", copy)
+        assert refused.code == 2
+        assert words in refused.err
+        assert "Traceback" not in refused.err
+        assert (db.path.read_bytes(), db.beside()) == (before, ["copies"])
+
+
+def test_what_needs_the_file_alone_is_refused_beside_another_program(
+    db: Database, held: object, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.db"
+    db("backup", copy)
+    for words in (["restore", copy], ["vacuum"], ["rollback", "--yes"], ["salvage", "--to", "x"]):
+        refused = db(*words)
+        assert refused.code == 2
+        assert "Another program has the database" in refused.err
+        assert "Close tui-chat" in refused.err
+    assert json.loads(db("status", "--json").out)["version"] == LATEST
+
+
+SPOILT = {
+    "branches": "UPDATE messages SET parent_id = message_id WHERE seq = 1",
+    "references": "DELETE FROM sessions",
+    "tables": "DROP INDEX messages_parent",
+    "values": "UPDATE requests SET recipe = '{'",
+    "requests": "UPDATE requests SET body = x'00'",
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_a_fault_is_found_and_named(db: Database, name: str) -> None:
+    assert db("check").code == 0
+    db.spoil("PRAGMA foreign_keys = OFF", SPOILT[name])
+    found = db("check", "--json")
+    assert found.code == 1
+    checks = {check["name"]: check["faults"] for check in json.loads(found.out)["checks"]}
+    assert checks[name]
+    told = db("check")
+    assert checks[name][0] in told.out
+    assert "tui-chat db restore" in told.out
+    assert "tui-chat db salvage" in told.out
+
+
+@pytest.mark.parametrize("place", [0, 100, 4096 * 3])
+def test_damage_is_found(db: Database, place: int) -> None:
+    data = bytearray(db.path.read_bytes())
+    data[place : place + 3000] = b"\xa5" * 3000
+    db.path.write_bytes(data)
+    found = db("check")
+    assert found.code == 1
+    assert "NO" in found.out
+    assert "salvage" in found.out
+    assert db.path.read_bytes() == data
+
+
+def test_the_way_back_from_damage(db: Database, tmp_path: Path) -> None:
+    data = bytearray(db.path.read_bytes())
+    data[:4096] = b"\xa5" * 4096
+    db.path.write_bytes(data)
+    refused = db("status")
+    assert refused.code == 2
+    assert "salvage" in refused.err
+    new = tmp_path / "new.db"
+    done = db("salvage", "--to", new)
+    assert done.code == 0, done.err
+    assert "2  messages" in done.out
+    assert f"tui-chat db restore {new}" in done.out
+    assert db("restore", new).code == 0
+    assert db("check").code == 0
+    assert db.titles() == ["one"]
+
+
+def test_space_is_given_back(db: Database) -> None:
+    db.spoil(
+        "INSERT INTO settings VALUES ('k', zeroblob(0) || hex(zeroblob(500000)))",
+        "DELETE FROM settings",
+    )
+    before = db.path.stat().st_size
+    assert "1.1 MB" in db("vacuum").out
+    assert db.path.stat().st_size < before / 5
+    assert db.titles() == ["one"]
+
+
+def test_without_a_database_it_says_so(tmp_path: Path, run: Run) -> None:
+    commands = (["status"], ["migrate"], ["rollback", "--yes"], ["backup"], ["check"], ["vacuum"])
+    for words in (*commands, ["salvage", "--to", tmp_path / "x"]):
+        refused = run("--data-dir", tmp_path / "none", "db", *words)
+        assert refused.code == 2
+        assert "There is no database" in refused.err
+    assert not (tmp_path / "none").exists()

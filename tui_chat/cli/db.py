@@ -1,0 +1,193 @@
+"""`tui-chat db`: looking after the database file."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from tui_chat import paths
+from tui_chat.errors import StoreDamaged
+
+
+def database(settings: dict[str, object]) -> Path:
+    """Return the database that the flags name. The config is not needed, nor need it be sound."""
+    return paths.database_file(cast("Path | None", settings["data_dir"]))
+
+
+def run_status(path: Path, *, as_json: bool) -> None:
+    """Print what there is to know. Raises InputError, StoreError."""
+    from tui_chat.store import upkeep
+
+    found = upkeep.status(path)
+    if as_json:
+        _print_json(
+            path=str(found.path),
+            version=found.version,
+            applied=list(found.applied),
+            pending=list(found.pending),
+            bytes=found.bytes,
+            log_bytes=found.log_bytes,
+            free_bytes=found.free_bytes,
+            sessions=found.sessions,
+            messages=found.messages,
+            backup=str(found.backup) if found.backup else None,
+            in_use=found.in_use,
+        )
+        return
+    rows = [
+        ("database", str(found.path)),
+        ("version", f"{found.version} of {found.version + len(found.pending)}"),
+        *(("", f"{name}  applied") for name in found.applied),
+        *(("", f"{name}  PENDING: `tui-chat db migrate`") for name in found.pending),
+        ("size", f"{_size(found.bytes)}, of it free {_size(found.free_bytes)}"),
+        ("log", _size(found.log_bytes)),
+        ("sessions", f"{found.sessions:,}"),
+        ("messages", f"{found.messages:,}"),
+        ("backup", _age(found.backup) if found.backup else "none: `tui-chat db backup`"),
+        ("in use", "yes, another program has it open" if found.in_use else "no"),
+    ]
+    for name, value in rows:
+        click.echo(f"{name:<10}{value}")
+
+
+def run_migrate(path: Path, target: int | None) -> None:
+    """Bring the database up. Raises InputError, StoreError."""
+    from tui_chat.store import upkeep
+
+    before, after, saved = upkeep.migrate(path, now=time.time(), target=target)
+    if before == after:
+        click.echo(f"Nothing to do: the database has version {after}.")
+        return
+    click.echo(f"Version {before} -> {after}.")
+    _tell_backup(saved)
+
+
+def run_rollback(path: Path, target: int | None, *, sure: bool) -> None:
+    """Undo migrations after asking. Raises InputError, StoreError."""
+    from tui_chat.store import upkeep
+
+    before, after, losses = upkeep.losses(path, target)
+    click.echo(f"Version {before} -> {after}. What that costs:")
+    for loss in losses:
+        click.echo(f"  {loss}")
+    if not sure:
+        click.confirm("Undo it? A backup is made before.", abort=True)
+    saved = upkeep.rollback(path, after, now=time.time())
+    click.echo(f"The database has version {after} now; the app brings it up again when it starts.")
+    _tell_backup(saved)
+
+
+def run_backup(path: Path, target: Path | None, *, force: bool) -> None:
+    """Copy the database. Raises InputError, StoreError."""
+    from tui_chat.store import upkeep
+
+    saved = upkeep.backup(path, target, now=time.time(), force=force)
+    click.echo(f"{saved}  {_size(saved.stat().st_size)}")
+
+
+def run_restore(path: Path, source: Path) -> None:
+    """Put a copy in the database's place. Raises InputError, StoreError."""
+    from tui_chat.store import upkeep
+
+    aside = upkeep.restore(path, source, now=time.time())
+    click.echo(f"{path} is what {source} was.")
+    if aside is not None:
+        click.echo(f"What was there before is kept in {aside}")
+
+
+def run_check(path: Path, *, as_json: bool) -> bool:
+    """Print what is sound and what is not; True where all is. Raises InputError, StoreError."""
+    from tui_chat.store.check import Check, check
+
+    def show(check: Check) -> None:
+        sign = click.style("NO", fg="red") if check.faults else click.style("ok", fg="green")
+        click.echo(f"  {sign}  {check.name}")
+        for fault in check.faults:
+            click.echo(f"      {fault}")
+
+    def hear(check: Check) -> None:
+        if not as_json:
+            show(check)
+
+    try:
+        checks = check(path, hear)
+    except StoreDamaged as error:
+        checks = (Check("file", (str(error),)),)
+        hear(checks[0])
+    faults = sum(len(each.faults) for each in checks)
+    if as_json:
+        _print_json(
+            path=str(path),
+            sound=not faults,
+            checks=[{"name": each.name, "faults": list(each.faults)} for each in checks],
+        )
+    elif faults:
+        click.echo(
+            f"\n{path} is not sound. Make a copy of it first. Then either restore a backup:\n"
+            "  tui-chat db restore BACKUP\n"
+            "or save what can be read into a new file, and put that in its place:\n"
+            "  tui-chat db salvage --to NEW\n  tui-chat db restore NEW"
+        )
+    else:
+        click.echo(f"\n{path} is sound.")
+    return not faults
+
+
+def run_vacuum(path: Path) -> None:
+    """Give free space back. Raises InputError, StoreError."""
+    from tui_chat.store import upkeep
+
+    before, after = upkeep.vacuum(path)
+    click.echo(f"{_size(before)} -> {_size(after)}")
+
+
+def run_salvage(source: Path, target: Path) -> None:
+    """Save what can be read. Raises InputError, StoreError."""
+    from tui_chat.store.access import refuse_in_use, require
+    from tui_chat.store.salvage import salvage
+
+    require(source)
+    refuse_in_use(source)
+
+    def progress(rows: int, pages: int) -> None:
+        click.echo(f"\r{rows:,} rows", nl=False, err=True)
+
+    saved = salvage(source, target, progress=progress)
+    click.echo("\r", nl=False, err=True)
+    for table, count in saved.rows.items():
+        if count:
+            click.echo(f"{count:>9,}  {table}")
+    click.echo(f"{saved.unreadable:,} of {saved.pages:,} pages could not be read.")
+    if saved.partial:
+        click.echo(f"{saved.partial:,} rows lost a part of their text.")
+    for sentence in saved.mended:
+        click.echo(sentence)
+    click.echo(f"\n{target} is sound; {source} stayed as it was. To use it from now on:")
+    click.echo(f"  tui-chat db restore {target}")
+
+
+def _tell_backup(saved: Path | None) -> None:
+    if saved is not None:
+        click.echo(f"The backup made before: {saved}")
+
+
+def _age(path: Path) -> str:
+    made = datetime.fromtimestamp(path.stat().st_mtime, UTC).astimezone()
+    return f"{path.name}, made {made:%Y-%m-%d %H:%M}"
+
+
+def _size(count: float) -> str:
+    for unit in ("bytes", "KB", "MB"):
+        if count < 1000:
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} GB"
+
+
+def _print_json(**values: Any) -> None:
+    click.echo(json.dumps(values, indent=2, ensure_ascii=False))

@@ -1,0 +1,140 @@
+"""Opening the database file for its upkeep: to read it beside others, or to have it alone.
+
+Reading never waits for long and never writes. Who needs the file alone keeps others out
+meanwhile, and is refused while another program has it open.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_chat.errors import InputError, StoreBusy
+from tui_chat.store import schema
+from tui_chat.store.faults import told
+
+if TYPE_CHECKING:
+    import sqlite3
+
+BUSY_SECONDS = 5.0
+"""How long a statement waits for another program."""
+
+
+@contextmanager
+def reading(path: Path) -> Generator[sqlite3.Connection]:
+    """Open one of our databases for reading one state of it, touching nothing.
+
+    Raises InputError where there is none, StoreError where it is not fit.
+    """
+    import sqlite3
+
+    require(path)
+    with told(path):
+        schema.look(path, BUSY_SECONDS)
+        # Beside a log it is opened read-only, so that the log stays as it is; without one it
+        # is opened as the app does, which leaves nothing behind, or, where that may not be,
+        # as a file that nobody changes.
+        if beside(path, "-wal").exists():
+            ways = ("?mode=ro",)
+        else:
+            ways = ("?mode=rw", "?mode=ro&immutable=1")
+        for way in ways:
+            connection = sqlite3.connect(
+                path.absolute().as_uri() + way, uri=True, timeout=BUSY_SECONDS, isolation_level=None
+            )
+            with closing(connection):
+                try:
+                    connection.execute("BEGIN")
+                    connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+                except sqlite3.OperationalError:
+                    if way == ways[-1]:
+                        raise
+                    continue
+                yield connection
+                return
+
+
+@contextmanager
+def alone(path: Path) -> Generator[sqlite3.Connection]:
+    """Open a database that nobody else has open, and keep others out.
+
+    Raises StoreBusy where somebody has.
+    """
+    import sqlite3
+
+    require(path)
+    with told(path):
+        schema.look(path, BUSY_SECONDS)
+        with closing(schema.connect(path, 0.2)) as connection:
+            connection.execute("PRAGMA foreign_keys = OFF")
+            try:
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+                connection.execute("BEGIN EXCLUSIVE")
+                connection.execute("COMMIT")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                    raise
+                raise _open_elsewhere(path) from error
+            yield connection
+
+
+def in_use(path: Path) -> bool:
+    """Tell whether another program has the database open.
+
+    Not to be called by a program that has it open itself: looking at a lock drops its own.
+    """
+    index = beside(path, "-shm")
+    if not index.exists():
+        return False
+    if sys.platform == "win32":
+        try:
+            index.replace(index)  # refused while it is open
+        except PermissionError:
+            return True
+        return False
+    import fcntl
+
+    with suppress(OSError), index.open("r+b") as file:  # one we may not look at is nobody's
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _ALIVE_BYTE)
+        except OSError:
+            return True
+    return False
+
+
+_ALIVE_BYTE = 128
+"""Each connection in WAL mode holds a shared lock on this byte of the index file
+(https://www.sqlite.org/walformat.html, “WAL locks”)."""
+
+
+def refuse_in_use(path: Path) -> None:
+    """Refuse a database that another program has open. Raises StoreBusy."""
+    if in_use(path):
+        raise _open_elsewhere(path)
+
+
+def _open_elsewhere(path: Path) -> StoreBusy:
+    return StoreBusy(
+        f"Another program has the database {path} open.",
+        advice="Close tui-chat in all windows and try again; nothing was changed.",
+    )
+
+
+def require(path: Path) -> None:
+    """Refuse a path at which there is no file. Raises InputError."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder.", advice="Name the database file in it.")
+    with told(path):
+        if not path.exists():
+            raise InputError(
+                f"There is no database {path}.",
+                advice="The app makes one at its first start; --data-dir names another place.",
+            )
+
+
+def beside(path: Path, end: str) -> Path:
+    """Return the file that SQLite keeps beside a database, by its ending."""
+    return path.with_name(path.name + end)

@@ -1,0 +1,160 @@
+"""Is the database sound? Beyond what SQLite knows: trees, heads, counts, hashes, JSON.
+
+Everything is read from one state of the file, beside an open app too, and nothing is changed.
+"""
+# ruff: noqa: S608 - only names of our own tables are put into SQL
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui_chat.store import schema
+from tui_chat.store.access import reading
+from tui_chat.store.faults import told
+from tui_chat.store.mend import UNREACHED, WRONG_HEADS
+
+_SHOWN = 5  # findings of one kind that are named one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    faults: tuple[str, ...]
+    """A sentence each; none where all is well."""
+
+
+def check(path: Path, hear: Callable[[Check], object]) -> tuple[Check, ...]:
+    """Look at everything, telling `hear` of each check as it is done.
+
+    Raises InputError or StoreError where the file cannot be looked at at all.
+    """
+    done: list[Check] = []
+    with reading(path) as connection, told(path):
+        for name, look in _CHECKS:
+            try:
+                check = Check(name, tuple(_few(look(connection))))
+            except sqlite3.DatabaseError as error:
+                if error.sqlite_errorcode & 0xFF not in (
+                    sqlite3.SQLITE_CORRUPT,
+                    sqlite3.SQLITE_NOTADB,
+                ):
+                    raise
+                check = Check(name, (f"The file is damaged: {error}.",))
+            hear(check)
+            done.append(check)
+    return tuple(done)
+
+
+def _few(faults: Iterator[str]) -> Iterator[str]:
+    left = 0
+    for number, fault in enumerate(faults):
+        if number < _SHOWN:
+            yield fault
+        else:
+            left += 1
+    if left:
+        yield f"... and {left:,} more."
+
+
+def _pages(connection: sqlite3.Connection) -> Iterator[str]:
+    for (verdict,) in connection.execute("PRAGMA integrity_check"):
+        if verdict != "ok":
+            yield " ".join(str(verdict).split())
+
+
+def _shape(connection: sqlite3.Connection) -> Iterator[str]:
+    """Compare tables, indexes and triggers with those that the version should have."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        version = schema.version_of(connection)
+        schema.migrate(fresh, Path(":memory:"), schema.migrations()[:version])
+        wanted, found = _objects(fresh), _objects(connection)
+    for name in wanted.keys() - found.keys():
+        yield f"{name} is missing."
+    for name in found.keys() - wanted.keys():
+        yield f"{name} does not belong here."
+    for name in wanted.keys() & found.keys():
+        if wanted[name] != found[name]:
+            yield f"{name} is not as it should be."
+
+
+def _objects(connection: sqlite3.Connection) -> dict[str, str]:
+    return {
+        f"{kind} {name}": " ".join(sql.split())
+        for kind, name, sql in connection.execute(
+            "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+            " AND name NOT LIKE 'sqlite_%'"
+        )
+    }
+
+
+def _references(connection: sqlite3.Connection) -> Iterator[str]:
+    for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+        yield f"Row {rowid} of {table} refers to a row of {parent} that is not there."
+
+
+def _trees(connection: sqlite3.Connection) -> Iterator[str]:
+    for message, session in connection.execute(
+        "SELECT m.message_id, m.session_id FROM messages AS m "
+        "JOIN messages AS p ON p.message_id = m.parent_id WHERE p.session_id <> m.session_id"
+    ):
+        yield f"Message {message} of session {session} follows a message of another session."
+    for (seq,) in connection.execute(UNREACHED):
+        yield f"Message {seq} cannot be reached from any first message."
+    for (seq,) in connection.execute(WRONG_HEADS):
+        yield f"Session {seq} shows a message that is not its own."
+
+
+def _counts(connection: sqlite3.Connection) -> Iterator[str]:
+    if schema.version_of(connection) < _COUNTED_SINCE:
+        return
+    for title, kept, true in connection.execute(_MISCOUNTED):
+        yield f"Session “{title}” says it has {kept:,} messages and has {true:,}."
+
+
+_COUNTED_SINCE = 3
+
+_MISCOUNTED = """
+    SELECT s.title, s.message_count, count(m.seq) - count(h.message) AS true
+    FROM sessions AS s
+    LEFT JOIN messages AS m ON m.session_id = s.session_id
+    LEFT JOIN hidden_messages AS h ON h.message = m.seq
+    GROUP BY s.seq HAVING true <> s.message_count
+"""
+
+
+def _json(connection: sqlite3.Connection) -> Iterator[str]:
+    for column in ("parts", "tool_calls", "semantics"):
+        for (message,) in connection.execute(
+            f"SELECT message_id FROM messages WHERE {column} <> '' AND NOT json_valid({column})"
+        ):
+            yield f"The {column} of message {message} cannot be read."
+    for (message,) in connection.execute(
+        "SELECT message_id FROM requests WHERE NOT json_valid(recipe)"
+    ):
+        yield f"The recipe of the request for {message} cannot be read."
+
+
+def _hashes(connection: sqlite3.Connection) -> Iterator[str]:
+    for message, sha256, body in connection.execute(
+        "SELECT message_id, sha256, body FROM requests WHERE body IS NOT NULL"
+    ):
+        if hashlib.sha256(body).hexdigest() != sha256:
+            yield f"The request kept for {message} is not the one that was sent."
+
+
+_CHECKS: tuple[tuple[str, Callable[[sqlite3.Connection], Iterator[str]]], ...] = (
+    ("pages and indexes", _pages),
+    ("tables", _shape),
+    ("references", _references),
+    ("branches", _trees),
+    ("counts", _counts),
+    ("values", _json),
+    ("requests", _hashes),
+)

@@ -1,0 +1,228 @@
+"""Looking after the database file, from the command line and beside an open app.
+
+Reading never waits and never writes. What changes the file as a whole (undoing migrations,
+restoring, compacting) needs it alone, and is refused while another program has it open.
+Everything here is synchronous and opens its own connections.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
+from tui_chat.store import schema
+from tui_chat.store.access import (
+    BUSY_SECONDS,
+    alone,
+    beside,
+    in_use,
+    reading,
+    refuse_in_use,
+    require,
+)
+from tui_chat.store.copies import back_up, backups, copy_to, sync_folder
+from tui_chat.store.faults import told
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What there is to know about a database without changing it."""
+
+    path: Path
+    version: int
+    applied: tuple[str, ...]
+    """Names of migrations, in order."""
+    pending: tuple[str, ...]
+    bytes: int
+    """Size of the file."""
+    log_bytes: int
+    """Size of the log beside it (the WAL)."""
+    free_bytes: int
+    """What compacting would give back of the file, about."""
+    sessions: int
+    messages: int
+    backup: Path | None
+    """The newest backup beside it."""
+    in_use: bool
+    """Whether another program has it open."""
+
+
+def status(path: Path) -> Status:
+    """Look at a database. Raises StoreError; InputError where there is none."""
+    with reading(path) as connection:
+        version = schema.version_of(connection)
+        names = [f"{step.number:04} {step.name}" for step in schema.migrations()]
+        page, free = (
+            int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+            for name in ("page_size", "freelist_count")
+        )
+        counts = "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM messages)"
+        sessions, messages = connection.execute(counts).fetchone() if version else (0, 0)
+    with told(path):
+        log = beside(path, "-wal")
+        return Status(
+            path,
+            version,
+            tuple(names[:version]),
+            tuple(names[version:]),
+            path.stat().st_size,
+            log.stat().st_size if log.exists() else 0,
+            page * free,
+            sessions,
+            messages,
+            next(reversed(backups(path)), None),
+            in_use(path),
+        )
+
+
+def migrate(path: Path, *, now: float, target: int | None = None) -> tuple[int, int, Path | None]:
+    """Bring a database up to `target` (the present version).
+
+    Returns the version before and after, and where the backup is, if one was due. Raises
+    InputError where the target lies below the version, StoreError.
+    """
+    latest = len(schema.migrations())
+    target = latest if target is None else target
+    version = _version(path)
+    if not version <= target <= latest:
+        raise InputError(
+            f"The database has version {version}, this program knows {latest}: "
+            f"there is no way up to {target}.",
+            advice="`tui-chat db rollback --to N` leads down." if target < version else "",
+        )
+    if version == target:
+        return version, version, None
+    with told(path), closing(schema.connect(path, BUSY_SECONDS)) as connection:
+        saved = back_up(connection, path, now) if version else None
+        connection.execute("PRAGMA journal_mode = WAL")
+        schema.migrate(connection, path, schema.migrations()[:target])
+    return version, target, saved
+
+
+def losses(path: Path, target: int | None) -> tuple[int, int, list[str]]:
+    """Return the version before and after a rollback, and what it costs, a text per step.
+
+    Without a target it is one step. Raises InputError where the target is not below.
+    """
+    version = _version(path)
+    target = version - 1 if target is None else target
+    if not 0 <= target < version:
+        raise InputError(
+            f"The database has version {version}; there is no way down to {target}.",
+            advice="`tui-chat db status` lists the versions.",
+        )
+    steps = reversed(schema.migrations()[target:version])
+    return version, target, [f"{step.number:04} {step.name}: {step.loses}" for step in steps]
+
+
+def rollback(path: Path, target: int, *, now: float) -> Path:
+    """Undo migrations down to `target`; return the backup that was made before."""
+    with alone(path) as connection:
+        saved = back_up(connection, path, now)
+        schema.undo(connection, target)
+    return saved
+
+
+def backup(path: Path, target: Path | None, *, now: float, force: bool = False) -> Path:
+    """Copy a database, also while others use it; return where. Without `target`, beside it."""
+    with reading(path) as connection, told(path):
+        if target is None:
+            return back_up(connection, path, now)
+        if target.exists() and target.samefile(path):
+            raise InputError(f"{target} is the database itself.", advice="Choose another name.")
+        copy_to(connection, target, force=force)
+        return target
+
+
+def restore(path: Path, source: Path, *, now: float) -> Path | None:
+    """Put a copy in the place of the database; return where the one that was there is now.
+
+    The copy must be ours and whole. Raises StoreBusy while another program has the database
+    open, InputError and StoreError where the copy is not fit; nothing is changed then.
+    """
+    if path.exists() and source.exists() and source.samefile(path):
+        raise InputError(f"{source} is the database itself.", advice="Name a backup.")
+    with reading(source) as copy, told(source):
+        if not schema.version_of(copy):
+            raise InputError(f"{source} is empty.", advice="Choose another backup.")
+        if copy.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+            raise StoreDamaged(
+                f"{source} is damaged.",
+                advice="Choose another backup, or save what is in it: "
+                f"`tui-chat db salvage {source} --to NEW`.",
+            )
+        with told(path):
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not path.exists() or not path.stat().st_size:
+            _put(copy, path)
+            return None
+        try:
+            with alone(path) as connection:
+                aside = back_up(connection, path, now)
+                # Page by page into the file itself: who opens it just now sees it before or
+                # after, and a loss of power leaves it as it was.
+                with told(path):
+                    copy.backup(connection)
+            return aside
+        except (StoreDamaged, StoreNewer):
+            refuse_in_use(path)
+            aside = put_aside(path, now)
+            _put(copy, path)
+            return aside
+
+
+def put_aside(path: Path, now: float) -> Path:
+    """Give a database that cannot be used another name, with its log; return it."""
+    stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%S")
+    aside, number = path.with_name(f"{path.name}.aside-{stamp}"), 0
+    while aside.exists():
+        number += 1
+        aside = path.with_name(f"{path.name}.aside-{stamp}-{number}")
+    with told(path):
+        for end in ("-wal", "-shm"):
+            if (log := beside(path, end)).exists():
+                log.rename(beside(aside, end))
+        path.rename(aside)
+        sync_folder(path.parent)
+    return aside
+
+
+def vacuum(path: Path, *, free: int | None = None) -> tuple[int, int]:
+    """Give free pages back to the disk; return the size before and after.
+
+    `free` is how many bytes the disk has left, for tests.
+    """
+    with reading(path):
+        before = path.stat().st_size
+    with told(path):
+        for folder in {path.parent, Path(tempfile.gettempdir())}:
+            left = shutil.disk_usage(folder).free if free is None else free
+            if left < 2 * before:
+                raise StoreError(
+                    f"Compacting needs {2 * before:,} bytes free in {folder}; there are {left:,}.",
+                    advice="Free some space; nothing was changed.",
+                )
+    with alone(path) as connection, told(path):
+        connection.execute("VACUUM")
+    return before, path.stat().st_size
+
+
+def _version(path: Path) -> int:
+    require(path)
+    with told(path):
+        return schema.look(path, BUSY_SECONDS)
+
+
+def _put(copy: sqlite3.Connection, path: Path) -> None:
+    with suppress(FileNotFoundError):
+        path.unlink()
+    copy_to(copy, path, force=False)
