@@ -11,7 +11,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 
-from tui_chat.ui.chat import ChatPane, Composer
+from tui_chat.ui.chat import AttachedLine, ChatPane, Composer
 from tui_chat.ui.chat.pastes import Pastes
 
 
@@ -47,7 +47,16 @@ class Stage(App[None]):
     def on_composer_stop_requested(self, event: Composer.StopRequested) -> None:
         self.posted.append(event)
 
-    def on_composer_history_requested(self, event: Composer.HistoryRequested) -> None:
+    def on_composer_asking(self, event: Composer.Asking) -> None:
+        self.posted.append(event)
+
+    def on_composer_attach_requested(self, event: Composer.AttachRequested) -> None:
+        self.posted.append(event)
+
+    def on_attached_line_remove_requested(self, event: AttachedLine.RemoveRequested) -> None:
+        self.posted.append(event)
+
+    def on_composer_detach_requested(self, event: Composer.DetachRequested) -> None:
         self.posted.append(event)
 
     def on_composer_changed(self, event: Composer.Changed) -> None:
@@ -69,7 +78,7 @@ async def test_enter_sends_and_the_text_stays_until_the_app_clears_it() -> None:
         assert app.sent() == ["hi"]
 
 
-@pytest.mark.parametrize("key", ["ctrl+j", "shift+enter"])
+@pytest.mark.parametrize("key", ["ctrl+j", "shift+enter", "alt+enter"])
 async def test_new_lines_are_typed(key: str) -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = pilot.app
@@ -92,15 +101,12 @@ async def test_it_grows_to_two_fifths_of_the_pane() -> None:
         assert app.composer.outer_size.height == 12
 
 
-async def test_nothing_is_not_sent_and_esc_and_up_are_told() -> None:
+async def test_nothing_is_not_sent_and_esc_is_told() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = pilot.app
         assert isinstance(app, Stage)
-        await pilot.press("space", "enter", "backspace", "escape", "up")
-        assert [type(event).__name__ for event in app.posted] == [
-            "StopRequested",
-            "HistoryRequested",
-        ]
+        await pilot.press("space", "enter", "backspace", "escape")
+        assert [type(event).__name__ for event in app.posted] == ["StopRequested"]
 
 
 async def test_the_apps_keys_reach_the_app() -> None:

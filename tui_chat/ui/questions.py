@@ -55,9 +55,9 @@ async def ask_preset(app: App[Any], desk: Desk) -> str | None:
     return await app.push_screen_wait(Choose("Use which preset?", choices, desk.preset_name))
 
 
-async def ask_title(app: App[Any], session: SessionSummary) -> str | None:
+async def ask_title(app: App[Any], title: str) -> str | None:
     """Ask for a session's new title."""
-    return await app.push_screen_wait(AskText("Rename the session", session.title))
+    return await app.push_screen_wait(AskText("Rename the session", title))
 
 
 async def may_delete(app: App[Any], session: SessionSummary) -> bool:

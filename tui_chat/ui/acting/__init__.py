@@ -6,6 +6,8 @@ hearing     Hearing: what the desk tells, shown
 talking     Talking: sending, asking again, stopping; what is done with a message
 sessions    Sessions: opening, beginning, renaming and deleting them
 choosing    Choosing: model, preset and what else a session is bound to
+attaching   Attaching: files that go with the draft, and the user's own editor
+commanding  Commanding: the `/` commands, and candidates for what is being typed
 looking     Looking: panes, themes, help and the palette
 
 Each is a class of handlers (`@on`, `action_...`) that `TuiChat` inherits; Textual finds handlers

@@ -13,8 +13,10 @@ from textual.timer import Timer
 
 from tui_chat.ui.acting.shell import Shell
 from tui_chat.ui.chat import Composer
+from tui_chat.ui.commands import to_send
 
 if TYPE_CHECKING:
+    from tui_chat.attachments import Attachment
     from tui_chat.compose import Composed
     from tui_chat.desk import Desk
     from tui_chat.ui.inspector import Inspector
@@ -54,19 +56,19 @@ class Drafting(Shell):
         desk = self.desk
         if desk is None:
             return
-        draft = self._composer.text
-        if len(draft) > LONG_DRAFT:
-            self._compose_in_thread(desk, draft)
+        typed = self._composer.text
+        if len(typed) > LONG_DRAFT:
+            self._compose_in_thread(desk, typed)
         else:
-            self._show_composed(draft, desk.composed(draft, self._protocol))
+            self._show_composed(typed, desk.composed(to_send(typed), self._protocol))
 
     @work(group="compose", exclusive=True, thread=True)
-    def _compose_in_thread(self, desk: Desk, draft: str) -> None:
-        composed = desk.composed(draft, self._protocol)
-        self.call_from_thread(self._show_composed, draft, composed)
+    def _compose_in_thread(self, desk: Desk, typed: str) -> None:
+        composed = desk.composed(to_send(typed), self._protocol)
+        self.call_from_thread(self._show_composed, typed, composed)
 
-    def _show_composed(self, draft: str, composed: Composed) -> None:
-        if draft != self._composer.text:
+    def _show_composed(self, typed: str, composed: Composed) -> None:
+        if typed != self._composer.text:
             return
         if self._panes.inspector is not None:
             self._panes.inspector.show(composed)
@@ -74,8 +76,15 @@ class Drafting(Shell):
         if budget is not None:
             about = "" if budget.exact else "~"
             left = "" if budget.free is None else f" · {budget.free:,} left"
-            what = f"Enter sends {about}{budget.total:,} tokens{left}" if draft.strip() else ""
+            sends = bool(to_send(typed).strip() or self._attachments)
+            what = f"Enter sends {about}{budget.total:,} tokens{left}" if sends else ""
             self._chat.set_status(what)
+
+    def show_attachments(self, attachments: tuple[Attachment, ...]) -> None:
+        """Let these files go with the draft, and no others."""
+        self._attachments = attachments
+        self._chat.attached.show(tuple(attachment.label for attachment in attachments))
+        self.compose_soon()
 
     async def bring_draft(self, keep_typed: bool = False) -> None:
         """Put the shown session's draft into the composer."""

@@ -54,6 +54,14 @@ class Looking(Shell):
         """Give themes that are not ours colours for the origins."""
         return origin_defaults(self.current_theme.dark)
 
+    def take_theme(self, name: str) -> None:
+        """Show everything in other colours."""
+        if name in self.available_themes:
+            self.theme = name
+        else:
+            known = ", ".join(sorted(self.available_themes))
+            self.complain(InputError(f"There is no theme “{name}”.", advice=f"There are: {known}."))
+
     def action_toggle_light(self) -> None:
         """Change between our dark and our light theme."""
         self.theme = "tui-chat-light" if self.current_theme.dark else "tui-chat-dark"

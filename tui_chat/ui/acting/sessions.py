@@ -47,7 +47,7 @@ class Sessions(Drafting):
 
         session = self._listed(event.session_id)
         if self.desk is not None and session is not None:
-            title = await ask_title(self, session)
+            title = await ask_title(self, session.title)
             if title:
                 await self.desk.rename(event.session_id, title)
 

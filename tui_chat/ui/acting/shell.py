@@ -18,6 +18,7 @@ from tui_chat.model.endpoint import Protocol
 from tui_chat.ui.panes import Panes
 
 if TYPE_CHECKING:
+    from tui_chat.attachments import Attachment
     from tui_chat.desk import Change, Desk
 
 
@@ -40,6 +41,8 @@ class Shell(App[None]):
         self._sessions = self._panes.sessions
         self._chat = self._panes.chat
         self._composer = self._chat.composer
+        self._attachments: tuple[Attachment, ...] = ()
+        """Files that go with the draft."""
         self._protocol: Protocol | None = None
         """The inspector's tab; None follows the endpoint's own."""
         self._laid = asyncio.Event()

@@ -5,23 +5,32 @@ from __future__ import annotations
 from textual import on, work
 
 from tui_chat.errors import InputError
-from tui_chat.ui.acting.drafting import Drafting
+from tui_chat.ui.acting.commanding import Commanding
 from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.commands import Order, Unknown, understood
 
 
-class Talking(Drafting):
+class Talking(Commanding):
     """Answers the composer and the transcript."""
 
     _sending = False
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
-        if event.text.strip() and not self._sending:  # a key that repeats sends once
+        line = understood(event.text)
+        if not isinstance(line, str):
+            self._obey(line)
+        elif event.text.strip() and not self._sending:  # a key that repeats sends once
             self._sending = True
-            self._send(event.text)
+            self._composer.past.said(event.text)
+            self._send(line, event.text)
+
+    @work(group="command")
+    async def _obey(self, line: Order | Unknown) -> None:
+        await self.obey(line)
 
     @work(group="send")
-    async def _send(self, draft: str) -> None:
+    async def _send(self, draft: str, typed: str) -> None:
         from tui_chat.ui.questions import may_send
 
         try:
@@ -34,7 +43,7 @@ class Talking(Drafting):
             if await desk.submit(draft):
                 await desk.keep_draft(session, "")
             elif not self._composer.text:
-                self._composer.text = draft
+                self._composer.text = typed
         finally:
             self._sending = False
 

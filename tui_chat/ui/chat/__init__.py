@@ -12,11 +12,16 @@ label       what stands above and below a message
 look        the transcript's style sheet; painter draws lines in its colours
 picked      what the mouse has selected
 composer    Composer: the draft's editor; pastes keeps large pastes beside the text
+asking      what stands at the cursor that can be completed; suggestions shows how to go on
+past        earlier texts, for the arrow keys
+attached    AttachedLine: the files that go with the draft
 strips      the title line and the activity line
 """
 
+from tui_chat.ui.chat.asking import Asked, Candidate
+from tui_chat.ui.chat.attached import AttachedLine
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.pane import ChatPane
 from tui_chat.ui.chat.transcript import Transcript
 
-__all__ = ["ChatPane", "Composer", "Transcript"]
+__all__ = ["Asked", "AttachedLine", "Candidate", "ChatPane", "Composer", "Transcript"]

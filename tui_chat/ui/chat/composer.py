@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, cast
 
 from rich.text import Text
-from textual import events
+from textual import events, on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.document._document import EditResult, Location
@@ -15,7 +15,10 @@ from textual.widgets import TextArea
 
 from tui_chat.model.text import clean
 from tui_chat.model.visible import masked
+from tui_chat.ui.chat.asking import Asked, asked_at
+from tui_chat.ui.chat.past import Past
 from tui_chat.ui.chat.pastes import Pastes
+from tui_chat.ui.chat.suggestions import Suggestions
 
 PLACEHOLDER = "Message …   Enter sends · Ctrl+J new line"
 
@@ -23,7 +26,7 @@ PLACEHOLDER = "Message …   Enter sends · Ctrl+J new line"
 _EDITING = [
     binding
     for binding in TextArea.BINDINGS
-    if not (isinstance(binding, Binding) and binding.key in ("f6", "f7", "up"))
+    if not (isinstance(binding, Binding) and binding.key in ("f6", "f7", "up", "down"))
 ]
 
 
@@ -52,6 +55,8 @@ class Composer(TextArea, inherit_bindings=False):
         Binding("ctrl+j,shift+enter,alt+enter", "new_line", "New line", show=False),
         Binding("escape", "stop", "Stop", show=False),
         Binding("up", "up", "Cursor up", show=False),
+        Binding("down", "down", "Cursor down", show=False),
+        Binding("ctrl+g", "edit_outside", "Editor", show=False, tooltip="Edit it in $EDITOR"),
         *_EDITING,
     ]
 
@@ -65,12 +70,25 @@ class Composer(TextArea, inherit_bindings=False):
     class StopRequested(Message):
         """Esc was pressed."""
 
-    class HistoryRequested(Message):
-        """Another text is asked for: the previous (-1) one, from an empty composer."""
+    class EditorRequested(Message):
+        """The text is to be edited in the user's own editor."""
 
-        def __init__(self, step: int) -> None:
+    class Asking(Message):
+        """Something is being typed that can be completed; see `Suggestions.offer`."""
+
+        def __init__(self, asked: Asked) -> None:
             super().__init__()
-            self.step = step
+            self.asked = asked
+
+    class AttachRequested(Message):
+        """A file is to go with the text."""
+
+        def __init__(self, path: str) -> None:
+            super().__init__()
+            self.path = path
+
+    class DetachRequested(Message):
+        """Backspace was pressed where nothing is before the cursor."""
 
     class Changed(TextArea.Changed):
         """The text is another."""
@@ -82,6 +100,11 @@ class Composer(TextArea, inherit_bindings=False):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         self._pastes = Pastes()
+        self.past = Past()
+        self._walked_to = ""
+        """What the arrow keys brought last; once it is edited, it is the draft."""
+        self.suggestions = Suggestions()
+        """Shown by whoever lays the composer out."""
         super().__init__(
             id=id,
             classes=classes,
@@ -116,9 +139,14 @@ class Composer(TextArea, inherit_bindings=False):
     # Keys
 
     async def _on_key(self, event: events.Key) -> None:
-        if event.key == "enter":
+        if self._suggested(event.key):
+            event.prevent_default()
+            event.stop()
+        elif event.key == "enter":
             # The editor would take it for a new line; the binding sends.
             event.prevent_default()
+        elif event.key == "backspace" and self.selection == ((0, 0), (0, 0)):
+            self.post_message(self.DetachRequested())
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
@@ -140,11 +168,77 @@ class Composer(TextArea, inherit_bindings=False):
         self.post_message(self.StopRequested())
 
     def action_up(self) -> None:
-        """Move up; from an empty composer, ask for an earlier text."""
-        if self.document.text:
-            self.action_cursor_up()
+        """Move up; from the first line, bring an earlier text back."""
+        if self.navigator.is_first_wrapped_line(self.cursor_location):
+            self._walk(-1)
         else:
-            self.post_message(self.HistoryRequested(-1))
+            self.action_cursor_up()
+
+    def action_down(self) -> None:
+        """Move down; from the last line, go back towards the draft."""
+        if self.navigator.is_last_wrapped_line(self.cursor_location) and self.past.is_walking:
+            self._walk(1)
+        else:
+            self.action_cursor_down()
+
+    def _walk(self, by: int) -> None:
+        text = self.past.step(by, self.text)
+        if text is None:
+            return
+        self._walked_to = self._pastes.hold(_tidy(text))
+        self.rewrite(text)
+
+    @on(TextArea.Changed)
+    def _edited(self) -> None:
+        if self.past.is_walking and self.document.text != self._walked_to:
+            self.past.leave()
+
+    def action_edit_outside(self) -> None:
+        """Ask for the user's own editor."""
+        self.post_message(self.EditorRequested())
+
+    def rewrite(self, text: str) -> None:
+        """Put another text in place of all of it; undo brings the former back."""
+        self.replace(self._pastes.hold(_tidy(text)), (0, 0), self.document.end)
+        self.move_cursor(self.document.end)
+
+    # Completion
+
+    @on(TextArea.SelectionChanged)
+    def _ask(self) -> None:
+        """Ask for candidates for what stands at the cursor, or take those away."""
+        row, column = self.cursor_location
+        asked = asked_at(row, self.document[row][:column]) if self.has_focus else None
+        if asked is None or self.selection.start != self.selection.end or self.past.is_walking:
+            self.suggestions.close()
+        elif asked != self.suggestions.asked or not self.suggestions.is_open:
+            self.post_message(self.Asking(asked))
+
+    def _suggested(self, key: str) -> bool:
+        """Do what a key means while there are candidates; whether it meant anything."""
+        chosen, asked = self.suggestions.chosen, self.suggestions.asked
+        if chosen is None or asked is None:
+            return False
+        match key:
+            case "up" | "down":
+                self.suggestions.move(1 if key == "down" else -1)
+            case "escape":
+                self.suggestions.close()
+            case "tab" | "enter":
+                row, column = self.cursor_location
+                if asked != asked_at(row, self.document[row][:column]):
+                    return False  # candidates of a moment ago
+                self.suggestions.close()
+                attaches = asked.kind == "path" and chosen.is_whole
+                text = "" if attaches else chosen.text
+                self.replace(text, (row, asked.start), (row, column))
+                if attaches:
+                    self.post_message(self.AttachRequested(chosen.text))
+                elif key == "enter" and chosen.is_whole and asked.kind != "path":
+                    self.action_submit()
+            case _:
+                return False
+        return True
 
     def action_paste(self) -> None:
         """Paste what was last copied in this program."""

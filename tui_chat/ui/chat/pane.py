@@ -9,6 +9,7 @@ from textual.containers import Vertical
 
 from tui_chat.model.reply import Reply
 from tui_chat.model.session import Entry
+from tui_chat.ui.chat.attached import AttachedLine
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.strips import ActivityLine, TitleLine, Tone
 from tui_chat.ui.chat.transcript import Transcript
@@ -30,13 +31,16 @@ class ChatPane(Vertical):
         self.title_line = TitleLine()
         self.transcript = Transcript()
         self.activity = ActivityLine()
+        self.attached = AttachedLine()
         self.composer = Composer()
 
     def compose(self) -> ComposeResult:
-        """Put the four over each other."""
+        """Put them over each other."""
         yield self.title_line
         yield self.transcript
         yield self.activity
+        yield self.composer.suggestions
+        yield self.attached
         yield self.composer
 
     def show(
@@ -55,6 +59,7 @@ class ChatPane(Vertical):
         self.title_line.show(session_title, subtitle, status)
         self.transcript.welcome(empty_text)
         self.transcript.show(entries)
+        self.composer.past.show(entries)
         streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
         self.activity.streams(None if streaming is None else streaming.model)
 

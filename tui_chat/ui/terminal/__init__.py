@@ -2,4 +2,5 @@
 
 keyboard    Keyboard: what the terminal sends as keys, pastes and mouse; pastes whole
 driver      OurDriver: Textual's driver with that keyboard
+editor      the user's own editor in our place
 """

@@ -1,0 +1,114 @@
+"""What is asked for while one types, and what the keys do with the candidates."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ui.test_composer import Stage
+from tui_chat.ui.chat import Asked, AttachedLine, Candidate, ChatPane, Composer
+from tui_chat.ui.chat.asking import asked_at
+
+
+@pytest.mark.parametrize(
+    ("before", "asked"),
+    [
+        ("/", Asked("command", "", 0)),
+        ("/mo", Asked("command", "mo", 0)),
+        ("/model ", Asked("argument", "", 7, "model")),
+        ("/model gpt 5", Asked("argument", "gpt 5", 7, "model")),
+        ("see @", Asked("path", "", 4)),
+        ("@src/你", Asked("path", "src/你", 0)),
+        ("//", None),
+        ("/etc/hosts", None),
+        ("me@example.org", None),
+        ("@done already", None),
+        ("", None),
+    ],
+)
+def test_what_is_asked(before: str, asked: Asked | None):
+    assert asked_at(0, before) == asked
+
+
+def test_commands_are_asked_for_in_the_first_line_only():
+    assert asked_at(1, "/mo") is None
+    assert asked_at(1, "@x") == Asked("path", "x", 0)
+
+
+MODEL = Candidate("/model ", "/model MODEL", "Ask another model", is_whole=False)
+HELP = Candidate("/help", "/help", "Show all keys")
+
+
+async def test_the_marked_candidate_is_taken_and_enter_acts_on_a_whole_one() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        await pilot.press("/")
+        app.composer.suggestions.offer(Asked("command", "", 0), (MODEL, HELP))
+        await pilot.press("enter")
+        assert (app.composer.text, app.sent()) == ("/model ", [])
+        app.composer.text = "/"
+        await pilot.pause()
+        app.composer.suggestions.offer(Asked("command", "", 0), (MODEL, HELP))
+        await pilot.press("down", "enter")
+        await pilot.pause()
+        assert (app.composer.text, app.sent()) == ("/help", ["/help"])
+        assert not app.composer.suggestions.is_open
+
+
+async def test_tab_completes_and_does_not_send_and_esc_only_closes() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        await pilot.press("/")
+        app.composer.suggestions.offer(Asked("command", "", 0), (HELP,))
+        await pilot.press("escape")
+        assert not app.composer.suggestions.is_open
+        assert not any(isinstance(event, Composer.StopRequested) for event in app.posted)
+        await pilot.press("h")
+        app.composer.suggestions.offer(Asked("command", "h", 0), (HELP,))
+        await pilot.press("tab")
+        assert (app.composer.text, app.sent()) == ("/help", [])
+        assert app.composer.has_focus
+
+
+async def test_a_file_becomes_a_chip_and_a_folder_goes_on() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        await pilot.press(*"see @s")
+        app.composer.suggestions.offer(
+            Asked("path", "s", 4), (Candidate("@src/", "src/", is_whole=False),)
+        )
+        await pilot.press("enter")
+        assert app.composer.text == "see @src/"
+        app.composer.suggestions.offer(
+            Asked("path", "src/", 4), (Candidate("src/main.py", "src/main.py"),)
+        )
+        await pilot.press("enter")
+        await pilot.pause()
+        paths = [event.path for event in app.posted if isinstance(event, Composer.AttachRequested)]
+        assert (app.composer.text, paths, app.sent()) == ("see ", ["src/main.py"], [])
+
+
+async def test_candidates_of_a_moment_ago_are_not_taken() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        await pilot.press(*"hello")
+        app.composer.suggestions.offer(Asked("command", "", 0), (HELP,))
+        await pilot.press("enter")
+        assert app.sent() == ["hello"]
+
+
+async def test_chips_are_taken_off_with_backspace_or_the_mouse() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        line = app.query_one(ChatPane).attached
+        line.show(("photo.png · 34 kB", "notes.md · 2 kB"))
+        await pilot.pause()
+        assert line.display
+        await pilot.press("a", "backspace")
+        assert not any(isinstance(event, Composer.DetachRequested) for event in app.posted)
+        await pilot.press("backspace")
+        assert any(isinstance(event, Composer.DetachRequested) for event in app.posted)
+        await pilot.click(line, offset=(2 + 19, 0))
+        await pilot.click(line, offset=(2 + 5, 0))
+        await pilot.pause()
+        removed = [e.index for e in app.posted if isinstance(e, AttachedLine.RemoveRequested)]
+        assert removed == [0]

@@ -1,0 +1,69 @@
+"""Attaching: files that go with the draft, and the user's own editor."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import on, work
+
+from tui_chat.errors import InputError
+from tui_chat.ui.acting.drafting import Drafting
+from tui_chat.ui.chat import AttachedLine, Composer
+
+if TYPE_CHECKING:
+    pass
+
+
+class Attaching(Drafting):
+    """Puts files to the draft and takes them off."""
+
+    @on(Composer.AttachRequested)
+    def _attach_requested(self, event: Composer.AttachRequested) -> None:
+        self.attach(event.path)
+
+    @work(group="attach")
+    async def attach(self, typed: str) -> None:
+        """Read a file and let it go with the draft."""
+        from tui_chat.attachments import read_attachment
+
+        path = Path(typed.strip("\"'"))
+        try:
+            attachment = await asyncio.to_thread(read_attachment, path)
+        except InputError as fault:
+            self.complain(fault)
+            return
+        if all(attachment.path != other.path for other in self._attachments):
+            self.show_attachments((*self._attachments, attachment))
+
+    @on(AttachedLine.RemoveRequested)
+    def _remove(self, event: AttachedLine.RemoveRequested) -> None:
+        self._take_off(event.index)
+
+    @on(Composer.DetachRequested)
+    def _remove_last(self) -> None:
+        if self._attachments:
+            self._take_off(len(self._attachments) - 1)
+
+    def _take_off(self, index: int) -> None:
+        self.show_attachments(self._attachments[:index] + self._attachments[index + 1 :])
+
+    def action_detach(self) -> None:
+        """Take every file off the draft."""
+        self.show_attachments(())
+
+    @on(Composer.EditorRequested)
+    @work(group="dialog", exclusive=True)
+    async def action_edit_outside(self) -> None:
+        """Edit the draft in the user's own editor."""
+        from tui_chat.ui.terminal.editor import edited_outside
+
+        try:
+            text = await edited_outside(self, self._composer.text)
+        except InputError as fault:
+            self.complain(fault)
+            return
+        if text != self._composer.text:
+            self._composer.rewrite(text)
+        self._composer.focus()

@@ -1,0 +1,125 @@
+"""Commanding: the `/` commands, and candidates for what is being typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from textual import on, work
+
+from tui_chat.errors import InputError
+from tui_chat.ui.acting.attaching import Attaching
+from tui_chat.ui.acting.choosing import Choosing
+from tui_chat.ui.acting.looking import Looking
+from tui_chat.ui.chat import Asked, Candidate, Composer
+from tui_chat.ui.commands import BY_NAME, Order, Unknown, beginning
+
+MOST = 50
+"""Candidates to offer at most."""
+
+
+class Commanding(Attaching, Choosing, Looking):
+    """Answers what is typed after `/` and `@`."""
+
+    async def obey(self, line: Order | Unknown) -> None:
+        """Do what a command says; what there is not is told, and stays where it was typed."""
+        if isinstance(line, Unknown):
+            near = ", ".join(f"/{command.name}" for command in beginning(line.name[:1]))
+            self.complain(
+                InputError(
+                    f"There is no command /{line.name}.",
+                    advice=f"{near or 'Type / to see them all'}; // begins a message with /.",
+                )
+            )
+            return
+        self._composer.past.said(self._composer.text)
+        self._composer.clear_text()
+        command, argument = line.command, line.argument
+        if not command.takes or not argument:
+            if command.run:
+                await self.run_action(command.run)
+            else:
+                self.complain(InputError(f"/{command.name} wants {command.takes}."))
+            return
+        await self._laid.wait()
+        match command.name:
+            case "attach":
+                self.attach(argument)
+            case "model":
+                await self.take_model(argument)
+            case "preset":
+                await self.take_preset(argument)
+            case "rename":
+                await self.take_title(argument)
+            case "theme":
+                self.take_theme(argument)
+            case _:
+                raise AssertionError(command.name)
+
+    # --- candidates ----------------------------------------------------------------------
+
+    @on(Composer.Asking)
+    def _asking(self, event: Composer.Asking) -> None:
+        asked = event.asked
+        if asked.kind == "path" or asked.command == "attach":
+            self._offer_paths(asked)
+        elif asked.kind == "command":
+            self._offer(asked, [_candidate(command.name) for command in beginning(asked.words)])
+        else:
+            fitting = _fitting(self._names_for(asked.command), asked.words)
+            self._offer(asked, fitting)
+
+    def _offer(self, asked: Asked, candidates: Iterable[Candidate]) -> None:
+        self._composer.suggestions.offer(asked, tuple(candidates))
+
+    @work(group="paths", exclusive=True)
+    async def _offer_paths(self, asked: Asked) -> None:
+        import asyncio
+
+        from tui_chat.attachments import paths_beginning
+
+        paths = await asyncio.to_thread(paths_beginning, asked.words, Path.cwd(), MOST)
+        at = "@" if asked.kind == "path" else ""
+        self._offer(
+            asked,
+            [
+                Candidate(at + path, path, is_whole=False)
+                if path.endswith("/")
+                else Candidate(path, path)
+                for path in paths
+            ],
+        )
+
+    def _names_for(self, command: str) -> list[tuple[str, str]]:
+        """Return what may stand after a command: names, and a word about each."""
+        desk = self.desk
+        match command:
+            case "theme":
+                return [(name, "") for name in sorted(self.available_themes)]
+            case "model" if desk is not None:
+                return [
+                    (f"{at.name}/{model}", at.protocol.label)
+                    for at in desk.config.endpoints
+                    for model in at.models
+                ]
+            case "preset" if desk is not None:
+                return [(name, "") for name in desk.presets]
+            case _:
+                return []
+
+
+def _candidate(name: str) -> Candidate:
+    command = BY_NAME[name]
+    takes = f" {command.takes}" if command.takes else ""
+    text = f"/{name}" + (" " if takes else "")
+    return Candidate(text, f"/{name}{takes}", command.words, is_whole=not takes)
+
+
+def _fitting(names: list[tuple[str, str]], typed: str) -> list[Candidate]:
+    wanted = typed.casefold().split()
+    found = [
+        Candidate(name, name, detail)
+        for name, detail in names
+        if all(word in name.casefold() for word in wanted)
+    ]
+    return found[:MOST]

@@ -1,0 +1,85 @@
+"""The list of ways to go on, between the conversation and the composer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.text import Text
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from tui_chat.model.visible import one_line
+from tui_chat.ui.chat.asking import Asked, Candidate
+
+
+class Suggestions(OptionList, can_focus=False):
+    """Candidates for what is being typed; hidden where there are none."""
+
+    DEFAULT_CSS = """
+    Suggestions {
+        display: none;
+        height: auto;
+        max-height: 9;
+        margin: 0 1;
+        border: none;
+        padding: 0;
+        background: $surface;
+        color: $foreground;
+        scrollbar-size-vertical: 1;
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._candidates: Sequence[Candidate] = ()
+        self.asked: Asked | None = None
+        """What they are candidates for."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something to choose."""
+        return bool(self.display)
+
+    @property
+    def chosen(self) -> Candidate | None:
+        """The candidate that Enter takes."""
+        if not self.is_open or self.highlighted is None:
+            return None
+        return self._candidates[self.highlighted]
+
+    def offer(self, asked: Asked, candidates: Sequence[Candidate]) -> None:
+        """Show candidates for what was asked; none hide the list."""
+        self.asked = asked
+        if not candidates:
+            self.close()
+            return
+        if candidates != self._candidates or not self.is_open:
+            self._candidates = candidates
+            width = min(max(cell_len(candidate.label) for candidate in candidates), 40)
+            self.clear_options()
+            self.add_options([_option(candidate, width) for candidate in candidates])
+            self.highlighted = 0
+            self.display = True
+
+    def close(self) -> None:
+        """Hide the list."""
+        if self.display:
+            self.display = False
+            self._candidates = ()
+            self.clear_options()
+
+    def move(self, by: int) -> None:
+        """Move the mark."""
+        if by > 0:
+            self.action_cursor_down()
+        else:
+            self.action_cursor_up()
+
+
+def _option(candidate: Candidate, width: int) -> Option:
+    line = Text(one_line(candidate.label), no_wrap=True, overflow="ellipsis")
+    if candidate.detail:
+        gap = max(width - line.cell_len, 0) + 2
+        line.append(" " * gap + one_line(candidate.detail), style="dim")
+    return Option(line)

@@ -1,0 +1,91 @@
+"""The `/` commands: one declaration each; what they do is in `ui.acting.commanding`.
+
+A first line that begins with `/` and a word is a command, unless it begins with `//`: then what
+is sent begins with one `/`. A path such as `/etc/hosts` is no command.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something that can be asked for where one types."""
+
+    name: str
+    words: str
+    """What it does, as a sentence."""
+    takes: str = ""
+    """What may stand after it: `MODEL`."""
+    run: str = ""
+    """The app's action when nothing stands after it; empty where something must."""
+
+
+COMMANDS = (
+    Command("model", "Ask another model", "MODEL", run="choose_model"),
+    Command("preset", "Choose the preset", "NAME", run="choose_preset"),
+    Command("new", "Begin a new session", run="new"),
+    Command("rename", "Give the session another title", "TITLE", run="rename"),
+    Command("attach", "Attach a file to the message", "PATH"),
+    Command("detach", "Take the files off the message", run="detach"),
+    Command("again", "Ask again for the last reply", run="again"),
+    Command("find", "Find a session by its title", run="find"),
+    Command("edit", "Edit the message in $EDITOR", run="edit_outside"),
+    Command("theme", "Choose the colours", "NAME", run="change_theme"),
+    Command("request", "Go to the request", run="pane('inspector')"),
+    Command("sessions", "Go to the sessions", run="pane('sessions')"),
+    Command("help", "Show all keys and commands", run="keys"),
+    Command("quit", "Quit; the draft is kept", run="quit"),
+)
+"""In the order in which they are offered."""
+
+BY_NAME = {command.name: command for command in COMMANDS}
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A command that was given."""
+
+    command: Command
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something like a command that is none."""
+
+    name: str
+
+
+Line: TypeAlias = Order | Unknown | str
+"""What a text is: a command, none that we know, or what is to be sent."""
+
+_ORDER = re.compile(r"/([A-Za-z][A-Za-z-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
+
+
+def understood(text: str) -> Line:
+    """Tell commands from what is to be sent."""
+    if text.startswith("//"):
+        return text[1:]
+    match = _ORDER.match(text)
+    if match is None:
+        return text
+    name = match[1].lower()
+    command = BY_NAME.get(name)
+    return Unknown(name) if command is None else Order(command, (match[2] or "").strip())
+
+
+def to_send(text: str) -> str:
+    """Return what of a draft a message would say: nothing of a command."""
+    line = understood(text)
+    return line if isinstance(line, str) else ""
+
+
+def beginning(typed: str) -> list[Command]:
+    """Return the commands that `typed` may become, the likeliest first."""
+    first = [command for command in COMMANDS if command.name.startswith(typed)]
+    rest = [command for command in COMMANDS if typed in command.name and command not in first]
+    return first + rest
