@@ -87,9 +87,19 @@ async def test_a_file_becomes_a_chip_and_a_folder_goes_on() -> None:
         assert (app.composer.text, paths, app.sent()) == ("see ", ["src/main.py"], [])
 
 
-async def test_candidates_of_a_moment_ago_are_not_taken() -> None:
+async def test_keys_may_be_faster_than_candidates() -> None:
     app = Stage()
     async with app.run_test(size=(60, 24)) as pilot:
+        await pilot.press(*"/he")
+        app.composer.suggestions.offer(Asked("command", "", 0), (MODEL, HELP))
+        await pilot.press("tab")
+        assert app.composer.text == "/help"
+        app.composer.text = "/x"
+        await pilot.pause()
+        app.composer.suggestions.offer(Asked("command", "", 0), (MODEL, HELP))
+        await pilot.press("tab")
+        assert (app.composer.text, app.composer.has_focus) == ("/x", True)
+        app.composer.text = ""
         await pilot.press(*"hello")
         app.composer.suggestions.offer(Asked("command", "", 0), (HELP,))
         await pilot.press("enter")

@@ -15,7 +15,7 @@ from textual.widgets import TextArea
 
 from tui_chat.model.text import clean
 from tui_chat.model.visible import masked
-from tui_chat.ui.chat.asking import Asked, asked_at
+from tui_chat.ui.chat.asking import Asked, Candidate, asked_at
 from tui_chat.ui.chat.past import Past
 from tui_chat.ui.chat.pastes import Pastes
 from tui_chat.ui.chat.suggestions import Suggestions
@@ -207,38 +207,48 @@ class Composer(TextArea, inherit_bindings=False):
     @on(TextArea.SelectionChanged)
     def _ask(self) -> None:
         """Ask for candidates for what stands at the cursor, or take those away."""
-        row, column = self.cursor_location
-        asked = asked_at(row, self.document[row][:column]) if self.has_focus else None
+        asked = self._asked() if self.has_focus else None
         if asked is None or self.selection.start != self.selection.end or self.past.is_walking:
             self.suggestions.close()
         elif asked != self.suggestions.asked or not self.suggestions.is_open:
             self.post_message(self.Asking(asked))
 
+    def _asked(self) -> Asked | None:
+        row, column = self.cursor_location
+        return asked_at(row, self.document[row][:column])
+
+    def on_blur(self) -> None:
+        """Take the candidates away: the arrows mean something else now."""
+        self.suggestions.close()
+
     def _suggested(self, key: str) -> bool:
         """Do what a key means while there are candidates; whether it meant anything."""
-        chosen, asked = self.suggestions.chosen, self.suggestions.asked
-        if chosen is None or asked is None:
-            return False
+        if not self.suggestions.is_open:
+            return key == "tab" and self._asked() is not None  # candidates are on their way
         match key:
             case "up" | "down":
                 self.suggestions.move(1 if key == "down" else -1)
             case "escape":
                 self.suggestions.close()
             case "tab" | "enter":
-                row, column = self.cursor_location
-                if asked != asked_at(row, self.document[row][:column]):
-                    return False  # candidates of a moment ago
+                asked = self._asked()
+                chosen = self.suggestions.chosen_for(asked)
                 self.suggestions.close()
-                attaches = asked.kind == "path" and chosen.is_whole
-                text = "" if attaches else chosen.text
-                self.replace(text, (row, asked.start), (row, column))
-                if attaches:
-                    self.post_message(self.AttachRequested(chosen.text))
-                elif key == "enter" and chosen.is_whole and asked.kind != "path":
-                    self.action_submit()
+                if asked is None or chosen is None:
+                    return key == "tab"
+                self._take(asked, chosen, may_submit=key == "enter")
             case _:
                 return False
         return True
+
+    def _take(self, asked: Asked, chosen: Candidate, may_submit: bool) -> None:
+        row, column = self.cursor_location
+        attaches = asked.kind == "path" and chosen.is_whole
+        self.replace("" if attaches else chosen.text, (row, asked.start), (row, column))
+        if attaches:
+            self.post_message(self.AttachRequested(chosen.text))
+        elif may_submit and chosen.is_whole:
+            self.action_submit()
 
     def action_paste(self) -> None:
         """Paste what was last copied in this program."""

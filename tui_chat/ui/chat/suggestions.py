@@ -41,12 +41,22 @@ class Suggestions(OptionList, can_focus=False):
         """Whether there is something to choose."""
         return bool(self.display)
 
-    @property
-    def chosen(self) -> Candidate | None:
-        """The candidate that Enter takes."""
-        if not self.is_open or self.highlighted is None:
+    def chosen_for(self, asked: Asked | None) -> Candidate | None:
+        """Return the candidate to take for what is asked now.
+
+        Keys may come faster than candidates: of those for a moment ago, the first that still
+        fits is taken.
+        """
+        then = self.asked
+        if not self.is_open or self.highlighted is None or asked is None or then is None:
             return None
-        return self._candidates[self.highlighted]
+        if asked == then:
+            return self._candidates[self.highlighted]
+        if (asked.kind, asked.start, asked.command) != (then.kind, then.start, then.command):
+            return None
+        mark = {"command": "/", "path": "@", "argument": ""}[asked.kind]
+        fitting = (c for c in self._candidates if c.text.removeprefix(mark).startswith(asked.words))
+        return next(fitting, None)
 
     def offer(self, asked: Asked, candidates: Sequence[Candidate]) -> None:
         """Show candidates for what was asked; none hide the list."""
