@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -26,6 +26,7 @@ from tui_chat.model.message import Message
 from tui_chat.model.reply import Reply, advance
 from tui_chat.model.request import RequestRecord
 from tui_chat.model.session import Entry
+from tui_chat.model.timing import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of, weight
 from tui_chat.transport import Incoming, Outgoing, Pause, Transport, begin
 from tui_chat.wire.registry import protocol_of
 from tui_chat.wire.tool_names import restore_names
@@ -66,6 +67,7 @@ class Grown:
 
     entry_id: str
     reply: Reply
+    timing: Timing = NO_TIMING
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class Ended:
     """The reply is whole, or as whole as it gets, and on disk."""
 
     entry: Entry
+    timing: Timing = NO_TIMING
 
 
 Progress: TypeAlias = Begun | Waiting | Grown | Ended
@@ -153,10 +156,11 @@ _OURS = TuiChatError(
 async def receive(
     composed: Composed,
     transport: Transport,
-    grown: Callable[[Reply], None],
+    grown: Callable[[Reply, int], None],
     waiting: Callable[[Pause], None],
 ) -> None:
-    """Send a request and tell `grown` of the reply each time there is more of it.
+    """Send a request and tell `grown` of the reply each time there is more of it, and how many
+    bytes of text that is.
 
     `waiting` is told of every pause before another try. Stores nothing. Raises TuiChatError.
     """
@@ -167,17 +171,17 @@ async def receive(
 
     async with begin(transport, outgoing(composed), refusal, waiting) as response:
         if not response.is_stream:
-            grown(wire.read(await response.body()))
+            grown(wire.read(await response.body()), 0)
             return
         parser = wire.parser()
         reply = Reply()
         async for name, data in response.events():
             for event in parser.feed(name, data):
                 reply = advance(reply, event)
-                grown(reply)
+                grown(reply, weight(event))
         for event in parser.close():
             reply = advance(reply, event)
-            grown(reply)
+            grown(reply, weight(event))
 
 
 async def _refusal(composed: Composed, response: Incoming) -> Refused:
@@ -208,12 +212,29 @@ class _Growing:
         self._reply = Reply()
         self._clock = clock
         self._began = clock()
+        self._first: float | None = None
+        self._bytes = 0
+        self._prices = composed.endpoint.facts_of(composed.model).prices
         self._changed = asyncio.Event()
 
-    def grow(self, reply: Reply) -> None:
+    def grow(self, reply: Reply, more: int) -> None:
         self._reply = reply
+        self._bytes += more
+        if self._first is None and not reply.is_empty:
+            self._first = self._clock() - self._began
         self._changed.set()
-        self._emit(Grown(self._entry.message.id, reply))
+        self._emit(Grown(self._entry.message.id, reply, self._timing()))
+
+    def _timing(self) -> Timing:
+        """Return the pace so far. What the provider says of output counts once it has finished:
+        before that it is a beginning.
+        """
+        usage, budget = self._reply.usage, self._composed.envelope.budget
+        exact = self._reply.finish is not None and usage.output is not None
+        tokens = usage.output if exact else -(-self._bytes // BYTES_PER_TOKEN) or None
+        asked = usage.input if usage.input is not None or budget is None else budget.total
+        cost = cost_of(replace(usage, input=asked, output=tokens), self._prices)
+        return Timing(self._clock() - self._began, self._first, tokens, exact, cost)
 
     def wait(self, pause: Pause) -> None:
         self._emit(Waiting(pause.seconds, pause.attempt, pause.why))
@@ -232,6 +253,7 @@ class _Growing:
     async def finish(
         self, flushing: asyncio.Task[None], status: Ending, error: TuiChatError | None = None
     ) -> Entry:
+        timing = self._timing()
         flushing.cancel()
         with suppress(asyncio.CancelledError):
             await flushing
@@ -244,11 +266,11 @@ class _Growing:
                 advice=error.advice if error else "",
                 usage=self._reply.usage,
                 finish=self._reply.finish.raw if self._reply.finish else "",
-                seconds=self._clock() - self._began,
+                seconds=timing.elapsed,
             )
         )
         entry = await asyncio.shield(finishing)
-        self._emit(Ended(entry))
+        self._emit(Ended(entry, timing))
         return entry
 
     def _message(self) -> Message:

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic
+from typing import Any
 
 import pytest
 
@@ -63,6 +65,8 @@ async def make_desk(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
         model: str = "echo",
         endpoints: tuple[Endpoint, ...] = BUILT_IN_ENDPOINTS,
         on_request: Callable[[Received], None] | None = None,
+        clock: Callable[[], float] = monotonic,
+        **settings: Any,
     ) -> tuple[Desk, Heard]:
         config = Config(
             endpoints=endpoints,
@@ -70,12 +74,13 @@ async def make_desk(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
             model=model,
             data_dir=tmp_path,
             config_dir=tmp_path,
+            **settings,
         )
         heard = Heard()
-        clock = itertools.count(1_700_000_000)
+        moments = itertools.count(1_700_000_000)
         store = await Store.open(
             tmp_path / "chat.db",
-            now=lambda: float(next(clock)),
+            now=lambda: float(next(moments)),
             new_id=lambda: f"id{next(numbers):06}",
         )
         desk = Desk(
@@ -88,6 +93,7 @@ async def make_desk(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
             shelf(config),
             tell=heard,
             now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
+            clock=clock,
             new_id=lambda: f"desk{next(numbers):06}",
         )
         open_desks.append(desk)

@@ -149,7 +149,7 @@ async def _chat(
     began = monotonic()
     first: list[float] = []
 
-    def grown(reply: Reply) -> None:
+    def grown(reply: Reply, _: int) -> None:
         replies.append(reply)
         if not first and not reply.is_empty:
             first.append(monotonic() - began)

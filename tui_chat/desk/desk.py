@@ -25,7 +25,8 @@ from tui_chat.desk.state import State
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.profile import Profile
 from tui_chat.model.role import Role
-from tui_chat.model.session import Session
+from tui_chat.model.session import Entry, Session
+from tui_chat.model.timing import Timing
 from tui_chat.preset_files import Shelf
 from tui_chat.send import Grown
 from tui_chat.transport import Transport
@@ -82,9 +83,18 @@ class Desk(State):
         return self._replies.is_streaming
 
     @property
+    def running(self) -> frozenset[str]:
+        """The ids of the sessions in which a reply is arriving."""
+        return self._replies.running
+
+    @property
     def partial(self) -> Grown | None:
         """What has arrived of the reply that is arriving in the shown session."""
         return self._replies.partial
+
+    def timing(self, entry: Entry) -> Timing:
+        """Return how quickly a reply came and what it cost, as far as that is known."""
+        return self._replies.timing(entry)
 
     def composed(self, draft: str, protocol: Protocol | None = None) -> Composed:
         """Return the request that sending `draft` now would send.

@@ -22,6 +22,7 @@ from tui_chat.errors import InputError, TuiChatError
 from tui_chat.model.message import Message
 from tui_chat.model.session import Entry
 from tui_chat.model.text import clean
+from tui_chat.model.timing import Timing, cost_of
 from tui_chat.send import Begun, Ended, Grown, Progress, Waiting, send
 
 
@@ -38,6 +39,27 @@ class Replies:
         self._running: dict[str, asyncio.Task[Entry]] = {}
         self._partial: dict[str, Grown] = {}
         self._sending = False
+        self._timings: dict[str, Timing] = {}
+        """Of the replies that ended since the program started."""
+
+    @property
+    def running(self) -> frozenset[str]:
+        """The ids of the sessions in which a reply is arriving."""
+        return frozenset(self._running)
+
+    def timing(self, entry: Entry) -> Timing:
+        """Return how quickly a reply came and what it cost, as far as that is known."""
+        known = self._timings.get(entry.message.id)
+        if known is not None:
+            return known
+        try:
+            endpoint = self._state.config.endpoint_named(entry.endpoint)
+        except InputError:
+            prices = None
+        else:
+            prices = endpoint.facts_of(entry.model).prices
+        tokens, cost = entry.usage.output, cost_of(entry.usage, prices)
+        return Timing(entry.seconds, None, tokens, exact=tokens is not None, cost=cost)
 
     @property
     def is_streaming(self) -> bool:
@@ -117,6 +139,7 @@ class Replies:
                     begun.set_result(None)
                 if isinstance(progress, Ended):
                     self._composing.learn(composed, progress.entry.usage.input)
+                    self._timings[progress.entry.message.id] = progress.timing
                 self._follow(session_id, progress)
 
             self._composing.throw_dice()
