@@ -125,3 +125,14 @@ def test_half_a_surrogate_pair_is_told_and_not_sent(run: Run, tmp_path: Path):
     told = json.loads(done.out)
     assert told["body"]["messages"] == [{"role": "user", "content": "a\ufffd"}]
     assert "surrogate-replaced" in [note["code"] for note in told["notes"]]
+
+
+def test_what_had_to_be_mended_in_its_own_protocol_is_told(run: Run, tmp_path: Path):
+    nameless = {"role": "tool", "content": "20 °C"}
+    path = written(tmp_path, chat(user(), calls(call("c1")), nameless))
+    done = run("convert", path, "--from", "openai_chat", "--to", "openai_chat", "--report")
+    told = json.loads(done.out)
+    assert told["body"]["messages"][2]["tool_call_id"] == "c1"
+    assert [(note["code"], note["place"]) for note in told["notes"]] == [
+        ("mended", "/messages/2/tool_call_id")
+    ]

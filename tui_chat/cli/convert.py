@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import click
 
@@ -72,7 +72,30 @@ def convert(
         raise InputError(f"{name}: {error}", advice=error.advice) from error
     envelope, told = _with_model(envelope, model, to.protocol)
     encoded = protocol_of(to.protocol).encode(envelope, to)
-    return render(encoded.tree).body, (*envelope.notes, *told, *encoded.notes)
+    said = render(encoded.tree).body
+    notes = [*envelope.notes, *told, *encoded.notes]
+    if source is to.protocol and not model and not any(n.level is not Level.INFO for n in notes):
+        notes += _mended(json.loads(body.decode("utf-8-sig")), json.loads(said))
+    return said, notes
+
+
+def _mended(before: Any, after: Any, place: str = "") -> Iterator[Note]:
+    """Tell where a request differs that should have come back as it was: its protocol does not
+    have it like that (a call without arguments, a result that names no call).
+    """
+    if isinstance(before, dict) and isinstance(after, dict):
+        pairs = cast("tuple[dict[str, Any], dict[str, Any]]", (before, after))
+        for key in dict.fromkeys([*pairs[0], *pairs[1]]):
+            yield from _mended(pairs[0].get(key, _NONE), pairs[1].get(key, _NONE), f"{place}/{key}")
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):  # type: ignore[arg-type]
+        for index, pair in enumerate(zip(before, after, strict=True)):  # type: ignore[arg-type]
+            yield from _mended(*pair, f"{place}/{index}")
+    elif before != after:
+        sentence = f"What stood at {place} is no valid request; it is mended."
+        yield Note(Level.WARNING, "mended", sentence, place=place)
+
+
+_NONE = object()
 
 
 def _with_model(

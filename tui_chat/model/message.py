@@ -45,7 +45,7 @@ class Part:
     text: str = ""
     """A document given as plain text."""
     protocol: Protocol | None = None
-    """Whose `file_id` it is; it means nothing to others."""
+    """Whose `file_id` or `url` it is, where it means nothing to others."""
     name: str = ""
     """File name or title, where there is one."""
     detail: str = ""

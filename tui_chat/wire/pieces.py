@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from tui_chat.model.endpoint import Protocol
@@ -19,6 +20,8 @@ from tui_chat.model.envelope import Turn
 from tui_chat.model.message import Part, ToolCall
 from tui_chat.model.semantics import Layout, Piece, ReasoningBlock
 from tui_chat.model.text import Text
+from tui_chat.wire.encoding import own_form
+from tui_chat.wire.urls import is_link, standard_base64
 
 Placed: TypeAlias = tuple[Piece, Text | ReasoningBlock | ToolCall | Part | None]
 """A piece and what stands in it; None where the piece itself says it all."""
@@ -29,6 +32,8 @@ _PLAIN_CALL = Piece("call")
 def laid_out(turn: Turn, protocol: Protocol) -> Sequence[Placed]:
     """Return the pieces of a turn, with the marks to be sent back."""
     layout = turn.semantics.layout
+    if turn.parts and own_form(turn, protocol) is None:
+        turn = replace(turn, parts=tuple(_elsewhere(part, protocol) for part in turn.parts))
     if layout is None:
         return _plainly(turn, ())
     own = layout.protocol is protocol
@@ -38,6 +43,19 @@ def laid_out(turn: Turn, protocol: Protocol) -> Sequence[Placed]:
     if not own:
         return list(_unmarked(turn, layout))
     return list(_filled(turn, layout.pieces))
+
+
+def _elsewhere(part: Part, protocol: Protocol) -> Part:
+    """Return a part as it can be sent where it was not written: without bytes that are no base64
+    and links that lead nowhere. A part without either is one that no protocol can carry.
+    """
+    if part.data and (data := standard_base64(part.data)) != part.data:
+        return replace(part, data=data)
+    if part.url and not is_link(part.url) and part.protocol is not protocol:
+        return replace(part, url="")
+    if part.protocol is Protocol.GEMINI is not protocol and (part.url or part.file_id):
+        return replace(part, url="", file_id="")
+    return part
 
 
 def _filled(turn: Turn, pieces: Sequence[Piece]) -> Iterator[Placed]:

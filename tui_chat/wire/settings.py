@@ -67,6 +67,26 @@ def sampling_left_out(parameters: Parameters, key: str, value: Sourced[Any]) -> 
     return Note(Level.INFO, "sampling-left-out", sentence, value.origin)
 
 
+def reply_limit(limit: Sourced[int] | None, notes: list[Note], *, own: bool) -> Sourced[int] | None:
+    """Return the reply limit; none where it would allow no reply at all."""
+    if limit is None or own or limit.value > 0:
+        return limit
+    notes.append(setting_left_out(limit, "max_tokens", f"{limit.value} allows no reply"))
+    return None
+
+
+_EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
+
+
+def effort(asked: Parameters, notes: list[Note], *, own: bool) -> Sourced[str] | None:
+    """Return how much OpenAI is to reason, where it is a word that OpenAI knows."""
+    if asked.effort is None or own or asked.effort.value in _EFFORTS:
+        return asked.effort
+    why = f"“{asked.effort.value}” is none of {', '.join(sorted(_EFFORTS))}"
+    notes.append(setting_left_out(asked.effort, "reasoning effort", why))
+    return None
+
+
 def stops(
     stop: Sourced[tuple[str, ...]] | None, most: int, notes: list[Note], *, blank: bool = True
 ) -> Sourced[tuple[str, ...]] | None:

@@ -241,6 +241,10 @@ class _Pairing:
         if not self._rules.in_call_order:
             last = len(self._turns)
             calls = sorted(calls, key=lambda call: last if call.result is None else call.result)
+        elif (places := [c.result for c in calls if c.result is not None]) != sorted(places):
+            sentence = "The results of its tool calls are put into the order of the calls."
+            origin = self._turns[calls[0].turn].origin
+            self.notes.append(Note(Level.INFO, "results-reordered", sentence, origin))
         for call in calls:
             if call.result is not None:
                 if self._moved(call):

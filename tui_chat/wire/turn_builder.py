@@ -138,10 +138,16 @@ class TurnBuilder:
         return Layout(self.protocol, tuple(self.pieces))
 
 
+_CACHE_MARKS = tuple({"type": "ephemeral", **ttl} for ttl in ({}, {"ttl": "5m"}, {"ttl": "1h"}))
+
+
 def cache_of(block: Fields) -> str:
-    """Take a block's `cache_control`, as compact JSON."""
-    value = block.mapping("cache_control")
-    return compact(value) if value else ""
+    """Take a block's `cache_control`, as compact JSON, where it is one that Anthropic takes."""
+    value = block.left.get("cache_control")
+    if value not in _CACHE_MARKS:
+        return ""
+    del block.left["cache_control"]
+    return compact(value)
 
 
 def marks_of(block: Fields) -> dict[str, Any]:

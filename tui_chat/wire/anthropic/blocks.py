@@ -43,7 +43,9 @@ def read_block(block: Fields, builder: TurnBuilder) -> None:
             builder.think(ReasoningBlock(_ANTHROPIC, text, signature), **marks_of(block))
         case "redacted_thinking" if data := block.text("data"):
             builder.think(ReasoningBlock(_ANTHROPIC, encrypted=data), **marks_of(block))
-        case "tool_use" if isinstance(block.left.get("input"), dict):
+        case "tool_use" if builder.role == "assistant" and isinstance(
+            block.left.get("input"), dict
+        ):
             arguments = compact(block.left.pop("input"))
             call = ToolCall(block.text("id"), block.text("name"), arguments)
             builder.call(call, **marks_of(block))

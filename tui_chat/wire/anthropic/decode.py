@@ -25,7 +25,7 @@ from tui_chat.wire.anthropic.tools import (
     say_format,
 )
 from tui_chat.wire.captured import model_of, settings_of, sourced, take_if_said_back
-from tui_chat.wire.fields import Fields, load_request
+from tui_chat.wire.fields import Fields, compact, load_request
 from tui_chat.wire.turn_builder import TurnBuilder
 
 _ANTHROPIC = Protocol.ANTHROPIC
@@ -123,7 +123,7 @@ def _tools(request: Fields) -> tuple[tuple[ToolDefinition, ...] | None, tuple[Na
         tool = read_tool(entry)
         if tool is None:
             kind = str(whole.get("type") or whole.get("name") or "tool")
-            native.append(NativeTool(_ANTHROPIC, position, kind, Fields(whole, "").rest()))
+            native.append(NativeTool(_ANTHROPIC, position, kind, compact(whole)))
         else:
             tools.append(tool)
     return tuple(tools), tuple(native)

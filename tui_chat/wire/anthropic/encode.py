@@ -36,6 +36,7 @@ from tui_chat.wire.settings import (
     numbers,
     object_schema,
     over,
+    reply_limit,
     sampling_left_out,
     stops,
     usable_choice,
@@ -74,7 +75,7 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     notes += told
     model = envelope.parameters.model
     body: Items = [("model", setting(model))] if model.value or not own else []
-    limit = envelope.parameters.max_tokens
+    limit = reply_limit(envelope.parameters.max_tokens, notes, own=own)
     if limit is not None or not own:
         body.append(("max_tokens", setting(limit or Sourced(endpoint.max_tokens, _MAX_TOKENS))))
     if system is not None:

@@ -10,7 +10,8 @@ else, so it is made once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from base64 import b64decode
+from dataclasses import dataclass, field, replace
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Note, Turn
@@ -215,10 +216,22 @@ def _thinking(block: ReasoningBlock, origin: Origin, *, captured: bool) -> Items
     return items
 
 
+def _as_text(part: Part) -> Part:
+    """Return a document of plain text as such: of bytes, only PDF is taken."""
+    if part.kind != "file" or not part.data or not part.mime.startswith("text/"):
+        return part
+    try:
+        return replace(part, text=b64decode(part.data, validate=True).decode(), data="")
+    except ValueError:
+        return part
+
+
 def _part(part: Part, origin: Origin, *, captured: bool) -> Items | None:
     """Return a picture or document; None where the protocol takes none of its kind."""
     source: Items
     image = part.kind == "image"
+    if not captured:
+        part = _as_text(part)
     if part.file_id:
         if part.protocol is not _ANTHROPIC:
             return None
@@ -238,8 +251,6 @@ def _part(part: Part, origin: Origin, *, captured: bool) -> Items | None:
             ("data", quote(part.text, origin, "document")),
         ]
     elif part.url:
-        if not captured and not part.url.startswith(("http://", "https://")):
-            return None
         source = [("type", word("url")), ("url", quote(part.url, origin, "link"))]
     else:
         return None

@@ -85,11 +85,12 @@ def converse(
 
 def _begins_with_call(turns: Sequence[Turn]) -> bool:
     """Whether the first content has a tool call, and was not captured so."""
-    for index, turn in enumerate(turns):
+    spoken = [turn for turn in turns if turn.role != "system"]  # the rest is moved away
+    for index, turn in enumerate(spoken):
         if turn.role != "assistant" or own_form(turn, _GEMINI) is not None:
             return False
         if turn.tool_calls:
-            return index == 0 or _joins(turns[index - 1], turn)
+            return index == 0 or _joins(spoken[index - 1], turn)
     return False
 
 

@@ -35,6 +35,7 @@ from tui_chat.wire.settings import (
     namespace_items,
     numbers,
     over,
+    reply_limit,
     sampling,
     stops,
     usable_choice,
@@ -169,8 +170,9 @@ def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tr
     items: Items = list(sampling(wanted, asked, facts, notes, own=own))
     items += numbers([("seed", asked.seed, -(2**31), 2**31 - 1)], notes, own=own)
     notes += no_place(_GEMINI, [("reasoning effort", asked.effort)])
-    if asked.max_tokens is not None:
-        items.append(("maxOutputTokens", setting(asked.max_tokens)))
+    limit = reply_limit(asked.max_tokens, notes, own=own)
+    if limit is not None:
+        items.append(("maxOutputTokens", setting(limit)))
     stop = asked.stop if own else stops(asked.stop, _MOST_STOPS, notes)
     if stop is not None:
         items.append(("stopSequences", tree_of(stop.value, stop.origin)))

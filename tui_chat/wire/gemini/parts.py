@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 from tui_chat.model.endpoint import Protocol
@@ -54,7 +55,10 @@ def read_part(part: Fields, builder: TurnBuilder) -> None:
             builder.think(block, **_marks(fields, spelled))
         else:
             builder.text(text, signature=signature, **_marks(fields, spelled))
-    elif (call := camel_inner(fields, "functionCall", spelled)) is not None:
+    elif (
+        builder.role == "assistant"
+        and (call := camel_inner(fields, "functionCall", spelled)) is not None
+    ):
         arguments = call.left.get("args")
         if isinstance(arguments, dict):
             del call.left["args"]
@@ -67,6 +71,9 @@ def read_part(part: Fields, builder: TurnBuilder) -> None:
     else:
         builder.other(next((key for key in whole if key not in _ASIDE), "part"), whole)
 
+
+_KEPT = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/")
+"""Files that Google keeps, which nobody else can fetch."""
 
 _ASIDE = ("thought", "thoughtSignature", "thought_signature", "videoMetadata", "video_metadata")
 
@@ -82,9 +89,10 @@ def read_media(fields: Fields, spelled: set[str]) -> Part | None:
         return part if part.data and part.mime else None
     if (inner := camel_inner(fields, "fileData", spelled)) is not None:
         mime = inner.text("mimeType")
-        part = Part(
-            kind_of_mime(mime), mime, url=inner.text("fileUri"), name=inner.text("displayName")
-        )
+        uri = inner.text("fileUri")
+        owner = _GEMINI if _KEPT.match(uri) else None
+        name = inner.text("displayName")
+        part = Part(kind_of_mime(mime), mime, url=uri, protocol=owner, name=name)
         fields.put_back("fileData", inner)
         return part if part.url else None
     return None

@@ -156,15 +156,16 @@ def _signed(items: Items, piece: Piece, origin: Origin) -> Obj:
 
 
 def _marked(items: Items, piece: Piece, origin: Origin) -> Obj:
+    items = merged(items, piece.extras, origin)
     if piece.spelled:
         items = [
-            (k, as_spelled(v, piece.spelled) if k in _BYTES and isinstance(v, Obj) else v)
+            (k, as_spelled(v, piece.spelled) if k in _HOLDERS and isinstance(v, Obj) else v)
             for k, v in items
         ]
-    return as_spelled(Obj(tuple(merged(items, piece.extras, origin)), origin), piece.spelled)
+    return as_spelled(Obj(tuple(items), origin), piece.spelled)
 
 
-_BYTES = ("inlineData", "fileData")
+_HOLDERS = ("inlineData", "fileData", "functionCall", "functionResponse")
 
 
 def _call(saying: _Saying, call: ToolCall, piece: Piece) -> Obj:
@@ -176,8 +177,7 @@ def _call(saying: _Saying, call: ToolCall, piece: Piece) -> Obj:
         if not right:
             saying.notes.append(bad_arguments(saying.turn, call))
         fields.append(("args", arguments))
-    function = as_spelled(Obj(tuple(fields), origin), piece.spelled)
-    return _signed([("functionCall", function)], piece, origin)
+    return _signed([("functionCall", Obj(tuple(fields), origin))], piece, origin)
 
 
 def response(turn: Turn, name: str, notes: list[Note]) -> Obj:
@@ -203,8 +203,7 @@ def response(turn: Turn, name: str, notes: list[Note]) -> Obj:
         fields.append(("response", _response(turn, mark)))
     if media:
         fields.append(("parts", Arr(tuple(media), origin)))
-    function = as_spelled(Obj(tuple(fields), origin), mark.spelled)
-    return _marked([("functionResponse", function)], mark, origin)
+    return _marked([("functionResponse", Obj(tuple(fields), origin))], mark, origin)
 
 
 def _as_bytes(part: Part) -> Part:

@@ -13,10 +13,10 @@ from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Part
 from tui_chat.model.payload import Obj
 from tui_chat.model.text import Origin
-from tui_chat.wire.data_urls import data_url, split_data_url
 from tui_chat.wire.encoding import Items, quote, word
 from tui_chat.wire.fields import Fields, kind_of
 from tui_chat.wire.turn_builder import TurnBuilder, marks_of
+from tui_chat.wire.urls import data_url, split_data_url
 
 _CHAT = Protocol.OPENAI_CHAT
 _AUDIO_MIME = {"wav": "audio/wav", "mp3": "audio/mpeg"}

@@ -125,7 +125,7 @@ def _tools(request: Fields) -> tuple[tuple[ToolDefinition, ...] | None, tuple[Na
         tool = read_tool(entry)
         if tool is None:
             kind = str(whole.get("type", "tool"))
-            native.append(NativeTool(_CHAT, position, kind, Fields(whole, "").rest()))
+            native.append(NativeTool(_CHAT, position, kind, compact(whole)))
         else:
             tools.append(tool)
     return tuple(tools), tuple(native)

@@ -37,6 +37,7 @@ from tui_chat.wire.openai_chat.tools import say_choice, say_format
 from tui_chat.wire.protocol import Encoded
 from tui_chat.wire.segments import RunMemo, segments
 from tui_chat.wire.settings import (
+    effort,
     extra_items,
     in_order,
     json_schema,
@@ -44,6 +45,7 @@ from tui_chat.wire.settings import (
     numbers,
     open_format,
     over,
+    reply_limit,
     sampling,
     stops,
     usable_choice,
@@ -161,12 +163,13 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     own = envelope.semantics.source is _CHAT
     facts = endpoint.facts_of(asked.model.value)
     items: Items = []
-    if asked.max_tokens is not None:
+    limit = reply_limit(asked.max_tokens, notes, own=own)
+    if limit is not None:
         key = namespace.max_tokens_key if own and namespace.max_tokens_key else ""
         key = (
             key if isinstance(key, str) and key else facts.max_tokens_key or endpoint.max_tokens_key
         )
-        items.append((key, setting(asked.max_tokens)))
+        items.append((key, setting(limit)))
     wanted = [
         ("temperature", asked.temperature, 0, 2),
         ("top_p", asked.top_p, 0, 1),
@@ -179,8 +182,8 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     stop = asked.stop if own else stops(asked.stop, _MOST_STOPS, notes)
     if stop is not None:
         items.append(("stop", tree_of(stop.value, stop.origin)))
-    if asked.effort is not None:
-        items.append(("reasoning_effort", setting(asked.effort)))
+    if (reasoning := effort(asked, notes, own=own)) is not None:
+        items.append(("reasoning_effort", setting(reasoning)))
     form = asked.response_format if own else open_format(asked.response_format, envelope, notes)
     if form is not None:
         items.append(("response_format", tree_of(say_format(form.value), form.origin)))

@@ -24,7 +24,7 @@ from tui_chat.model.namespaces import (
     ToolSemantics,
 )
 from tui_chat.wire.captured import model_of, settings_of, sourced, take_if_said_back
-from tui_chat.wire.fields import Fields, kind_of, load_request
+from tui_chat.wire.fields import Fields, compact, kind_of, load_request
 from tui_chat.wire.openai_responses.items import is_message, read_content, read_said
 from tui_chat.wire.openai_responses.tools import (
     read_choice,
@@ -150,7 +150,7 @@ def _tools(request: Fields) -> tuple[tuple[ToolDefinition, ...] | None, tuple[Na
         tool = read_tool(entry)
         if tool is None:
             kind = str(whole.get("type") or "tool")
-            native.append(NativeTool(_RESPONSES, position, kind, Fields(whole, "").rest()))
+            native.append(NativeTool(_RESPONSES, position, kind, compact(whole)))
         else:
             tools.append(tool)
     return tuple(tools), tuple(native)

@@ -36,12 +36,14 @@ from tui_chat.wire.openai_responses.tools import say_choice, say_format
 from tui_chat.wire.protocol import Encoded
 from tui_chat.wire.segments import RunMemo, segments
 from tui_chat.wire.settings import (
+    effort,
     extra_items,
     in_order,
     json_schema,
     namespace_items,
     open_format,
     over,
+    reply_limit,
     sampling,
     usable_choice,
 )
@@ -185,8 +187,9 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     items: Items = []
     wanted = [("temperature", asked.temperature, 0, 2), ("top_p", asked.top_p, 0, 1)]
     items += sampling(wanted, asked, facts, notes, own=own)
-    if asked.max_tokens is not None:
-        limit = asked.max_tokens if own else _enough(asked.max_tokens, notes)
+    limit = reply_limit(asked.max_tokens, notes, own=own)
+    if limit is not None:
+        limit = limit if own else _enough(limit, notes)
         items.append(("max_output_tokens", setting(limit)))
     missing = [
         ("stop", asked.stop),
@@ -196,9 +199,9 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
         ("frequency_penalty", asked.frequency_penalty),
     ]
     notes += no_place(_RESPONSES, missing)
-    if asked.effort is not None:
-        effort = Obj((("effort", setting(asked.effort)),), asked.effort.origin)
-        items.append(("reasoning", effort))
+    if (reasoning := effort(asked, notes, own=own)) is not None:
+        said = Obj((("effort", setting(reasoning)),), reasoning.origin)
+        items.append(("reasoning", said))
     form = asked.response_format if own else open_format(asked.response_format, envelope, notes)
     if form is not None:
         said = tree_of(say_format(form.value), form.origin)

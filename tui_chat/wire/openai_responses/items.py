@@ -18,9 +18,9 @@ from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Part, ToolCall
 from tui_chat.model.semantics import ReasoningBlock
-from tui_chat.wire.data_urls import split_data_url
 from tui_chat.wire.fields import Fields, compact, kind_of
 from tui_chat.wire.turn_builder import TurnBuilder, marks_of
+from tui_chat.wire.urls import split_data_url
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
 SUMMARY, REASONING_TEXT = "summary", "reasoning_text"

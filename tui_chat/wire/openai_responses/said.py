@@ -24,7 +24,6 @@ from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree
 from tui_chat.model.quick import quick
 from tui_chat.model.semantics import Piece, ReasoningBlock
 from tui_chat.model.text import GLUE, Origin, Text
-from tui_chat.wire.data_urls import data_url
 from tui_chat.wire.encoding import (
     Items,
     is_plain,
@@ -40,6 +39,7 @@ from tui_chat.wire.left_out import left_out, turn_notes
 from tui_chat.wire.openai_responses.items import REASONING_TEXT
 from tui_chat.wire.pieces import laid_out
 from tui_chat.wire.roles import adapted_role
+from tui_chat.wire.urls import data_url
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
 
