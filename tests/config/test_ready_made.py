@@ -33,15 +33,23 @@ def test_a_new_session_needs_no_key():
 @pytest.mark.parametrize(
     ("endpoint", "model", "expected"),
     [
-        ("openai", "gpt-5", ModelFacts(400_000, sampling=False)),
-        ("openai", "gpt-5-mini-2025-08-07", ModelFacts(400_000, sampling=False)),
-        ("openai", "gpt-5-chat-latest", ModelFacts(128_000, sampling=True)),
-        ("openai", "gpt-5.1", ModelFacts(400_000)),
-        ("openai", "gpt-5.4-pro", ModelFacts(1_050_000, sampling=False)),
-        ("openai", "gpt-4o-mini", ModelFacts(128_000)),
-        ("openai", "o3-mini", ModelFacts(200_000, sampling=False, developer_role=True)),
-        ("openai", "o1-mini", ModelFacts(128_000, sampling=False, developer_role=False)),
-        ("openai", "nobody-knows", ModelFacts()),
+        ("openai", "gpt-5", ModelFacts(400_000, sampling=False, strict_keys=True)),
+        ("openai", "gpt-5-mini-2025-08-07", ModelFacts(400_000, sampling=False, strict_keys=True)),
+        ("openai", "gpt-5-chat-latest", ModelFacts(128_000, sampling=True, strict_keys=True)),
+        ("openai", "gpt-5.1", ModelFacts(400_000, strict_keys=True)),
+        ("openai", "gpt-5.4-pro", ModelFacts(1_050_000, sampling=False, strict_keys=True)),
+        ("openai", "gpt-4o-mini", ModelFacts(128_000, strict_keys=True)),
+        (
+            "openai",
+            "o3-mini",
+            ModelFacts(200_000, sampling=False, developer_role=True, strict_keys=True),
+        ),
+        (
+            "openai",
+            "o1-mini",
+            ModelFacts(128_000, sampling=False, developer_role=False, strict_keys=True),
+        ),
+        ("openai", "nobody-knows", ModelFacts(strict_keys=True)),
         (
             "anthropic",
             "claude-haiku-4-5-20251001",

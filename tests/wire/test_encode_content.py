@@ -219,6 +219,24 @@ def test_unknown_keys_stay_in_their_protocol_and_are_told() -> None:
     assert sorted(notes) == ["extras-left-out", "extras-left-out", "setting-left-out"]
 
 
+def test_a_server_that_refuses_unknown_keys_gets_none() -> None:
+    word = {"type": "text", "text": "w"}
+    marked = {**word, "cache_control": {"type": "ephemeral"}, "x_part": 1}
+    body = chat(
+        {**user([marked, word]), "x_message": {}},
+        said("s", reasoning_content="r", refusal=None),
+        user(),
+        x_top=[1],
+        tools=[],
+        user="u",
+    )
+    told, notes = converted(body, CHAT, strict_keys=True)
+    assert told == chat(user([word, word]), said("s", refusal=None), user(), user="u")
+    assert sorted(notes) == ["tools-empty", "unknown-keys"]
+    assert converted(body, CHAT)[0] == body
+    assert converted(body, CHAT, strict_keys=False)[1] == ["tools-empty"]
+
+
 def test_a_cache_mark_goes_where_there_are_cache_marks() -> None:
     mark = {"cache_control": {"type": "ephemeral"}}
     request = chat(user([{"type": "text", "text": "x", **mark}]))

@@ -26,6 +26,9 @@ _O_SERIES = ModelFacts(200_000, sampling=False, developer_role=True)
 GPT-5 and later are generally said to take `system` too, so nothing is renamed for them."""
 
 OPENAI: tuple[tuple[str, ModelFacts], ...] = (
+    # “Unrecognized request argument supplied”, “Additional properties are not allowed”
+    # [I: tg-spam#304, langchain_dart#712, openai-node#1161].
+    ("*", ModelFacts(strict_keys=True)),
     ("gpt-3.5-turbo*", ModelFacts(16_385)),
     ("gpt-4", ModelFacts(8_192)),
     ("gpt-4-turbo*", ModelFacts(128_000)),

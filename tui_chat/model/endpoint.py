@@ -56,7 +56,8 @@ class ModelFacts:
     prefill: bool | None = None
     """Whether the conversation may end with the beginning of the reply."""
     strict_keys: bool | None = None
-    """Whether a key that the server does not know makes it refuse the request."""
+    """Whether OpenAI Chat's server refuses keys that it does not know, and an empty `tools`; a
+    captured request then loses them. None: they are passed on, with a warning."""
     stream_usage: bool | None = None
     """Whether OpenAI Chat's `stream_options.include_usage` is accepted."""
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] | None = None

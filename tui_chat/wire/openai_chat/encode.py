@@ -5,17 +5,15 @@
 2. Every tool call is answered by tool messages right behind it.
 3. `stream_options.include_usage` asks for the usage that a stream otherwise lacks; a server that
    refuses the setting is not asked.
-4. Many servers speak this protocol with settings of their own, so what nobody documents is passed
-   on in a captured request, with a warning: OpenAI itself refuses keys that it does not know.
+4. A captured request is said as it was, what nobody documents included (see `unknown_keys`).
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import ChatEnvelope, Level, Note, ToolDefinition, Turn
@@ -34,6 +32,7 @@ from tui_chat.wire.encoding import (
 from tui_chat.wire.left_out import envelope_notes, no_place
 from tui_chat.wire.openai_chat.messages import messages
 from tui_chat.wire.openai_chat.tools import say_choice, say_format
+from tui_chat.wire.openai_chat.unknown_keys import about_unknown, unknown_keys, without_unknown
 from tui_chat.wire.protocol import Encoded
 from tui_chat.wire.segments import RunMemo, segments
 from tui_chat.wire.settings import (
@@ -63,6 +62,13 @@ _MOST_STOPS = 4
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
     own = envelope.semantics.source is _CHAT
+    model = envelope.parameters.model
+    facts = endpoint.facts_of(model.value)
+    about_keys: list[Note] = []
+    if own and facts.strict_keys is not False and (keys := unknown_keys(envelope)):
+        about_keys.append(about_unknown(keys, left_out=facts.strict_keys is True))
+        if facts.strict_keys:
+            envelope = without_unknown(envelope)
     tools = envelope.tools or ()
     paired = pair_tools(
         envelope.turns,
@@ -70,9 +76,8 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
         [tool.name for tool in tools],
         envelope.semantics.tools.alias_map,
     )
-    notes = [*paired.notes, *envelope_notes(envelope, _CHAT)]
-    model = envelope.parameters.model
-    segment = _segment(bool(endpoint.facts_of(model.value).developer_role))
+    notes = [*about_keys, *paired.notes, *envelope_notes(envelope, _CHAT)]
+    segment = _segment(bool(facts.developer_role))
     said: list[Tree] = []
     for turns in segments(paired.turns):
         messages_of, told = segment(turns)
@@ -80,12 +85,10 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
         notes += told
     body: Items = [("model", setting(model))] if model.value or not own else []
     body.append(("messages", Arr(tuple(said))))
-    body += _tools(envelope, paired.aliases, notes)
+    body += _tools(envelope, paired.aliases, notes, may_be_empty=not facts.strict_keys)
     body += _settings(envelope, endpoint, notes)
     if own:
         body = over(body, extra_items(envelope, _CHAT))
-        if endpoint.facts_of(model.value).strict_keys is not False:
-            notes += _unknown_keys(envelope)
     if not said:
         notes.append(NOTHING_TO_SEND)
     return Encoded(
@@ -119,18 +122,24 @@ def _segment(developer: bool) -> RunMemo[tuple[list[Tree], list[Note]]]:
     return RunMemo(encode_segment)
 
 
-def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
+def _tools(
+    envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note], *, may_be_empty: bool
+) -> Items:
     """Return the tools and the choice among them."""
     own = envelope.semantics.source is _CHAT
     given = envelope.tools or ()
     ours = [renamed(tool, aliases) for tool in (given if own else distinct(given, notes))]
     said = in_order([_tool(tool, own) for tool in ours], envelope.semantics.tools.native, _CHAT)
     items: Items = []
-    if said or (envelope.tools is not None and (own or envelope.semantics.source is None)):
+    if said:
         items.append(("tools", Arr(said)))
-        if not said:
-            sentence = "An empty list of tools is sent; OpenAI itself refuses one."
-            notes.append(Note(Level.WARNING, "tools-empty", sentence, passed_on("tools")))
+    elif envelope.tools is not None and (own or envelope.semantics.source is None):
+        sentence = "An empty list of tools is sent; OpenAI itself refuses one."
+        if may_be_empty:
+            items.append(("tools", Arr(said)))
+        else:
+            sentence = "An empty list of tools is left out: this server refuses one."
+        notes.append(Note(Level.WARNING, "tools-empty", sentence, passed_on("tools")))
     parallel = envelope.parameters.parallel_tool_calls
     if parallel is not None and (said or own):
         items.append(("parallel_tool_calls", setting(parallel)))
@@ -196,26 +205,3 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
         skip = ("max_tokens_key", *(("stream",) if asked.stream else ()))
         items = over(items, namespace_items(namespace, skip))
     return items
-
-
-_VENDOR_FREE = frozenset({"refusal", "audio", "annotations", "tool_calls", "function_call", "name"})
-
-
-def _unknown_keys(envelope: ChatEnvelope) -> Iterator[Note]:
-    """Tell which keys are passed on that OpenAI itself would refuse."""
-    keys = dict.fromkeys(envelope.semantics.provider_extras.get(_CHAT, {}))
-    for turn in envelope.turns:
-        form, layout = turn.semantics.wire, turn.semantics.layout
-        texts = [form.extras] if form is not None else []
-        texts += [piece.extras for piece in layout.pieces] if layout is not None else []
-        for text in texts:
-            if text:
-                keys |= dict.fromkeys(cast("dict[str, Any]", json.loads(text)))
-        if turn.semantics.reasoning:
-            keys |= dict.fromkeys(["reasoning"])
-        if layout is not None and any(piece.cache for piece in layout.pieces):
-            keys |= dict.fromkeys(["cache_control"])
-    named = [key for key in keys if key not in _VENDOR_FREE]
-    if named:
-        sentence = f"Passed on as they came, though OpenAI itself refuses them: {', '.join(named)}."
-        yield Note(Level.WARNING, "unknown-keys", sentence, passed_on("unknown keys"))
