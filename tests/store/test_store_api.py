@@ -311,7 +311,7 @@ async def test_a_branch_deeper_than_sqlites_cascades_is_read_and_deleted(store: 
             message = Message("user", str(number), id=f"m{number}")
             entry = Entry(message, f"m{number - 1}" if number else None)
             await messages.insert(tx, entry, messages.Place(made.session_id, 0.0))
-        await sessions.move_head(tx, made.session_id, f"m{depth - 1}", 0.0)
+        await sessions.move_head(tx, made.session_id, f"m{depth - 1}")
 
     await store._database.write(fill)
     branch = await store.branch(made.session_id)

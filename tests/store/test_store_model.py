@@ -11,10 +11,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from tui_chat.errors import InputError, StoreError
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message, Part, ToolCall
 from tui_chat.model.request import RequestRecord
@@ -104,16 +106,45 @@ class Known:
     """What the model knows of a session."""
 
     entries: dict[str, Entry] = field(default_factory=dict)
+    """In the order in which they were made; each as if it had no siblings."""
+    hidden: dict[str, str] = field(default_factory=dict)
+    """Deleted messages, each with the one whose deletion hid it."""
+    heads: dict[str, str | None] = field(default_factory=dict)
+    """The head that a deletion hid, if it did, by the deleted message."""
     head: str | None = None
     draft: str = ""
+    trashed: int = 0
+    """When it was put into the trash; 0 where it was not."""
+
+    def visible(self) -> list[str]:
+        return [entry_id for entry_id in self.entries if entry_id not in self.hidden]
+
+    def family(self, entry_id: str) -> list[str]:
+        parent = self.entries[entry_id].parent_id
+        return [other for other in self.visible() if self.entries[other].parent_id == parent]
+
+    def below(self, entry_id: str) -> list[str]:
+        """The message and what follows it and is visible, in the order it was made."""
+        found = [entry_id]
+        for other in self.visible():
+            if self.entries[other].parent_id in found:
+                found.append(other)
+        return found
+
+    def placed(self, entry_id: str) -> Entry:
+        family = self.family(entry_id)
+        place = {"sibling": family.index(entry_id), "siblings": len(family)}
+        return replace(self.entries[entry_id], **place)
+
+    def path(self, at: str | None) -> list[str]:
+        found: list[str] = []
+        while at is not None:
+            found.append(at)
+            at = self.entries[at].parent_id
+        return found[::-1]
 
     def branch(self) -> tuple[Entry, ...]:
-        found: list[Entry] = []
-        at = self.head
-        while at is not None:
-            found.append(self.entries[at])
-            at = self.entries[at].parent_id
-        return tuple(reversed(found))
+        return tuple(map(self.placed, self.path(self.head)))
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -145,13 +176,28 @@ class StoreMachine(RuleBasedStateMachine):
         self.runner.close()
         shutil.rmtree(self.folder)
 
+    def live(self) -> dict[str, Known]:
+        return {key: known for key, known in self.known.items() if not known.trashed}
+
     def choose(self, number: int) -> tuple[str, Known]:
-        session_id = sorted(self.known)[number % len(self.known)]
-        return session_id, self.known[session_id]
+        live = self.live()
+        session_id = sorted(live)[number % len(live)]
+        return session_id, live[session_id]
 
     def parent(self, known: Known, number: int) -> str | None:
-        choices = [None, *known.entries]
+        choices = [None, *known.visible()]
         return choices[number % len(choices)]
+
+    def message(self, number: int) -> tuple[str, Known, str]:
+        found = self.messages()
+        return found[number % len(found)]
+
+    def messages(self) -> list[tuple[str, Known, str]]:
+        return [
+            (session_id, known, entry_id)
+            for session_id, known in self.live().items()
+            for entry_id in known.visible()
+        ]
 
     def top(self, session_id: str) -> None:
         self.order = [session_id, *(other for other in self.order if other != session_id)]
@@ -170,16 +216,28 @@ class StoreMachine(RuleBasedStateMachine):
         self.known[session.session_id] = Known()
         self.top(session.session_id)
 
-    @precondition(lambda self: self.known)
+    def added(self, session_id: str, known: Known, entry: Entry) -> None:
+        known.entries[entry.message.id] = replace(entry, sibling=0, siblings=1)
+        assert entry == known.placed(entry.message.id)
+        known.head = entry.message.id
+        self.top(session_id)
+
+    @precondition(lambda self: self.live())
     @rule(which=pick, where=pick, message=replies)
     def add(self, which: int, where: int, message: Message) -> None:
         session_id, known = self.choose(which)
         entry = self.run(self.store.add_message(session_id, message, self.parent(known, where)))
-        known.entries[entry.message.id] = entry
-        known.head = entry.message.id
-        self.top(session_id)
+        self.added(session_id, known, entry)
 
-    @precondition(lambda self: self.known)
+    @precondition(lambda self: self.messages())
+    @rule(which=pick, message=replies)
+    def edit(self, which: int, message: Message) -> None:
+        session_id, known, entry_id = self.message(which)
+        entry = self.run(self.store.edit_message(entry_id, message))
+        assert entry.parent_id == known.entries[entry_id].parent_id
+        self.added(session_id, known, entry)
+
+    @precondition(lambda self: self.live())
     @rule(which=pick, where=pick, text=st.none() | texts)
     def begin(self, which: int, where: int, text: str | None) -> None:
         session_id, known = self.choose(which)
@@ -195,10 +253,8 @@ class StoreMachine(RuleBasedStateMachine):
         )
         for entry in (exchange.user, exchange.reply):
             if entry is not None:
-                known.entries[entry.message.id] = entry
-        known.head = exchange.reply.message.id
+                self.added(session_id, known, entry)
         known.draft = "" if known.draft == text else known.draft
-        self.top(session_id)
 
     @precondition(lambda self: self.streaming())
     @rule(which=pick, message=replies)
@@ -206,7 +262,7 @@ class StoreMachine(RuleBasedStateMachine):
         found = self.streaming()
         _, known, entry = found[which % len(found)]
         old = entry.message
-        message = replace(message, id=old.id, timestamp=old.timestamp)
+        message = replace(message, id=old.id, timestamp=old.timestamp, pinned=old.pinned)
         self.run(self.store.flush_reply(old.id, message))
         known.entries[old.id] = replace(entry, message=message)
 
@@ -215,26 +271,128 @@ class StoreMachine(RuleBasedStateMachine):
     def finish(self, which: int, message: Message, status: Ending) -> None:
         found = self.streaming()
         session_id, known, entry = found[which % len(found)]
-        ended = self.run(self.store.finish_reply(entry.message.id, message=message, status=status))
-        expected = replace(message, id=entry.message.id, timestamp=entry.message.timestamp)
-        assert ended == replace(entry, message=expected, status=status)
-        known.entries[entry.message.id] = ended
+        old = entry.message
+        ended = self.run(self.store.finish_reply(old.id, message=message, status=status))
+        expected = replace(message, id=old.id, timestamp=old.timestamp, pinned=old.pinned)
+        known.entries[old.id] = replace(entry, message=expected, status=status)
+        assert ended == known.placed(old.id)
         self.top(session_id)
 
-    @precondition(lambda self: self.known)
+    @precondition(lambda self: self.messages())
+    @rule(which=pick, pinned=st.booleans())
+    def pin(self, which: int, pinned: bool) -> None:
+        _, known, entry_id = self.message(which)
+        self.run(self.store.pin_message(entry_id, pinned))
+        entry = known.entries[entry_id]
+        known.entries[entry_id] = replace(entry, message=replace(entry.message, pinned=pinned))
+
+    @precondition(lambda self: self.messages())
+    @rule(which=pick)
+    def show(self, which: int) -> None:
+        session_id, known, entry_id = self.message(which)
+        self.run(self.store.show(session_id, entry_id))
+        known.head = known.below(entry_id)[-1]
+
+    @precondition(lambda self: self.messages())
+    @rule(which=pick, step=st.integers(-2, 2))
+    def show_sibling(self, which: int, step: int) -> None:
+        _, known, entry_id = self.message(which)
+        self.run(self.store.show_sibling(entry_id, step))
+        family = known.family(entry_id)
+        wanted = family[max(0, min(family.index(entry_id) + step, len(family) - 1))]
+        known.head = known.below(wanted)[-1]
+
+    @precondition(lambda self: self.messages())
+    @rule(which=pick)
+    def delete_message(self, which: int) -> None:
+        _, known, entry_id = self.message(which)
+        below = known.below(entry_id)
+        if any(known.entries[other].status == "streaming" for other in below):
+            with pytest.raises(InputError):
+                self.run(self.store.delete_message(entry_id))
+            return
+        self.run(self.store.delete_message(entry_id))
+        known.heads[entry_id] = known.head if known.head in below else None
+        family = known.family(entry_id)
+        known.hidden |= dict.fromkeys(below, entry_id)
+        if known.head in below:
+            at = family.index(entry_id)
+            others = [*family[:at][-1:], *family[at + 1 :]]
+            parent = known.entries[entry_id].parent_id
+            known.head = known.below(others[0])[-1] if others else parent
+
+    @precondition(lambda self: any(known.heads for known in self.live().values()))
+    @rule(which=pick)
+    def restore_message(self, which: int) -> None:
+        found = [(known, top) for known in self.live().values() for top in known.heads]
+        known, top = found[which % len(found)]
+        if known.entries[top].parent_id in known.hidden:
+            with pytest.raises(StoreError):
+                self.run(self.store.restore_message(top))
+            return
+        self.run(self.store.restore_message(top))
+        known.hidden = {one: by for one, by in known.hidden.items() if by != top}
+        head = known.heads.pop(top)
+        known.head = known.head if head is None else head
+
+    @precondition(lambda self: self.messages())
+    @rule(which=pick)
+    def fork(self, which: int) -> None:
+        _, known, entry_id = self.message(which)
+        path = known.path(entry_id)
+        if any(known.entries[other].status == "streaming" for other in path):
+            with pytest.raises(InputError):
+                self.run(self.store.fork(entry_id))
+            return
+        session_id = self.run(self.store.fork(entry_id)).session_id
+        copies = self.run(self.store.branch(session_id))
+        fork = self.known[session_id] = Known()
+        for old_id, copy in zip(path, copies, strict=True):
+            old, new_id = known.entries[old_id], copy.message.id
+            message = replace(old.message, id=new_id)
+            fork.entries[new_id] = replace(old, message=message, parent_id=fork.head)
+            fork.head = new_id
+        self.top(session_id)
+
+    @precondition(lambda self: self.live())
     @rule(which=pick, text=texts)
     def type_draft(self, which: int, text: str) -> None:
         session_id, known = self.choose(which)
         self.run(self.store.save_draft(session_id, text))
         known.draft = text
 
-    @precondition(lambda self: self.known)
+    @precondition(lambda self: self.live())
     @rule(which=pick)
     def delete(self, which: int) -> None:
         session_id, _ = self.choose(which)
         self.run(self.store.delete_session(session_id))
         del self.known[session_id]
         self.order.remove(session_id)
+
+    @precondition(lambda self: self.live())
+    @rule(which=pick)
+    def trash(self, which: int) -> None:
+        session_id, known = self.choose(which)
+        self.run(self.store.delete_sessions([session_id]))
+        known.trashed = next(self.time)
+
+    @precondition(lambda self: len(self.live()) < len(self.known))
+    @rule(which=pick)
+    def restore(self, which: int) -> None:
+        trashed = sorted(self.known.keys() - self.live().keys())
+        session_id = trashed[which % len(trashed)]
+        self.run(self.store.restore_sessions([session_id]))
+        self.known[session_id].trashed = 0
+
+    @rule()
+    def purge(self) -> None:
+        gone = self.known.keys() - self.live().keys()
+        assert self.run(self.store.purge_trash(0)) == len(gone)
+        self.known = self.live()
+        self.order = [session_id for session_id in self.order if session_id not in gone]
+        for known in self.known.values():
+            known.entries = {one: known.entries[one] for one in known.visible()}
+            known.hidden, known.heads = {}, {}
 
     @rule()
     def reopen(self) -> None:
@@ -246,19 +404,32 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def agrees(self) -> None:
         summaries = self.run(self.store.sessions())
-        assert [s.session_id for s in summaries] == self.order
-        assert [s.message_count for s in summaries] == [
-            len(self.known[session_id].entries) for session_id in self.order
-        ]
-        for session_id, known in self.known.items():
-            assert self.run(self.store.branch(session_id)) == known.branch()
-            assert self.run(self.store.draft(session_id)) == known.draft
+        live = self.live()
+        order = [session_id for session_id in self.order if session_id in live]
+        assert [s.session_id for s in summaries] == order
+        for summary in summaries:
+            known = live[summary.session_id]
+            branch = known.branch()
+            replies = [entry.status for entry in branch if entry.message.role == "assistant"]
+            assert summary.message_count == len(known.visible())
+            assert summary.status == (replies[-1] if replies else "complete")
+            assert self.run(self.store.branch(summary.session_id)) == branch
+            assert self.run(self.store.draft(summary.session_id)) == known.draft
+            nodes = self.run(self.store.tree(summary.session_id))
+            assert [node.message_id for node in nodes] == known.visible()
+            if len(branch) > 1:
+                above = self.run(
+                    self.store.branch(summary.session_id, last=1, before=branch[-1].message.id)
+                )
+                assert above == branch[-2:-1]
+        trashed = self.run(self.store.trash())
+        assert {s.session_id for s in trashed} == self.known.keys() - live.keys()
 
 
 TestStore = StoreMachine.TestCase
 TestStore.settings = settings(
     max_examples=20,
-    stateful_step_count=25,
+    stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -66,7 +66,7 @@ def test_every_table_is_strict(path: Path) -> None:
             connection.execute("SELECT name, strict FROM pragma_table_list WHERE type = 'table'")
         )
     ours = {name: strict for name, strict in tables.items() if not name.startswith("sqlite_")}
-    assert len(ours) == 7
+    assert len(ours) == 12
     assert set(ours.values()) == {1}
 
 
@@ -101,6 +101,28 @@ async def test_undo_and_redo_on_a_filled_database_keep_the_conversations(
     assert (summary.title, summary.role_name, summary.message_count) == ("old", "", 2)
     assert [e.message.content for e in await store.branch(summary.session_id)] == ["hi", "ho"]
     assert await store.draft(summary.session_id) == "draft"
+
+
+async def test_a_database_from_before_branches_is_counted(path: Path, open_store: Opener) -> None:
+    made_at(path, 2)
+    with plain(path) as connection:
+        connection.executescript(
+            """
+            INSERT INTO sessions (session_id, title, head_id, touched, created, updated)
+            VALUES ('s', 'old', 'c', 1, 5, 6), ('t', 'empty', NULL, 2, 5, 6);
+            INSERT INTO messages (message_id, session_id, parent_id, message_role, status,
+                                  usage_input, usage_output, created)
+            VALUES ('a', 's', NULL, 'user', 'complete', NULL, NULL, 5),
+                   ('b', 's', 'a', 'assistant', 'failed', 10, 2, 6),
+                   ('c', 's', 'b', 'user', 'complete', NULL, NULL, 5),
+                   ('d', 's', 'a', 'assistant', 'complete', 1000, NULL, 6);
+            """
+        )
+    store = await open_store()
+    shown = [(s.title, s.message_count, s.total_tokens, s.status) for s in await store.sessions()]
+    assert shown == [("empty", 0, 0, "complete"), ("old", 4, 1012, "failed")]
+    assert [e.message.id for e in await store.branch("s")] == ["a", "b", "c"]
+    assert [e.siblings for e in await store.branch("s")] == [1, 2, 1]
 
 
 async def test_undone_to_nothing_the_file_is_as_new(path: Path, open_store: Opener) -> None:

@@ -33,6 +33,14 @@ class RequestRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Sent:
+    """A request among others, with the reply it produced."""
+
+    message_id: str
+    request: RequestRecord
+
+
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """A question and the reply that is about to arrive, both stored."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tui_chat.model.message import Message
+from tui_chat.model.message import Message, MessageRole
 from tui_chat.model.reply import NO_USAGE, Usage
 
 EntryStatus = Literal["streaming", "complete", "stopped", "failed", "interrupted"]
@@ -36,6 +36,26 @@ class Entry:
     """The provider's own word for why it stopped."""
     seconds: float | None = None
     """From the request's departure to the reply's last byte."""
+    sibling: int = 0
+    """Its place among the messages that follow the same one, counted from 0, oldest first."""
+    siblings: int = 1
+    """How many there are, itself included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A message as its session's tree shows it: enough to find one's way."""
+
+    message_id: str
+    parent_id: str | None
+    message_role: MessageRole
+    status: EntryStatus
+    created: float
+    """Seconds since the epoch, UTC."""
+    words: str
+    """How its text begins, on one line."""
+    is_leaf: bool
+    """Whether nothing follows it."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -54,6 +74,14 @@ class Session:
     """The last message of the branch that is shown; None while it is empty."""
     temperature: float | None = None
     max_tokens: int | None = None
+    pinned: bool = False
+    """Kept at the top of the list."""
+    archived: bool = False
+    """Put away, but not deleted."""
+    folder: str = ""
+    tags: tuple[str, ...] = ()
+    lorebooks: tuple[str, ...] = ()
+    """Names of the lorebooks that are used beside the preset's own."""
     created: float = 0.0
     """Seconds since the epoch, UTC."""
     updated: float = 0.0
@@ -70,9 +98,19 @@ class SessionSummary:
     model: str
     endpoint: str
     message_count: int
-    """Messages on all branches."""
+    """Messages on all branches, deleted ones aside."""
     total_tokens: int
     """Input and output tokens reported for its replies."""
     status: EntryStatus
     """Of the newest reply on the shown branch; `complete` for an empty session."""
     updated: float
+    """When something was said last; seconds since the epoch, UTC."""
+    created: float = 0.0
+    pinned: bool = False
+    archived: bool = False
+    unread: bool = False
+    """Whether something arrived that nobody has looked at."""
+    folder: str = ""
+    tags: tuple[str, ...] = ()
+    deleted: float | None = None
+    """When it was put into the trash; None where it was not."""

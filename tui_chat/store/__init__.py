@@ -1,8 +1,8 @@
 """What is kept: one SQLite file, one connection, one writer. The only package that imports
 aiosqlite, and it does so when a store is opened, so importing it costs little.
 
-store       Store: the whole of it, one method per thing the program wants kept
-sessions    messages  requests  roles  memory
+store       Store: opening and closing; `api` has its methods, one per thing that is wanted
+sessions    messages  branches  requests  roles  library  memory
             the SQL by subject, as functions over a transaction
 growing     a streaming reply on its way to the disk
 rows        rows to values and back; json_values does it for JSON columns
@@ -17,6 +17,7 @@ owner       which running program receives a reply, and whether it still runs
 faults      SQLite's errors in words
 """
 
-from tui_chat.store.store import Ending, Store
+from tui_chat.store.api.exchanges import Ending
+from tui_chat.store.store import Store
 
 __all__ = ["Ending", "Store"]

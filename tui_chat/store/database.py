@@ -60,6 +60,11 @@ class Transaction:
         """Run a statement for its effect."""
         await self.rows(sql, *values)
 
+    async def run_many(self, sql: str, rows: Iterable[Iterable[object]]) -> None:
+        """Run a statement once for each row of values."""
+        cursor = await self._connection.executemany(sql, map(_storable, rows))
+        await cursor.close()
+
 
 class Database:
     """The connection and the queue of work in front of it."""

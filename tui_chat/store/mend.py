@@ -67,6 +67,28 @@ _NEW_HEAD = """
     WHERE seq = ?
 """
 
+_HIDDEN_IN_VAIN = """
+    DELETE FROM hidden_messages WHERE message IN (
+        SELECT p.seq FROM messages AS m JOIN messages AS p ON p.message_id = m.parent_id
+        WHERE m.seq NOT IN (SELECT message FROM hidden_messages)
+        UNION ALL
+        SELECT m.seq FROM sessions AS s JOIN messages AS m ON m.message_id = s.head_id
+    )
+"""
+
+_COUNTS = """
+    UPDATE sessions AS s SET
+        message_count = (
+            SELECT count(*) FROM messages AS m WHERE m.session_id = s.session_id
+            AND m.seq NOT IN (SELECT message FROM hidden_messages)
+        ),
+        total_tokens = (
+            SELECT CAST(min(total(coalesce(usage_input, 0) + coalesce(usage_output, 0)), 4e18)
+                        AS INTEGER)
+            FROM messages AS m WHERE m.session_id = s.session_id
+        )
+"""
+
 
 def mend(connection: sqlite3.Connection) -> list[str]:
     """Make an open database of any version sound; return what was done, a sentence each.
@@ -91,7 +113,24 @@ def mend(connection: sqlite3.Connection) -> list[str]:
     dropped = _drop_loose_ends(connection)
     if dropped:
         done.append(f"{dropped:,} other rows belonged to something that is lost.")
+    if connection.execute("SELECT 1 FROM pragma_table_info('hidden_messages')").fetchone():
+        _show_what_leads_to_the_visible(connection)
+        connection.execute(_COUNTS)
     return done
+
+
+def _show_what_leads_to_the_visible(connection: sqlite3.Connection) -> None:
+    """Rather show a message that was deleted than hide one that was not."""
+    while connection.execute(_HIDDEN_IN_VAIN).rowcount:
+        pass
+    connection.execute(
+        "DELETE FROM deletions WHERE seq NOT IN (SELECT deletion FROM hidden_messages) "
+        "OR message_id NOT IN (SELECT m.message_id FROM messages AS m "
+        "JOIN hidden_messages AS h ON h.message = m.seq)"
+    )
+    connection.execute(
+        "DELETE FROM hidden_messages WHERE deletion NOT IN (SELECT seq FROM deletions)"
+    )
 
 
 def _drop_loose_ends(connection: sqlite3.Connection) -> int:

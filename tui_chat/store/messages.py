@@ -1,24 +1,17 @@
-"""The tree of messages: adding to it, and the branch from its root to a session's head."""
+"""Messages: adding them, and how a streaming reply ends."""
 # ruff: noqa: S608 - only our own column names and constants are put into SQL
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from operator import itemgetter
+from dataclasses import dataclass, replace
 
 from tui_chat.errors import StoreError
 from tui_chat.model.message import Message
 from tui_chat.model.session import Entry
-from tui_chat.store.database import Row, Transaction
+from tui_chat.store.database import Transaction
 from tui_chat.store.growing import drop_changes, folded
-from tui_chat.store.rows import (
-    ENTRY,
-    ENTRY_NAMES,
-    entry_of,
-    json_text,
-    usage_values,
-)
-from tui_chat.store.sessions import require
+from tui_chat.store.rows import ENTRY_NAMES, entry_of, json_text, usage_values
+from tui_chat.store.sessions import require, tell_status, touch
 
 _COLUMNS = 26
 
@@ -29,18 +22,6 @@ _INSERT = f"""
         usage_output, usage_cached, usage_cache_write, usage_reasoning, finish, seconds, owner,
         created
     ) VALUES ({", ".join("?" * _COLUMNS)})
-"""
-
-_BRANCH = f"""
-    WITH RECURSIVE up (seq, parent_id, height) AS (
-        SELECT m.seq, m.parent_id, 0
-        FROM sessions AS s JOIN messages AS m ON m.message_id = s.head_id
-        WHERE s.session_id = ?
-        UNION ALL
-        SELECT m.seq, m.parent_id, up.height + 1
-        FROM up JOIN messages AS m ON m.message_id = up.parent_id
-    )
-    SELECT {ENTRY}, up.height FROM up JOIN messages AS m ON m.seq = up.seq
 """
 
 _FINISH = f"""
@@ -65,16 +46,57 @@ class Place:
 
 
 async def check_parent(tx: Transaction, session_id: str, parent_id: str | None) -> None:
-    """Refuse a session that is gone and a parent that is not one of its messages."""
+    """Refuse a session that is gone, and a parent that is not one of its messages or hidden."""
     await require(tx, session_id)
-    if parent_id is not None and not await tx.row(
-        "SELECT 1 FROM messages WHERE message_id = ? AND session_id = ?", parent_id, session_id
-    ):
+    if parent_id is None:
+        return
+    row = await tx.row(
+        "SELECT seq IN (SELECT message FROM hidden_messages) FROM messages "
+        "WHERE message_id = ? AND session_id = ?",
+        *(parent_id, session_id),
+    )
+    if row is None:
         raise StoreError("The message to continue from is not in this session.")
+    if row[0]:
+        raise StoreError("The message to continue from was deleted.")
+
+
+async def add(tx: Transaction, entry: Entry, place: Place) -> Entry:
+    """Add an entry to its session's tree; its parent was checked. Return it with its siblings
+    counted.
+    """
+    await insert(tx, entry, place)
+    return await counted(tx, entry, place.session_id)
+
+
+async def counted(tx: Transaction, entry: Entry, session_id: str) -> Entry:
+    """Return an entry that says which of how many siblings it is."""
+    ids = await siblings(tx, session_id, entry.parent_id)
+    if entry.message.id not in ids:
+        return entry  # it was deleted meanwhile
+    return replace(entry, sibling=ids.index(entry.message.id), siblings=len(ids))
+
+
+async def siblings(tx: Transaction, session_id: str, parent_id: str | None) -> list[str]:
+    """Return the messages that follow `parent_id` (None: the first ones), oldest first."""
+    rows = await tx.rows(
+        "SELECT message_id FROM messages WHERE session_id = ? AND parent_id IS ? "
+        "AND seq NOT IN (SELECT message FROM hidden_messages) ORDER BY seq",
+        *(session_id, parent_id),
+    )
+    return [message_id for (message_id,) in rows]
+
+
+async def session_of(tx: Transaction, message_id: str) -> str:
+    """Return the session of a message; refuse one that is gone."""
+    row = await tx.row("SELECT session_id FROM messages WHERE message_id = ?", message_id)
+    if row is None:
+        raise StoreError("This message no longer exists.")
+    return row[0]
 
 
 async def insert(tx: Transaction, entry: Entry, place: Place) -> None:
-    """Add an entry to its session's tree; its parent was checked."""
+    """Add an entry to its session's tree and nothing else; its parent was checked."""
     message = entry.message
     await tx.run(
         _INSERT,
@@ -94,8 +116,8 @@ async def insert(tx: Transaction, entry: Entry, place: Place) -> None:
     )
 
 
-async def finish(tx: Transaction, entry: Entry) -> Entry:
-    """Write a reply whole and end it; return the entry as it is stored."""
+async def finish(tx: Transaction, entry: Entry, now: float) -> Entry:
+    """Write a reply whole and end it, now; return the entry as it is stored."""
     message = entry.message
     row = await tx.row(
         _FINISH,
@@ -106,7 +128,15 @@ async def finish(tx: Transaction, entry: Entry) -> Entry:
     if row is None:
         raise StoreError("The session of this reply no longer exists.")
     await drop_changes(tx, message.id)
-    return entry_of(row)
+    session_id = await session_of(tx, message.id)
+    await touch(tx, session_id, now)
+    return await counted(tx, entry_of(row), session_id)
+
+
+async def pin(tx: Transaction, message_id: str, pinned: bool) -> None:
+    """Have every truncation keep a message, or no longer."""
+    await session_of(tx, message_id)
+    await tx.run("UPDATE messages SET pinned = ? WHERE message_id = ?", pinned, message_id)
 
 
 async def is_streaming(tx: Transaction, entry_id: str) -> bool:
@@ -123,8 +153,9 @@ async def owners(tx: Transaction) -> list[str]:
 
 async def interrupt_all(tx: Transaction, token: str) -> None:
     """End the replies of a program that is gone, each with what it had received."""
-    for (entry_id,) in await tx.rows(
-        "SELECT message_id FROM messages WHERE status = 'streaming' AND owner = ?", token
+    for entry_id, session_id in await tx.rows(
+        "SELECT message_id, session_id FROM messages WHERE status = 'streaming' AND owner = ?",
+        token,
     ):
         fields = await folded(tx, entry_id)
         await tx.run(
@@ -134,15 +165,7 @@ async def interrupt_all(tx: Transaction, token: str) -> None:
             entry_id,
         )
         await drop_changes(tx, entry_id)
-
-
-async def branch(tx: Transaction, session_id: str) -> list[Row]:
-    """Return the rows from the root to the session's head, for `entry_of`."""
-    rows = await tx.rows(_BRANCH, session_id)
-    # They come in this order or its reverse, which is sorted for nothing here; SQLite would
-    # carry the contents through its sorter.
-    rows.sort(key=itemgetter(-1), reverse=True)
-    return [await _as_far_as_it_is(tx, row) if row[_STATUS] == "streaming" else row for row in rows]
+        await tell_status(tx, session_id)
 
 
 def _json_texts(message: Message) -> tuple[str, str, str]:
@@ -152,15 +175,3 @@ def _json_texts(message: Message) -> tuple[str, str, str]:
         json_text(message, "tool_calls"),
         json_text(message, "semantics"),
     )
-
-
-_STATUS = ENTRY_NAMES.index("status")
-
-
-async def _as_far_as_it_is(tx: Transaction, row: Row) -> Row:
-    """Fill in what a streaming reply has received so far."""
-    fields = await folded(tx, row[0])
-    filled = list(row)
-    for field, text in fields.items():
-        filled[ENTRY_NAMES.index(field)] = text
-    return tuple(filled)

@@ -3,14 +3,15 @@
 Recipes and hashes stay for ever; they are small. A body holds the whole conversation, so
 bodies of a long session would soon outweigh everything else.
 """
+# ruff: noqa: S608 - only our own column names and constants are put into SQL
 
 from __future__ import annotations
 
 import json
 
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.request import RequestRecord
-from tui_chat.store.database import Transaction
+from tui_chat.model.request import RequestRecord, Sent
+from tui_chat.store.database import Row, Transaction
 from tui_chat.store.json_values import pack
 
 BODIES_KEPT = 200
@@ -20,6 +21,10 @@ ordinary body some tens of megabytes. Older ones are made again from their recip
 BODY_BYTES_KEPT = 64 * 1024 * 1024
 """What they may weigh together, for sessions whose bodies are far from ordinary. The newest is
 kept whatever it weighs."""
+
+_COLUMNS = "endpoint, protocol, method, url, sha256, created, recipe, body"
+
+_LIGHT = "r.endpoint, protocol, method, url, sha256, r.created, recipe, NULL"
 
 _PRUNE = """
     UPDATE requests SET body = NULL WHERE seq IN (
@@ -50,13 +55,37 @@ async def insert(tx: Transaction, entry_id: str, record: RequestRecord, now: flo
 async def find(tx: Transaction, entry_id: str) -> RequestRecord | None:
     """Return the request that produced the entry, None where there is none."""
     row = await tx.row(
-        "SELECT endpoint, protocol, method, url, sha256, recipe, body, created FROM requests "
-        "WHERE message_id = ? ORDER BY seq DESC LIMIT 1",
-        entry_id,
+        f"SELECT {_COLUMNS} FROM requests WHERE message_id = ? ORDER BY seq DESC LIMIT 1", entry_id
     )
-    if row is None:
-        return None
-    endpoint, protocol, method, url, sha256, recipe, body, created = row
+    return None if row is None else _record(row)
+
+
+async def last(tx: Transaction, endpoint: str | None, before: str | None) -> Sent | None:
+    """Return the newest request, of one endpoint or of all; that before another one's if the
+    reply `before` is named.
+    """
+    row = await tx.row(
+        f"SELECT message_id, {_COLUMNS} FROM requests WHERE copied = 0 "
+        "AND (?1 IS NULL OR endpoint = ?1) AND (?2 IS NULL OR seq < "
+        "(SELECT max(seq) FROM requests WHERE message_id = ?2)) ORDER BY seq DESC LIMIT 1",
+        *(endpoint, before),
+    )
+    return None if row is None else Sent(row[0], _record(row[1:]))
+
+
+async def of_session(tx: Transaction, session_id: str) -> tuple[Sent, ...]:
+    """Return the requests of a session, oldest first, without their bodies."""
+    rows = await tx.rows(
+        f"SELECT r.message_id, {_LIGHT} FROM messages AS m "
+        "JOIN requests AS r USING (message_id) WHERE m.session_id = ? "
+        "AND m.seq NOT IN (SELECT message FROM hidden_messages) ORDER BY r.seq",
+        session_id,
+    )
+    return tuple(Sent(row[0], _record(row[1:])) for row in rows)
+
+
+def _record(row: Row) -> RequestRecord:
+    endpoint, protocol, method, url, sha256, created, recipe, body = row
     return RequestRecord(
         endpoint, Protocol(protocol), method, url, sha256, json.loads(recipe), body, created
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any, Literal
 
@@ -26,7 +28,9 @@ ENTRY_NAMES = (
 ENTRY = ", ".join(f"m.{name}" for name in ENTRY_NAMES)
 """The same for a query on `messages AS m`."""
 
-SESSION = ", ".join(field.name for field in fields(Session))
+_SESSION = tuple(field.name for field in fields(Session))
+
+SESSION = ", ".join(_SESSION)
 """The columns that `session_of` reads; they are called as the value's fields are."""
 
 ROLE = ", ".join(field.name for field in fields(Role))
@@ -45,8 +49,11 @@ _NO_USAGE = (None,) * 5
 _MOST_TOKENS = 2**53 - 1  # what every JSON reader agrees on; a provider may say anything
 
 
-def entry_of(row: Row) -> Entry:
-    """Read the columns `ENTRY_NAMES`; others may follow them."""
+def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
+    """Read the columns `ENTRY_NAMES`; others may follow them.
+
+    `place` says which of how many siblings it is, for one that is not alone.
+    """
     message_id, parent_id, message_role, content, parts, tool_calls, semantics = row[:7]
     tool_call_id, name, timestamp, pinned, status, error, advice, model, endpoint = row[7:16]
     usage, finish, seconds = row[16:21], row[21], row[22]
@@ -81,6 +88,8 @@ def entry_of(row: Row) -> Entry:
         usage=NO_USAGE if usage == _NO_USAGE else Usage(*usage),
         finish=finish,
         seconds=seconds,
+        sibling=place[0],
+        siblings=place[1],
     )
 
 
@@ -98,12 +107,38 @@ def usage_values(usage: Usage) -> tuple[int | None, ...]:
 
 def session_of(row: Row) -> Session:
     """Read the columns `SESSION`."""
-    return Session(*row)
+    values = [
+        _READ[name](value) if name in _READ else value
+        for name, value in zip(_SESSION, row, strict=True)
+    ]
+    return Session(*values)
 
 
 def summary_of(row: Row) -> SessionSummary:
     """Read a row of the session list; its query names the columns in the value's order."""
-    return SessionSummary(*row)
+    values = list(row)
+    values[10:13] = map(bool, row[10:13])  # pinned, archived, unread
+    values[14] = names_of(row[14])
+    return SessionSummary(*values)
+
+
+def names_of(text: str) -> tuple[str, ...]:
+    """Read a column that holds a list of names."""
+    return tuple(json.loads(text)) if text else ()
+
+
+def names_text(names: Iterable[str]) -> str:
+    """Write a column that holds a list of names; each name once."""
+    distinct = list(dict.fromkeys(names))
+    return json.dumps(distinct, ensure_ascii=False) if distinct else ""
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    "pinned": bool,
+    "archived": bool,
+    "tags": names_of,
+    "lorebooks": names_of,
+}
 
 
 def role_of(row: Row) -> Role:

@@ -168,7 +168,7 @@ class _Salvage:
             for row in rows:
                 self._place(connection, row)
         for row, fitting in self.undecided:
-            fitting.sort(key=lambda shape: not _refers(connection, shape, row))
+            fitting.sort(key=lambda shape: _doubt(connection, shape, row))
             any(self._put(connection, shape, row) for shape in fitting)
 
     def _place(self, connection: sqlite3.Connection, row: Row) -> None:
@@ -205,8 +205,10 @@ _THERE_ALREADY = (
 )
 
 
-def _refers(connection: sqlite3.Connection, shape: Shape, row: Row) -> bool:
-    """Tell whether a row has references and what it refers to is there."""
+def _doubt(connection: sqlite3.Connection, shape: Shape, row: Row) -> int:
+    """Return 0 if all that a row of this shape refers to is there, 1 if it refers to nothing,
+    2 if something is not there.
+    """
     values: Iterable[tuple[Value, str, str]] = (
         (row.values[place], other, target)
         for place, other, target in shape.references
@@ -217,4 +219,6 @@ def _refers(connection: sqlite3.Connection, shape: Shape, row: Row) -> bool:
         for value, other, target in values
         if value is not None
     ]
-    return bool(found) and all(found)
+    if not found:
+        return 1
+    return 0 if all(found) else 2

@@ -1,45 +1,55 @@
-"""Sessions: making, finding, listing and changing them."""
+"""Sessions: making, finding, listing and changing them, and the trash."""
 # ruff: noqa: S608 - only our own column names and constants are put into SQL
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TypedDict
 
 from tui_chat.errors import StoreError
-from tui_chat.model.session import Session, SessionSummary
+from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.store.database import Transaction
 from tui_chat.store.roles import enabled_role
-from tui_chat.store.rows import SESSION, session_of, summary_of
+from tui_chat.store.rows import SESSION, names_text, session_of, summary_of
 
 UNTITLED = "New chat"
 """The title of a session that has neither a title nor a role."""
 
 _NEXT_TOUCH = "(SELECT coalesce(max(touched), 0) + 1 FROM sessions)"
 
-# The status is that of the first reply on the way from the head to the root.
 _SUMMARIES = """
     SELECT
         s.session_id, s.title, coalesce(r.name, ''),
         CASE s.model WHEN '' THEN coalesce(r.model, '') ELSE s.model END, s.endpoint,
-        count(m.session_id),
-        CAST(total(coalesce(m.usage_input, 0) + coalesce(m.usage_output, 0)) AS INTEGER),
-        coalesce((
-            WITH RECURSIVE up (parent_id, message_role, status) AS (
-                SELECT parent_id, message_role, status
-                FROM messages WHERE message_id = s.head_id
-                UNION ALL
-                SELECT p.parent_id, p.message_role, p.status
-                FROM up JOIN messages AS p ON p.message_id = up.parent_id
-                WHERE up.message_role <> 'assistant'
-            )
-            SELECT status FROM up WHERE message_role = 'assistant' LIMIT 1
-        ), 'complete'),
-        s.updated
-    FROM sessions AS s
-    LEFT JOIN roles AS r ON r.role_id = s.role_id
-    LEFT JOIN messages AS m ON m.session_id = s.session_id
-    GROUP BY s.seq
-    ORDER BY s.touched DESC
+        s.message_count, s.total_tokens, s.status, s.updated, s.created, s.pinned, s.archived,
+        s.unread, s.folder, s.tags, s.deleted
+    FROM sessions AS s LEFT JOIN roles AS r ON r.role_id = s.role_id
+"""
+
+# That of the first reply on the way from a message to the root.
+_STATUS_AT = """
+    coalesce((
+        WITH RECURSIVE up (parent_id, message_role, status) AS (
+            SELECT parent_id, message_role, status
+            FROM messages WHERE message_id = {}
+            UNION ALL
+            SELECT p.parent_id, p.message_role, p.status
+            FROM up JOIN messages AS p ON p.message_id = up.parent_id
+            WHERE up.message_role <> 'assistant'
+        )
+        SELECT status FROM up WHERE message_role = 'assistant' LIMIT 1
+    ), 'complete')
+"""
+_STATUS = _STATUS_AT.format("sessions.head_id")
+
+_SAY = f"""
+    UPDATE sessions SET updated = ?, touched = {_NEXT_TOUCH}, head_id = ?, status = CASE
+        WHEN ? = 'assistant' THEN ?
+        WHEN head_id IS ?5 THEN status
+        ELSE {_STATUS_AT.format("?5")}
+    END
+    WHERE session_id = ?
 """
 
 
@@ -53,6 +63,12 @@ class SessionChanges(TypedDict, total=False):
     profile: str
     temperature: float | None
     max_tokens: int | None
+    pinned: bool
+    archived: bool
+    unread: bool
+    folder: str
+    tags: tuple[str, ...]
+    lorebooks: tuple[str, ...]
 
 
 async def create(tx: Transaction, session: Session) -> Session:
@@ -61,12 +77,20 @@ async def create(tx: Transaction, session: Session) -> Session:
     if session.role_id is not None:
         role = await enabled_role(tx, session.role_id)
         title, preset = title or role.name, preset or role.preset
+    return await insert(tx, replace(session, title=title or UNTITLED, preset=preset))
+
+
+async def insert(tx: Transaction, session: Session) -> Session:
+    """Add a session as it is, without a head; a role that is gone is left out."""
     row = await tx.row(
         "INSERT INTO sessions (session_id, title, role_id, model, endpoint, preset, profile, "
-        f"created, updated, touched) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {_NEXT_TOUCH}) "
-        f"RETURNING {SESSION}",
-        *(session.session_id, title or UNTITLED, session.role_id, session.model),
-        *(session.endpoint, preset, session.profile, session.created, session.created),
+        "temperature, max_tokens, pinned, archived, folder, tags, lorebooks, created, updated, "
+        "touched) VALUES (?, ?, (SELECT role_id FROM roles WHERE role_id = ?), ?, ?, ?, ?, ?, ?, "
+        f"?, ?, ?, ?, ?, ?, ?, {_NEXT_TOUCH}) RETURNING {SESSION}",
+        *(session.session_id, session.title, session.role_id, session.model, session.endpoint),
+        *(session.preset, session.profile, session.temperature, session.max_tokens),
+        *(session.pinned, session.archived, session.folder, names_text(session.tags)),
+        *(names_text(session.lorebooks), session.created, session.updated),
     )
     if row is None:
         raise AssertionError("an insert returns its row")
@@ -74,20 +98,33 @@ async def create(tx: Transaction, session: Session) -> Session:
 
 
 async def find(tx: Transaction, session_id: str) -> Session | None:
-    """Return the session, None if it is gone."""
-    row = await tx.row(f"SELECT {SESSION} FROM sessions WHERE session_id = ?", session_id)
+    """Return the session, None if it is gone or in the trash."""
+    row = await tx.row(
+        f"SELECT {SESSION} FROM sessions WHERE session_id = ? AND deleted IS NULL", session_id
+    )
     return None if row is None else session_of(row)
 
 
-async def require(tx: Transaction, session_id: str) -> None:
-    """Refuse a session that is gone; another program may have deleted it."""
-    if await tx.row("SELECT 1 FROM sessions WHERE session_id = ?", session_id) is None:
+async def require(tx: Transaction, session_id: str) -> Session:
+    """Return a session; refuse one that is gone, since another program may have deleted it."""
+    session = await find(tx, session_id)
+    if session is None:
         raise StoreError("This session no longer exists.")
+    return session
 
 
 async def summaries(tx: Transaction) -> tuple[SessionSummary, ...]:
     """Return all sessions, the one that was active last first."""
-    return tuple(map(summary_of, await tx.rows(_SUMMARIES)))
+    rows = await tx.rows(f"{_SUMMARIES} WHERE s.deleted IS NULL ORDER BY s.touched DESC")
+    return tuple(map(summary_of, rows))
+
+
+async def trash(tx: Transaction) -> tuple[SessionSummary, ...]:
+    """Return the sessions that were deleted, the latest first."""
+    rows = await tx.rows(
+        f"{_SUMMARIES} WHERE s.deleted IS NOT NULL ORDER BY s.deleted DESC, s.touched DESC"
+    )
+    return tuple(map(summary_of, rows))
 
 
 async def change(tx: Transaction, session_id: str, changes: SessionChanges) -> Session:
@@ -97,35 +134,73 @@ async def change(tx: Transaction, session_id: str, changes: SessionChanges) -> S
         raise TypeError(f"a session has no such settings: {', '.join(sorted(unknown))}")
     if changes:
         settings = ", ".join(f"{name} = ?" for name in changes)
+        stored: dict[str, object] = dict(changes)
+        if "tags" in changes:
+            stored["tags"] = names_text(changes["tags"])
+        if "lorebooks" in changes:
+            stored["lorebooks"] = names_text(changes["lorebooks"])
         await tx.run(
-            f"UPDATE sessions SET {settings} WHERE session_id = ?",
-            *changes.values(),
+            f"UPDATE sessions SET {settings} WHERE session_id = ? AND deleted IS NULL",
+            *stored.values(),
             session_id,
         )
-    session = await find(tx, session_id)
-    if session is None:
-        raise StoreError("This session no longer exists.")
-    return session
+    return await require(tx, session_id)
 
 
-async def move_head(tx: Transaction, session_id: str, head_id: str, now: float) -> None:
-    """Show the branch that ends at `head_id`; the session goes to the top of the list."""
+async def say_in(tx: Transaction, session_id: str, entry: Entry, now: float) -> None:
+    """Show the branch that ends with an entry that was added just now: the session goes to the
+    top of the list.
+    """
+    message = entry.message
+    await tx.run(_SAY, now, message.id, message.role, entry.status, entry.parent_id, session_id)
+
+
+async def move_head(tx: Transaction, session_id: str, head_id: str | None) -> None:
+    """Show the branch that ends at `head_id`."""
+    await tx.run("UPDATE sessions SET head_id = ? WHERE session_id = ?", head_id, session_id)
+    await tell_status(tx, session_id)
+
+
+async def touch(tx: Transaction, session_id: str, now: float) -> None:
+    """Put a session at the top of the list, since a reply in it has ended."""
     await tx.run(
-        f"UPDATE sessions SET head_id = ?, updated = ?, touched = {_NEXT_TOUCH} "
+        f"UPDATE sessions SET updated = ?, touched = {_NEXT_TOUCH}, status = {_STATUS} "
         "WHERE session_id = ?",
-        *(head_id, now, session_id),
+        *(now, session_id),
     )
 
 
-async def touch(tx: Transaction, entry_id: str, now: float) -> None:
-    """Put the session of an entry at the top of the list."""
+async def tell_status(tx: Transaction, session_id: str) -> None:
+    """Say in the list how the newest reply on the shown branch is."""
+    await tx.run(f"UPDATE sessions SET status = {_STATUS} WHERE session_id = ?", session_id)
+
+
+async def put_in_trash(tx: Transaction, session_ids: Iterable[str], now: float) -> None:
+    """Delete sessions so that they can be restored."""
+    for session_id in session_ids:
+        await tx.run(
+            "UPDATE sessions SET deleted = ? WHERE session_id = ? AND deleted IS NULL",
+            *(now, session_id),
+        )
+
+
+async def restore(tx: Transaction, session_ids: Iterable[str]) -> None:
+    """Bring sessions back as they were; those that are gone stay gone."""
+    for session_id in session_ids:
+        await tx.run("UPDATE sessions SET deleted = NULL WHERE session_id = ?", session_id)
+
+
+async def empty_trash(tx: Transaction, before: float) -> int:
+    """Remove for good what was deleted before a moment; return how many sessions went."""
+    gone = await tx.rows("DELETE FROM sessions WHERE deleted < ? RETURNING 1", before)
     await tx.run(
-        f"UPDATE sessions SET updated = ?, touched = {_NEXT_TOUCH} "
-        "WHERE session_id = (SELECT session_id FROM messages WHERE message_id = ?)",
-        *(now, entry_id),
+        "DELETE FROM messages WHERE seq IN (SELECT message FROM hidden_messages WHERE deletion "
+        "IN (SELECT seq FROM deletions WHERE deleted < ?))",
+        before,
     )
+    return len(gone)
 
 
-async def delete(tx: Transaction, session_id: str) -> None:
+async def remove(tx: Transaction, session_id: str) -> None:
     """Remove a session with all that belongs to it; one that is gone stays gone."""
     await tx.run("DELETE FROM sessions WHERE session_id = ?", session_id)

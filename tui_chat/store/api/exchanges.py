@@ -1,0 +1,172 @@
+"""A question, its request, and the reply as it arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from tui_chat.errors import StoreError
+from tui_chat.model.message import Message
+from tui_chat.model.reply import NO_USAGE, Usage
+from tui_chat.model.request import Exchange, RequestRecord, Sent
+from tui_chat.model.session import Entry
+from tui_chat.store import memory, messages, requests, sessions
+from tui_chat.store.api.base import Base
+from tui_chat.store.database import Database, Transaction
+from tui_chat.store.faults import told
+from tui_chat.store.growing import Written, grown, write_changes
+from tui_chat.store.owner import Owner, is_alive, tokens
+
+Ending = Literal["complete", "stopped", "failed", "interrupted"]
+"""How a reply can end."""
+
+
+class Exchanges(Base):
+    """The store's methods for talking to a provider."""
+
+    def __init__(
+        self,
+        path: Path,
+        database: Database,
+        *,
+        now: Callable[[], float],
+        new_id: Callable[[], str],
+    ) -> None:
+        super().__init__(database, now=now, new_id=new_id)
+        self._path = path
+        self._owner = Owner(path, new_id())
+        self._written: dict[str, Written] = {}
+        """The replies that this store receives, by entry id."""
+
+    async def begin_exchange(
+        self,
+        session_id: str,
+        *,
+        parent_id: str | None,
+        user: Message | None,
+        model: str,
+        endpoint: str,
+        request: RequestRecord,
+    ) -> Exchange:
+        """Store a question and the empty, `streaming` reply to it; to be awaited before the
+        request leaves.
+
+        `parent_id` is what the question follows or, where `user` is None because a reply is
+        asked for again, what the reply follows. The reply becomes the session's head. A draft
+        with the question's very text is done with and goes. `StoreError` if the session is
+        gone or the parent is not in it.
+        """
+        now = self._now()
+        asked = None
+        if user is not None:
+            stamp = now if user.timestamp is None else user.timestamp
+            asked = Entry(replace(user, id=user.id or self._new_id(), timestamp=stamp), parent_id)
+        reply = Entry(
+            Message("assistant", id=self._new_id(), timestamp=now),
+            parent_id=parent_id if asked is None else asked.message.id,
+            status="streaming",
+            model=model,
+            endpoint=endpoint,
+        )
+
+        async def work(tx: Transaction) -> Exchange:
+            await messages.check_parent(tx, session_id, parent_id)
+            self._owner.claim()
+            question = None
+            if asked is not None:
+                question = await messages.add(tx, asked, messages.Place(session_id, now))
+                await memory.drop_sent_draft(tx, session_id, asked.message.content)
+            place = messages.Place(session_id, now, self._owner.token)
+            answer = await messages.add(tx, reply, place)
+            await requests.insert(tx, reply.message.id, request, now)
+            await sessions.say_in(tx, session_id, answer, now)
+            return Exchange(question, answer)
+
+        def begun(exchange: Exchange) -> None:
+            self._written[reply.message.id] = Written(exchange.reply.message)
+
+        return await self._database.write(work, committed=begun)
+
+    async def flush_reply(self, entry_id: str, message: Message) -> None:
+        """Store what has arrived of a streaming reply: text, parts, tool calls, semantics.
+
+        Costs what was added since the last flush, and nothing if nothing was. `StoreError` if
+        this store does not receive the reply, or its session is gone.
+        """
+
+        async def work(tx: Transaction) -> Written:
+            written = self._written.get(entry_id)
+            if written is None or not await messages.is_streaming(tx, entry_id):
+                raise StoreError("This reply is no longer being received.")
+            after, changes = grown(written, message)
+            await write_changes(tx, entry_id, changes)
+            return after
+
+        await self._database.write(work, committed=partial(self._written.__setitem__, entry_id))
+
+    async def finish_reply(
+        self,
+        entry_id: str,
+        *,
+        message: Message,
+        status: Ending,
+        error: str = "",
+        advice: str = "",
+        usage: Usage = NO_USAGE,
+        finish: str = "",
+        seconds: float | None = None,
+    ) -> Entry:
+        """End a reply with all of what arrived; return it as it is stored now.
+
+        `StoreError` if its session is gone.
+        """
+        now = self._now()
+        ended = Entry(
+            replace(message, id=entry_id),
+            status=status,
+            error=error,
+            advice=advice,
+            usage=usage,
+            finish=finish,
+            seconds=seconds,
+        )
+
+        def over(_: Entry) -> None:
+            self._written.pop(entry_id, None)
+
+        return await self._database.write(
+            lambda tx: messages.finish(tx, ended, now), committed=over
+        )
+
+    async def request_of(self, entry_id: str) -> RequestRecord | None:
+        """Return the request that produced a reply, None where there was none."""
+        return await self._database.read(lambda tx: requests.find(tx, entry_id))
+
+    async def last_request(
+        self, endpoint: str | None = None, *, before: str | None = None
+    ) -> Sent | None:
+        """Return the newest request of one endpoint, or of all; with the id of a reply as
+        `before`, the newest before the request of that reply. None where there is none.
+        """
+        return await self._database.read(lambda tx: requests.last(tx, endpoint, before))
+
+    async def requests_of_session(self, session_id: str) -> tuple[Sent, ...]:
+        """Return the requests of a session, oldest first, without their bodies."""
+        return await self._database.read(lambda tx: requests.of_session(tx, session_id))
+
+    async def _interrupt_orphans(self) -> None:
+        """End the replies of programs that no longer run."""
+        with told(self._path):
+            left_behind = tokens(self._path)
+        if not left_behind and not await self._database.read(messages.owners):
+            return
+
+        async def work(tx: Transaction) -> None:
+            for token in {*left_behind, *await messages.owners(tx)}:
+                if not is_alive(self._path, token):
+                    await messages.interrupt_all(tx, token)
+
+        await self._database.write(work)
