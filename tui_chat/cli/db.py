@@ -148,11 +148,7 @@ def run_vacuum(path: Path) -> None:
 
 def run_salvage(source: Path, target: Path) -> None:
     """Save what can be read. Raises InputError, StoreError."""
-    from tui_chat.store.access import refuse_in_use, require
     from tui_chat.store.salvage import salvage
-
-    require(source)
-    refuse_in_use(source)
 
     def progress(rows: int, pages: int) -> None:
         click.echo(f"\r{rows:,} rows", nl=False, err=True)

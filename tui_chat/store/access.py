@@ -125,9 +125,9 @@ def _open_elsewhere(path: Path) -> StoreBusy:
 
 def require(path: Path) -> None:
     """Refuse a path at which there is no file. Raises InputError."""
-    if path.is_dir():
-        raise InputError(f"{path} is a folder.", advice="Name the database file in it.")
     with told(path):
+        if path.is_dir():
+            raise InputError(f"{path} is a folder.", advice="Name the database file in it.")
         if not path.exists():
             raise InputError(
                 f"There is no database {path}.",

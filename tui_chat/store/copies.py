@@ -30,16 +30,17 @@ def create(path: Path) -> None:
 
 def refuse_existing(target: Path, *, force: bool) -> None:
     """Refuse to write over a file, and a folder that is not there. Raises InputError."""
-    if target.is_dir():
-        raise InputError(f"{target} is a folder.", advice="Name the file in it.")
-    if not force and target.exists():
-        raise InputError(
-            f"{target} is there already.", advice="Choose another name; nothing was written."
-        )
-    if not target.parent.is_dir():
-        raise InputError(
-            f"There is no folder {target.parent}.", advice="Make it, or choose another place."
-        )
+    with told(target):
+        if target.is_dir():
+            raise InputError(f"{target} is a folder.", advice="Name the file in it.")
+        if not force and target.exists():
+            raise InputError(
+                f"{target} is there already.", advice="Choose another name; nothing was written."
+            )
+        if not target.parent.is_dir():
+            raise InputError(
+                f"There is no folder {target.parent}.", advice="Make it, or choose another place."
+            )
 
 
 def back_up(connection: sqlite3.Connection, path: Path, now: float) -> Path:

@@ -6,6 +6,7 @@ file's name in its sentence and what to do about it as its advice.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,12 +32,32 @@ def told(path: Path) -> Generator[None]:
     except sqlite3.Error as error:
         raise fault(error, path) from error
     except OSError as error:
-        raise StoreError(
-            f"The folder of the database {path} cannot be used: {error.strerror or error}.",
-            advice="Check that it is a folder you may write to, or choose another place.",
-        ) from error
+        raise _file_fault(error, path) from error
     except OverflowError as error:
         raise InputError("A number is too large to be stored.") from error
+
+
+def _file_fault(error: OSError, path: Path) -> StoreError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return _no_room(path)
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return StoreError(
+            f"The database {path} may not be used: {error.strerror}.",
+            advice="Check the permissions of the file and of its folder, or choose another place "
+            "with --data-dir.",
+        )
+    return StoreError(
+        f"The folder of the database {path} cannot be used: {error.strerror or error}.",
+        advice="Check that it is a folder you may write to, or choose another place with "
+        "--data-dir.",
+    )
+
+
+def _no_room(path: Path) -> StoreError:
+    return StoreError(
+        f"There is no room left on the disk of the database {path}.",
+        advice="Free some space and try again; what was stored before is safe.",
+    )
 
 
 def fault(error: sqlite3.Error, path: Path) -> StoreError:
@@ -63,13 +84,11 @@ def fault(error: sqlite3.Error, path: Path) -> StoreError:
     if code in (_PERM, _READONLY):
         return StoreError(
             f"The database {path} cannot be written to.",
-            advice="Check the permissions of the file and of its folder.",
+            advice="Check the permissions of the file and of its folder, or choose another place "
+            "with --data-dir.",
         )
     if code == _FULL:
-        return StoreError(
-            f"There is no room left on the disk of the database {path}.",
-            advice="Free some space and try again; what was stored before is safe.",
-        )
+        return _no_room(path)
     if code == _CANTOPEN:
         return StoreError(
             f"The database {path} cannot be opened.",

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from tui_chat.errors import StoreDamaged
 from tui_chat.store import schema
+from tui_chat.store.access import refuse_in_use, require
 from tui_chat.store.copies import create, refuse_existing, settle
 from tui_chat.store.faults import told
 from tui_chat.store.mend import mend
@@ -56,8 +57,11 @@ def salvage(
     """Read what is readable of `source` into `target`, which must not exist.
 
     `progress` is told how many rows were read, and of how many pages. Raises InputError where
-    a file cannot be used, StoreDamaged where nothing could be saved.
+    a file cannot be used, StoreBusy while another program has it open, StoreDamaged where
+    nothing could be saved. Not for a program that has the file open itself.
     """
+    require(source)
+    refuse_in_use(source)
     refuse_existing(target, force=False)
     with told(source), source.open("rb") as file:
         size = os.fstat(file.fileno()).st_size

@@ -22,8 +22,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_chat.errors import StoreError, StoreNewer
-from tui_chat.store.copies import back_up, create
+from tui_chat.errors import StoreDamaged, StoreError, StoreNewer
+from tui_chat.store.copies import back_up, backups, create
 from tui_chat.store.faults import told
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def prepare(path: Path, *, now: float, busy_timeout: float) -> Path | None:
         )
     with told(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _refuse_emptied(path)
         create(path)
         version = look(path, busy_timeout)
         if version == len(migrations()):
@@ -129,6 +130,19 @@ def undo(connection: sqlite3.Connection, target: int) -> None:
     while (version := version_of(connection)) > target:
         step = migrations()[version - 1]
         _run(connection, step.undo, version, step.number - 1)
+
+
+def _refuse_emptied(path: Path) -> None:
+    """Refuse a file without content that had some: SQLite would throw its log away."""
+    if not path.is_file() or path.stat().st_size:
+        return
+    log = path.with_name(f"{path.name}-wal")
+    if (log.exists() and log.stat().st_size) or backups(path):
+        raise StoreDamaged(
+            f"The database {path} is empty, but it was not always.",
+            advice="Restore a backup (they lie beside it, *.bak) with `tui-chat db restore FILE`, "
+            "or move all of them away to begin anew.",
+        )
 
 
 def look(path: Path, busy_timeout: float) -> int:

@@ -149,8 +149,9 @@ def restore(path: Path, source: Path, *, now: float) -> Path | None:
     The copy must be ours and whole. Raises StoreBusy while another program has the database
     open, InputError and StoreError where the copy is not fit; nothing is changed then.
     """
-    if path.exists() and source.exists() and source.samefile(path):
-        raise InputError(f"{source} is the database itself.", advice="Name a backup.")
+    with told(path):
+        if path.exists() and source.exists() and source.samefile(path):
+            raise InputError(f"{source} is the database itself.", advice="Name a backup.")
     with reading(source) as copy, told(source):
         if not schema.version_of(copy):
             raise InputError(f"{source} is empty.", advice="Choose another backup.")

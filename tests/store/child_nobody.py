@@ -1,0 +1,58 @@
+"""Run as a program: use a database as somebody who may not, and say how each way went.
+
+    child_nobody.py DATABASE
+
+As root it becomes nobody first, once all is imported.
+"""
+
+import asyncio
+import os
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+from tui_chat.errors import TuiChatError
+from tui_chat.store import Store, upkeep
+from tui_chat.store.check import check
+from tui_chat.store.salvage import salvage
+
+
+async def write(path: Path) -> None:
+    async with await Store.open(
+        path, now=time.time, new_id=lambda: uuid.uuid4().hex, busy_timeout=0.1
+    ) as store:
+        await store.create_session(title="new")
+
+
+WAYS: dict[str, Callable[[Path], object]] = {
+    "write": lambda path: asyncio.run(write(path)),
+    "status": upkeep.status,
+    "check": lambda path: check(path, lambda _: None),
+    "backup": lambda path: upkeep.backup(path, None, now=1.0),
+    "vacuum": upkeep.vacuum,
+    "rollback": lambda path: upkeep.rollback(path, 1, now=1.0),
+    "salvage": lambda path: salvage(path, path.with_name("new.db")),
+}
+
+
+def main(path: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # what is imported late is imported now
+        for way in WAYS.values():
+            way(Path(folder) / "chat.db")
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    for name, way in WAYS.items():
+        try:
+            way(path)
+        except TuiChatError as error:
+            print(f"{name}: {error} | {error.advice}")
+        else:
+            print(f"{name}: fine")
+
+
+main(Path(sys.argv[1]))

@@ -1,0 +1,104 @@
+"""Makes `vN.db.gz` beside it, with the code of version N: run it in a checkout of then.
+
+    python tests/store/old_files/make.py VERSION
+
+The files are kept as they were made and never made again. A version that no released program
+ended with (1) was made by the program of the next one, which undid its last step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import itertools
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import Message, ToolCall
+from tui_chat.model.reply import Usage
+from tui_chat.model.request import RequestRecord
+from tui_chat.model.role import Role
+from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.store import Store, schema
+
+FOLDER = Path(__file__).parent
+LONG = "".join(f"{number} 数字 wörter 😀 " for number in range(1500))
+
+
+async def fill(path: Path) -> None:
+    numbers, seconds = itertools.count(1), itertools.count(1_700_000_000)
+
+    def record(body: bytes | None, sha256: str) -> RequestRecord:
+        recipe = {"preset": "plain", "draft": "?"}
+        return RequestRecord("home", Protocol.ANTHROPIC, "POST", "https://x", sha256, recipe, body)
+
+    store = await Store.open(
+        path, now=lambda: float(next(seconds)), new_id=lambda: f"id-{next(numbers):04}"
+    )
+    await store.save_role(Role("pirate", "Pirate", system_prompt="Arr.", temperature=0.5))
+    with_role = await store.create_session(title="With a role", role_id="pirate")
+    plain = await store.create_session(title="Zwei Wege 两条路", model="m", endpoint="e")
+    empty = await store.create_session()
+    parent: str | None = None
+    for number in range(60):
+        role = "assistant" if number % 2 else "user"
+        entry = await store.add_message(
+            with_role.session_id, Message(role, f"{number} {LONG[: number * 40]}"), parent
+        )
+        parent = entry.message.id
+    first = await store.add_message(
+        plain.session_id, Message("user", "Weather? 天气", pinned=True), None
+    )
+    for call in ("a", "b"):  # siblings
+        exchange = await store.begin_exchange(
+            plain.session_id, parent_id=first.message.id, user=None, model="m", endpoint="e",
+            request=record(
+                b"{}", "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+            ),
+        )  # fmt: skip
+        asked = await store.finish_reply(
+            exchange.reply.message.id,
+            message=Message(
+                "assistant", "",
+                tool_calls=(ToolCall(call, "weather", '{"city":"Köln"}'),),
+                semantics=MessageSemantics(
+                    reasoning=(ReasoningBlock(Protocol.ANTHROPIC, "Let me see.", signature="s"),)
+                ),
+            ),
+            status="complete", usage=Usage(input=10, output=20), finish="tool_use", seconds=1.5,
+        )  # fmt: skip
+    answer = await store.add_message(
+        plain.session_id, Message("tool", "rain", tool_call_id="b"), asked.message.id
+    )
+    for status in ("failed", "stopped", None):
+        exchange = await store.begin_exchange(
+            plain.session_id, parent_id=answer.message.id, user=Message("user", "And then?"),
+            model="m", endpoint="e", request=record(None, "00"),
+        )  # fmt: skip
+        reply = exchange.reply.message.id
+        await store.flush_reply(reply, Message("assistant", "It will "))
+        await store.flush_reply(reply, Message("assistant", "It will be " + LONG))
+        if status:
+            await store.finish_reply(
+                reply, message=Message("assistant", "It will"), status=status, error="e", advice="a"
+            )
+    await store.save_draft(empty.session_id, "a draft\nin two lines")
+    await store.remember("session", plain.session_id)
+    await store.close()
+
+
+def main(version: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "chat.db"
+        asyncio.run(fill(path))
+        with closing(schema.connect(path, 1.0)) as connection:
+            schema.undo(connection, version)
+            connection.execute("PRAGMA journal_mode = DELETE")
+        data = gzip.compress(path.read_bytes(), 9, mtime=0)
+        (FOLDER / f"v{version}.db.gz").write_bytes(data)
+
+
+main(int(sys.argv[1]))

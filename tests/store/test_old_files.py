@@ -1,0 +1,116 @@
+"""Databases that former versions wrote: they come up, go down again as they were, and up again.
+
+`old_files/make.py` tells how the files were made.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tui_chat.store import Store, schema
+from tui_chat.store.check import Check, check
+
+Opener = Callable[[], Awaitable[Store]]
+Content = dict[str, tuple[list[str], list[tuple[object, ...]]]]
+
+FILES = sorted((Path(__file__).parent / "old_files").glob("v*.db.gz"))
+LATEST = len(schema.migrations())
+
+
+def version_of(file: Path) -> int:
+    return int(file.name.removeprefix("v").removesuffix(".db.gz"))
+
+
+def test_there_is_a_file_of_every_earlier_version() -> None:
+    assert {version_of(file) for file in FILES} >= set(range(1, LATEST))
+
+
+@pytest.fixture(params=FILES, ids=lambda file: file.name)
+def old(request: pytest.FixtureRequest, path: Path) -> int:
+    path.parent.mkdir()
+    path.write_bytes(gzip.decompress(request.param.read_bytes()))
+    return version_of(request.param)
+
+
+def content(connection: sqlite3.Connection) -> Content:
+    """Everything in tables of ours: columns and rows."""
+    tables = connection.execute(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
+    ).fetchall()
+    found: Content = {}
+    for (table,) in tables:
+        rows = connection.execute(f"SELECT * FROM {table}")
+        found[table] = ([column[0] for column in rows.description], sorted(rows, key=repr))
+    return found
+
+
+def assert_sound(path: Path) -> None:
+    heard: list[Check] = []
+    check(path, heard.append)
+    assert [fault for each in heard for fault in each.faults] == []
+
+
+def test_up_down_and_up_again_on_a_filled_database(path: Path, old: int) -> None:
+    assert_sound(path)
+    with closing(schema.connect(path, 1.0)) as connection:
+        assert schema.version_of(connection) == old
+        before = content(connection)
+        assert len(before["messages"][1]) > 60
+        schema.migrate(connection, path)
+        latest = content(connection)
+    assert_sound(path)
+    with closing(schema.connect(path, 1.0)) as connection:
+        schema.undo(connection, old)
+        assert content(connection) == before
+    assert_sound(path)
+    with closing(schema.connect(path, 1.0)) as connection:
+        schema.migrate(connection, path)
+        assert content(connection) == latest
+    assert_sound(path)
+
+
+def test_step_by_step_up_and_all_the_way_down(path: Path, old: int) -> None:
+    with closing(schema.connect(path, 1.0)) as connection:
+        at: dict[int, Content] = {old: content(connection)}
+        for version in range(old + 1, LATEST + 1):
+            schema.migrate(connection, path, schema.migrations()[:version])
+            at[version] = content(connection)
+        for version in range(LATEST - 1, old - 1, -1):
+            schema.undo(connection, version)
+            assert content(connection) == at[version]
+        schema.undo(connection, 0)
+        assert content(connection).keys() <= {"sqlite_schema"}
+
+
+async def test_the_conversations_are_all_there(path: Path, old: int, open_store: Opener) -> None:
+    store = await open_store()
+    assert (store.backup is None) == (old == LATEST)
+    sessions = {s.title: s for s in await store.sessions()}
+    assert list(sessions) == ["Zwei Wege 两条路", "With a role", "New chat"]
+    with_role, plain = sessions["With a role"], sessions["Zwei Wege 两条路"]
+    assert with_role.role_name == ("Pirate" if old > 1 else "")
+    assert [s.message_count for s in sessions.values()] == [10, 60, 0]
+    assert plain.total_tokens == 60
+    assert plain.status == "interrupted"
+
+    branch = await store.branch(with_role.session_id)
+    assert [e.message.content.split()[0] for e in branch] == [str(n) for n in range(60)]
+    branch = await store.branch(plain.session_id)
+    assert [e.message.role for e in branch] == ["user", "assistant", "tool", "user", "assistant"]
+    assert branch[0].message.pinned
+    assert branch[1].message.tool_calls[0].arguments == '{"city":"Köln"}'
+    assert branch[1].message.semantics.reasoning[0].text == "Let me see."
+    assert branch[-1].status == "interrupted"
+    assert branch[-1].message.content.startswith("It will be 0 数字 wörter 😀 1 数字")
+    assert len(branch[-1].message.content) > 20_000
+    request = await store.request_of(branch[1].message.id)
+    assert request is not None
+    assert (request.body, request.recipe["preset"]) == (b"{}", "plain")
+    assert await store.draft(sessions["New chat"].session_id) == "a draft\nin two lines"
+    assert await store.recall("session") == plain.session_id
