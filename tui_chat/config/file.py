@@ -133,6 +133,7 @@ _AS_THEY_ARE = frozenset(
         "system_fallback",
         "max_tokens_key",
         "max_tokens",
+        "provider_keeps",
     }
 )
 """Keys whose values mean the same in the file and in `Endpoint`."""

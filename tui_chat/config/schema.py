@@ -180,6 +180,7 @@ class EndpointTable(Strict):
     system_fallback: Literal["hoist", "user"] = "hoist"
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     max_tokens: int = Field(4096, gt=0)
+    provider_keeps: bool = False
 
 
 _EndpointName = Annotated[str, Field(pattern=r"^\S+$", max_length=80)]

@@ -119,6 +119,9 @@ class Endpoint:
     api_version: str = ""
     """Anthropic's `anthropic-version`, or the version in Gemini's path; empty for the
     protocol's own."""
+    provider_keeps: bool = False
+    """Responses: whether the provider keeps the conversation, so that a request sends only what
+    is new since its last reply."""
     query: tuple[tuple[str, str], ...] = ()
     """Put behind every URL, as some gateways want it."""
     proxy: str = ""

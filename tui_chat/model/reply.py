@@ -12,7 +12,14 @@ from typing import Literal, TypeAlias, TypeVar
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message, ToolCall
-from tui_chat.model.semantics import Layout, MessageSemantics, Piece, PieceKind, ReasoningBlock
+from tui_chat.model.semantics import (
+    KeptReply,
+    Layout,
+    MessageSemantics,
+    Piece,
+    PieceKind,
+    ReasoningBlock,
+)
 
 _B = TypeVar("_B")
 
@@ -52,6 +59,8 @@ class Started:
     """The model that answers, as the provider names it."""
     id: str = ""
     """The provider's id of the reply."""
+    kept: bool = False
+    """Whether the provider keeps the reply under that id, to be continued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +219,8 @@ class Reply:
 
     model: str = ""
     id: str = ""
+    kept: bool = False
+    """See `Started.kept`."""
     content: Rope = Rope()
     refusal: Rope = Rope()
     reasoning: tuple[ReasoningSoFar, ...] = ()
@@ -238,10 +249,11 @@ class Reply:
         self, protocol: Protocol, *, id: str = "", timestamp: float | None = None
     ) -> Message:
         """Return the answer as a message; `protocol` is where its reasoning can be replayed."""
-        refusal = str(self.refusal)
+        text, refusal = self.text, str(self.refusal)
+        kept = self.kept and self.id and self.finish is not None
         return Message(
             role="assistant",
-            content=self.text,
+            content=text,
             id=id,
             tool_calls=tuple(ToolCall(c.id, c.name, str(c.arguments)) for c in self.calls),
             timestamp=timestamp,
@@ -254,6 +266,7 @@ class Reply:
                 ),
                 refusal=refusal,
                 layout=_layout(self, protocol),
+                kept_as=KeptReply.of(self.id, text) if kept else None,
             ),
         )
 
@@ -262,7 +275,8 @@ def advance(reply: Reply, event: StreamEvent) -> Reply:
     """Fold one event into the reply."""
     match event:
         case Started():
-            return replace(reply, model=event.model or reply.model, id=event.id or reply.id)
+            model, id = event.model or reply.model, event.id or reply.id
+            return replace(reply, model=model, id=id, kept=event.kept or reply.kept)
         case TextDelta():
             content = reply.content.add(event.text)
             if _continues(reply.pieces, event):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sized
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Literal
 
 from tui_chat.model.endpoint import Protocol
@@ -116,6 +117,29 @@ class WireForm:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptReply:
+    """A reply that the provider keeps, so that it can be continued without being sent again."""
+
+    id: str
+    """Responses' id of it (`resp_...`)."""
+    digest: str
+    """Of its text, which may be changed here and not there."""
+
+    @classmethod
+    def of(cls, id: str, text: str) -> KeptReply:
+        """Return the mark of a reply with this text."""
+        return cls(id, _digest(text))
+
+    def fits(self, text: str) -> bool:
+        """Whether the text is still what the provider keeps."""
+        return self.digest == _digest(text)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
 class MessageSemantics:
     """The semantics of one message."""
 
@@ -129,6 +153,8 @@ class MessageSemantics:
     """Tool results: whether the tool failed, where the source says."""
     wire: WireForm | None = None
     """Only on what was decoded from a request."""
+    kept_as: KeptReply | None = None
+    """Replies through Responses: what the provider keeps it as, where it does."""
 
 
 NO_MESSAGE_SEMANTICS = MessageSemantics()

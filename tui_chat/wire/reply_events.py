@@ -57,17 +57,18 @@ class ReplyEvents:
         out, self._out = self._out, []
         return out
 
-    def started(self, model: str, id: str) -> None:
+    def started(self, model: str, id: str, *, kept: bool = False) -> None:
         """Tell that the reply begins, or that a name for it is known only now."""
         if self.began and (not model or self._model) and (not id or self._id):
             return
         self.began = True
         self._model = self._model or model
         self._id = self._id or id
-        self._out.append(Started(self._model, self._id))
+        self._out.append(Started(self._model, self._id, kept))
 
     def renamed(self, id: str) -> None:
         """Tell that another reply follows in the same stream; its id is what can be continued."""
+        self.ended = False
         if id and id != self._id and self.began:
             self._id = id
             self._out.append(Started(self._model, id))

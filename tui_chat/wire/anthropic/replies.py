@@ -107,6 +107,7 @@ class AnthropicParser:
             case "message_start":
                 self._turn += 1
                 self._blocks = {}
+                self._events.ended = False  # some streams hold several replies
                 self.take_message(mapping(chunk.get("message")))
             case "message_delta":
                 self._usage(mapping(chunk.get("usage")))

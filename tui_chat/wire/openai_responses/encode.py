@@ -3,8 +3,8 @@
 1. `POST /responses`; `input` is a list of items. A message is `{role, content}`; a tool call
    and its result are items of their own, tied by `call_id`.
 2. Reasoning items are replayed before what they led to, with their encrypted content.
-3. `store` is false unless the request was captured with another word: a conversation is kept
-   here and not on the provider's side for a month.
+3. `store` is false unless the endpoint or a captured request has another word: a conversation
+   is kept here and not on the provider's side for a month. Where it is, see `kept`.
 4. With `previous_response_id` or a kept conversation the calls of earlier turns are on the other
    side, so their outputs may stand alone.
 """
@@ -31,6 +31,7 @@ from tui_chat.wire.encoding import (
     word,
 )
 from tui_chat.wire.left_out import envelope_notes, no_place
+from tui_chat.wire.openai_responses.kept import continued
 from tui_chat.wire.openai_responses.said import said_by
 from tui_chat.wire.openai_responses.tools import say_choice, say_format
 from tui_chat.wire.protocol import Encoded
@@ -52,13 +53,16 @@ from tui_chat.wire.tool_pairing import PairingRules, pair_tools
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
 _STREAM = our_default("stream", "the reply is shown as it arrives")
-_STORE = our_default("store", "the conversation is kept here, not on the provider's side")
+_STORE = our_default("store", "whether the provider keeps the conversation, by the endpoint")
 _LEAST_TOKENS = 16
 
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
     own = envelope.semantics.source is _RESPONSES
+    about_kept: list[Note] = []
+    if endpoint.provider_keeps and envelope.semantics.source is None:
+        envelope, about_kept = continued(envelope)
     tools = envelope.tools or ()
     paired = pair_tools(
         envelope.turns,
@@ -66,7 +70,7 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
         [tool.name for tool in tools],
         envelope.semantics.tools.alias_map,
     )
-    notes = [*paired.notes, *envelope_notes(envelope, _RESPONSES)]
+    notes = [*about_kept, *paired.notes, *envelope_notes(envelope, _RESPONSES)]
     model = envelope.parameters.model
     body: Items = [("model", setting(model))] if model.value or not own else []
     body += _input(envelope, paired.turns, endpoint, notes)
@@ -212,7 +216,8 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     if previous and envelope.semantics.source in (None, _RESPONSES):
         items.append(("previous_response_id", tree_of(previous, passed_on("previous_response_id"))))
     if not own:
-        items.append(("store", flag(False, _STORE)))
+        items.append(("store", flag(endpoint.provider_keeps, _STORE)))
+    if not own and envelope.semantics.source is not None:
         return items
     skip = ("input_shape", "reasoning", "text", *(("stream",) if asked.stream else ()))
     items = over(items, namespace_items(namespace, skip))

@@ -100,7 +100,7 @@ class OpenAIResponsesParser:
 
     def take_response(self, response: JsonObject, status: str) -> None:
         """Read a response that has come to its end."""
-        self._events.started(string(response.get("model")), string(response.get("id")))
+        self._start(response)
         status = string(response.get("status")) or status
         if status == "failed" or response.get("error"):
             raise broke_off(find_complaint(response.get("error")) or Complaint(code=status))
@@ -126,7 +126,11 @@ class OpenAIResponsesParser:
             self._turn += 1
             self._items = {}
             self._events.renamed(string(response.get("id")))
-        self._events.started(string(response.get("model")), string(response.get("id")))
+        self._start(response)
+
+    def _start(self, response: JsonObject) -> None:
+        model, id = string(response.get("model")), string(response.get("id"))
+        self._events.started(model, id, kept=response.get("store") is True)
 
     def _item(self, index: int) -> _Item:
         item = self._items.get(index)
