@@ -8,6 +8,7 @@ rooms on one line do not know each other.
     desk            what is open: session, draft, and the request they make
     send            request -> stream -> store -> emit
     request_text    a request as HTTP text or as a curl command
+    importing       conversations from files into the store; exporting: back into files
     analysis        what can be said of a request: cache forecast, differences, shares
     editing         editing a preset: its sketch, one change, undo
     compose         the one pure road: Inputs -> Composed

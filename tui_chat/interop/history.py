@@ -27,7 +27,9 @@ def read_history(text: str, source: str) -> tuple[Message, ...]:
 
     Raises InputError naming the source, the place (a JSON path or a line) and the fault.
     """
-    return tuple(_message(value, place, index) for index, (value, place) in _values(text, source))
+    return tuple(
+        read_message(value, place, index) for index, (value, place) in _values(text, source)
+    )
 
 
 def _values(text: str, source: str) -> Iterator[tuple[int, tuple[object, str]]]:
@@ -54,7 +56,8 @@ def _parsed(text: str, place: str) -> object:
         raise InputError(f"{place}: is nested too deeply") from error
 
 
-def _message(value: object, place: str, index: int) -> Message:
+def read_message(value: object, place: str, index: int) -> Message:
+    """Return one message; without an id it is numbered after `index`. Raises InputError."""
     if not isinstance(value, dict):
         raise InputError(f"{place}: a message must be an object, not {_kind(value)}")
     found = cast("dict[str, Any]", value)

@@ -1,0 +1,34 @@
+"""Reading files in tests: whole, and as what a reader of them sees."""
+
+from __future__ import annotations
+
+import json
+
+from tui_chat.interop.branch import shown_branch
+from tui_chat.interop.conversations import read_conversations
+from tui_chat.interop.found import Found
+from tui_chat.model.message import Message
+from tui_chat.model.transcript import Transcript
+
+
+def read(value: object) -> list[Found]:
+    """Everything found in a file: bytes as they are, anything else as JSON."""
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return list(read_conversations([data]))
+
+
+def only(value: object) -> Transcript:
+    """The one conversation of a file."""
+    [found] = read(value)
+    assert found.transcript is not None, f"{found.place}: {found.fault}"
+    return found.transcript
+
+
+def shown(transcript: Transcript) -> list[Message]:
+    """The messages of the shown branch."""
+    return [entry.message for entry in shown_branch(transcript)]
+
+
+def said(transcript: Transcript) -> list[tuple[str, str]]:
+    """Role and text along the shown branch."""
+    return [(message.role, message.content) for message in shown(transcript)]

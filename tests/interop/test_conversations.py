@@ -1,0 +1,129 @@
+"""What a file is shows in its content."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.interop.exports import block, chatgpt, claude, claude_message, lines, node
+from tests.interop.reading import only, read, said
+from tui_chat.interop.conversations import KNOWN, read_conversations
+from tui_chat.interop.history import read_history
+from tui_chat.interop.messages import message_lines
+
+USER, REPLY = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
+PLAIN = [("user", "Hi"), ("assistant", "Hello")]
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        [USER, REPLY],
+        lines(USER, REPLY),
+        b"\xef\xbb\xbf" + lines(USER, REPLY) + b"\r\n\r\n",
+        {"messages": [USER, REPLY]},
+        {"model": "gpt-4o", "messages": [USER, REPLY]},
+        chatgpt(node("q", None, "user", "Hi"), node("a", "q", "assistant", "Hello")),
+        {"conversations": [claude(claude_message("1", "human", block("Hi")),
+                                  claude_message("2", "assistant", block("Hello")))]},
+    ],
+)  # fmt: skip
+def test_known_kinds(file: object):
+    assert said(only(file)) == PLAIN
+
+
+def test_lines_of_conversations_are_several():
+    found = read(lines({"messages": [USER]}, {"messages": [REPLY]}))
+    assert [said(each.transcript) for each in found if each.transcript] == [
+        [("user", "Hi")],
+        [("assistant", "Hello")],
+    ]
+
+
+def test_kinds_may_stand_side_by_side():
+    both = [chatgpt(node("q", None, "user", "a")), claude(claude_message("1", "human", text="b"))]
+    assert [each.transcript is not None for each in read(both)] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("file", "place", "fault"),
+    [
+        (b"", "", "is empty"),
+        (b" \n ", "", "is empty"),
+        (b"hello", "", "is no conversation of a kind that is known"),
+        ([{"a": 1}], "$[0]", "is no conversation of a kind that is known"),
+        ([5], "$[0]", "is no conversation of a kind that is known"),
+        ({"a": 1}, "", "is no conversation of a kind that is known"),
+        ([USER, {"role": "robot", "content": ""}], "$[1].role", "must be one of"),
+        (lines(USER) + b"\n{", "", "ends before what begins in line 2 is complete"),
+        (lines(USER, 5), "line 2", "a message must be an object"),
+        (b'{"format": "tui-chat", "version": 1}', "$.sessions", "must be a list"),
+        (b'{"messages": [1,]}', "", "is not JSON"),
+        (b"[] x", "line 1", "follows the end"),
+        (b"\xff\xfe[\x00]\x00", "", "is not UTF-8 text"),
+        (json.dumps({"messages": [{"role": "user", "content": 5}]}).encode(),
+         ".messages[0].content", "must be text or a list of parts"),
+    ],
+)  # fmt: skip
+def test_faults_are_told_with_their_place(file: object, place: str, fault: str):
+    found = read(file)[-1]
+    assert (found.transcript, found.place) == (None, place)
+    assert fault in found.fault
+    assert found.advice in ("", KNOWN)
+
+
+def test_messages_without_ids_are_the_same_conversation_only_if_all_is_the_same():
+    first, longer = only([USER]), only([USER, REPLY])
+    assert only([USER]) == first
+    assert longer.session.session_id != first.session.session_id
+
+
+def test_messages_with_ids_of_their_own_may_grow():
+    one, two = USER | {"id": "a" * 20}, REPLY | {"id": "b" * 20}
+    first, longer = only([one]), only([one, two])
+    assert longer.entries[:1] == first.entries
+    assert longer.session.session_id == first.session.session_id
+
+
+def test_lines_that_are_written_are_read_as_history_and_as_a_conversation():
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+    told = [
+        {"role": "user", "content": [{"type": "text", "text": "a\u2028"}, picture]},
+        {"role": "assistant", "content": "", "tool_calls": [call], "timestamp": 5.0},
+        {"role": "tool", "content": "x", "tool_call_id": "c", "name": "f", "pinned": True},
+    ]
+    transcript = only(told)
+    text = "".join(message_lines(transcript))
+    assert text.count("\n") == 3
+    history = read_history(text, "f")
+    assert [message.content for message in history] == ["a\u2028", "", "x"]
+    assert history[0].parts == transcript.entries[0].message.parts
+    assert history[1] == transcript.entries[1].message
+    assert history[2] == transcript.entries[2].message
+    assert said(only(text.encode())) == said(transcript)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_told(data: bytes):
+    for found in read_conversations([data]):
+        assert found.transcript is not None or found.fault or found.passed_over
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=3)
+    | st.sampled_from(["user", "all", "text", "thoughts", "tool_use", "q", "2020-01-01"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["mapping", "q", "parent", "children", "message", "author", "role",
+                         "content", "parts", "content_type", "metadata", "chat_messages", "uuid",
+                         "sender", "type", "text", "mes", "is_user", "extra", "swipes", "swipe_id",
+                         "messages", "tool_calls", "format", "sessions", "version", "tui-chat"]),
+        inner, max_size=6),
+    max_leaves=25,
+))  # fmt: skip
+def test_files_that_almost_look_right_never_break_a_reader(value: object):
+    for found in read(value):
+        assert found.transcript is not None or found.fault or found.passed_over

@@ -1,0 +1,162 @@
+"""Our own JSON: nothing is lost, and nothing is believed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.interop.reading import only, read
+from tests.interop.transcripts import transcripts
+from tui_chat.interop import own_json
+from tui_chat.interop.conversations import read_conversations
+from tui_chat.model.message import Message
+from tui_chat.model.role import Role
+from tui_chat.model.session import Entry, Session
+from tui_chat.model.transcript import Transcript
+
+
+def written(*told: Transcript) -> str:
+    parts = [own_json.begin("tui-chat 1")]
+    for index, transcript in enumerate(told):
+        parts += own_json.session_text(transcript, first=index == 0)
+    return "".join([*parts, own_json.end()])
+
+
+@given(st.lists(transcripts(), max_size=3), st.integers(1, 2000))
+def test_what_is_written_is_read_again(told: list[Transcript], size: int):
+    data = written(*told).encode()
+    pieces = [data[start : start + size] for start in range(0, len(data), size)]
+    found = list(read_conversations(pieces))
+    assert [each.fault for each in found] == [""] * len(told)
+    assert [each.transcript for each in found] == told
+
+
+@given(transcripts())
+def test_a_terminal_is_not_told_what_to_do(told: Transcript):
+    text = written(told)
+    assert not any(char in text for char in "\x1b\x9b\u202e\u2028")
+
+
+def test_fields_of_message_and_entry_can_stand_side_by_side():
+    ours = set(Message.__dataclass_fields__) & set(Entry.__dataclass_fields__)
+    assert ours == set()
+
+
+def example() -> dict[str, Any]:
+    told = Transcript(
+        Session("s1", "Walk", "r1", head_id="m2", created=1.0, updated=2.0),
+        (
+            Entry(Message("user", "Hi", "m1")),
+            Entry(Message("assistant", "Hello", "m2"), "m1", model="x"),
+        ),
+        Role("r1", "Ada"),
+        (("gold", "12"),),
+    )
+    return json.loads(written(told))
+
+
+def test_a_reply_that_was_still_arriving_is_interrupted():
+    said = example()
+    said["sessions"][0]["messages"][1]["status"] = "streaming"
+    assert only(said).entries[1].status == "interrupted"
+
+
+def test_a_newer_version_is_refused():
+    [found] = read(example() | {"version": 2, "program": "tui-chat 9.0"})
+    assert found.transcript is None
+    assert found.place == "$.version"
+    assert "by tui-chat 9.0 in version 2" in found.fault
+    assert found.advice == "Update tui-chat."
+
+
+def test_unknown_keys_are_left_alone():
+    said = example()
+    plain = only(said)
+    for value in (said["sessions"][0], *said["sessions"][0].values()):
+        for each in value if isinstance(value, list) else [value]:
+            each["from_tomorrow"] = {"x": 1}
+    del said["sessions"][0]["variables"]["from_tomorrow"]
+    assert only(said) == plain
+
+
+FAULTS = [
+    ("messages.0.role", "robot", ".messages[0].role"),
+    ("messages.0.role", ..., ".messages[0].role"),
+    ("messages.0.content", 5, ".messages[0].content"),
+    ("messages.0.id", "m2", ".messages[1].id"),
+    ("messages.0.id", "../x", ".messages[0].id"),
+    ("messages.0.id", ..., ".messages[0].id"),
+    ("messages.0.parent_id", "m2", ".messages[0].parent_id"),
+    ("messages.0.timestamp", 1e300, ".messages[0].timestamp"),
+    ("messages.0.timestamp", -1, ".messages[0].timestamp"),
+    ("messages.0.semantics", {"layout": {"protocol": "x"}}, ".messages[0].semantics.layout.prot"),
+    (
+        "messages.0.semantics",
+        {"layout": {"protocol": "gemini", "pieces": [{"kind": "text", "length": -1}]}},
+        ".messages[0].semantics.layout.pieces[0].length",
+    ),
+    (
+        "messages.0.semantics",
+        {"layout": {"protocol": "gemini", "pieces": [{"kind": "other", "data": "{"}]}},
+        ".messages[0].semantics.layout.pieces[0].data",
+    ),
+    ("messages.0", 5, ".messages[0]"),
+    ("messages", 5, ".messages"),
+    ("messages.1.seconds", -1, ".messages[1].seconds"),
+    ("messages.1.usage", {"input": "many"}, ".messages[1].usage.input"),
+    ("session", ..., ".session"),
+    ("session.session_id", "", ".session.session_id"),
+    ("session.head_id", "m9", ".session.head_id"),
+    ("session.created", 10**400, ".session.created"),
+    ("session.max_tokens", 0, ".session.max_tokens"),
+    ("session.tags", [5], ".session.tags[0]"),
+    ("role.role_id", "r2", ".role.role_id"),
+    ("role.status", "retired", ".role.status"),
+    ("variables.gold", 12, ".variables.gold"),
+]
+
+
+@pytest.mark.parametrize(("where", "value", "place"), FAULTS)
+def test_a_fault_names_its_place_and_the_next_session_is_read(where: str, value: Any, place: str):
+    said = example()
+    said["sessions"].append(example()["sessions"][0])
+    *path, last = where.split(".")
+    at: Any = said["sessions"][0]
+    for step in path:
+        at = at[int(step) if step.isdigit() else step]
+    key = int(last) if last.isdigit() else last
+    if value is ...:
+        del at[key]
+    else:
+        at[key] = value
+    [bad, good] = read(said)
+    assert bad.transcript is None
+    assert bad.place.startswith(f"$.sessions[0]{place}")
+    assert good.transcript is not None
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)
+
+
+@given(st.data())
+def test_nothing_in_the_place_of_anything_breaks_the_reader(data: st.DataObject):
+    said = example()
+    at: Any = said
+    while True:
+        keys = sorted(at) if isinstance(at, dict) else list(range(len(at)))
+        key = data.draw(st.sampled_from(keys))
+        if isinstance(at[key], dict | list) and at[key] and data.draw(st.booleans()):
+            at = at[key]
+            continue
+        at[key] = data.draw(json_values)
+        break
+    for found in read(json.dumps(said).encode()):
+        assert found.transcript is not None or found.fault

@@ -1,0 +1,136 @@
+"""SillyTavern's chats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.interop.exports import lines, tavern, tavern_header
+from tests.interop.reading import only, read, said, shown
+from tui_chat.interop import sillytavern as reader
+from tui_chat.interop.branch import siblings
+
+
+def chat(*messages: dict[str, Any], **facts: Any) -> bytes:
+    return lines(tavern_header(**facts), *messages)
+
+
+def test_a_chat_with_swipes():
+    data = chat(
+        tavern("Welcome, Kim."),
+        tavern("Hi.", user=True),
+        tavern(
+            "Two.",
+            swipes=["One.", "Two, {{user}}.", "Three."],
+            swipe_id=1,
+            swipe_info=[{"send_date": "2025-01-02T00:00:00Z", "extra": {"model": "m1"}}],
+            extra={"model": "m2", "reasoning": "Hm."},
+            gen_started="2025-01-01T00:00:00.000Z",
+            gen_finished="2025-01-01T00:00:02.500Z",
+        ),
+        tavern("Go on.", user=True),
+    )
+    transcript = only(data)
+    assert said(transcript) == [
+        ("assistant", "Welcome, Kim."),
+        ("user", "Hi."),
+        ("assistant", "Two."),
+        ("user", "Go on."),
+    ]
+    asked = shown(transcript)[1]
+    swipes = siblings(transcript)[asked.id]
+    assert [each.message.content for each in swipes] == ["One.", "Two.", "Three."]
+    assert [each.model for each in swipes] == ["m1", "m2", ""]
+    assert swipes[1].seconds == 2.5
+    assert swipes[1].message.semantics.reasoning[0].text == "Hm."
+    assert transcript.session.title == "Ada"
+    assert [message.name for message in shown(transcript)] == [""] * 4
+
+
+def test_hidden_messages_stand_beside_the_branch_and_narration_is_a_system_message():
+    data = chat(
+        tavern("Hello."),
+        tavern("A secret.", is_system=True),
+        tavern("The wind howls.", is_system="", extra={"type": "narrator"}),
+        tavern("Bye.", user=True),
+    )
+    [found] = read(data)
+    assert found.transcript is not None
+    assert said(found.transcript) == [
+        ("assistant", "Hello."),
+        ("system", "The wind howls."),
+        ("user", "Bye."),
+    ]
+    assert "A secret." in [entry.message.content for entry in found.transcript.entries]
+    assert found.notes == (reader.HIDDEN,)
+
+
+def test_tool_calls_are_sent_though_they_are_hidden():
+    invoked = [{"id": "c1", "name": "roll", "parameters": '{"d":6}', "result": "4"}]
+    data = chat(tavern("[]", is_system=True, extra={"tool_invocations": invoked}), tavern("Four."))
+    [call, result, reply] = shown(only(data))
+    assert (call.tool_calls[0].name, call.tool_calls[0].arguments) == ("roll", '{"d":6}')
+    assert (result.role, result.tool_call_id, result.content) == ("tool", "c1", "4")
+    assert reply.content == "Four."
+
+
+def test_names_are_kept_where_several_characters_speak():
+    data = chat(tavern("A.", "Ada"), tavern("B.", "Bea"), tavern("Hi", user=True))
+    assert [message.name for message in shown(only(data))] == ["Ada", "Bea", ""]
+
+
+def test_variables_and_the_authors_note():
+    data = chat(tavern("Hi."), variables={"gold": "12", "flag": 3}, note_prompt="Rain.")
+    [found] = read(data)
+    assert found.transcript is not None
+    assert found.transcript.variables == (("gold", "12"), ("flag", "3"))
+    assert found.notes == (reader.NOTE,)
+
+
+def test_an_edited_chat_brings_a_branch_and_a_grown_one_what_is_new():
+    first, second = tavern("Hello."), tavern("Hi", user=True)
+    before = only(chat(first, second))
+    grown = only(chat(first, second, tavern("More.")))
+    edited = only(chat(first, tavern("Hey", user=True), tavern("More.")))
+    for after in (grown, edited):
+        assert after.session.session_id == before.session.session_id
+    ids = {entry.message.id for entry in before.entries}
+    assert {entry.message.id for entry in grown.entries} > ids
+    assert len({entry.message.id for entry in edited.entries} & ids) == 1
+
+
+def test_two_messages_alike_are_two():
+    same = tavern("…", is_system=True)
+    transcript = only(chat(tavern("Hello."), same, same))
+    assert len({entry.message.id for entry in transcript.entries}) == 3
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_old_chats_are_told_apart_by_how_they_begin(header: bool):
+    first = {"user_name": "Kim", "character_name": "Ada", "create_date": "2023-6-3@15h36m15s"}
+    start = [first] if header else []
+    one = only(lines(*start, tavern("Hello.", send_date="June 19, 2023 4:13pm")))
+    assert one.session.title == "Ada"
+    assert one.entries[0].message.timestamp == 1687191180.0
+    again = only(lines(*start, tavern("Hello.", send_date="June 19, 2023 4:13pm")))
+    assert again == one
+    other = only(
+        lines(
+            *([first | {"create_date": "2024-6-3@15h36m15s"}] if header else []),
+            tavern("Hello.", send_date="June 20, 2023 4:13pm"),
+        )
+    )
+    assert other.session.session_id != one.session.session_id
+
+
+def test_a_broken_line_is_named():
+    data = chat(tavern("Hello.")) + b'\n{"name": "Ada", "mes": }\n' + lines(tavern("Bye."))
+    [found] = read(data)
+    assert (found.place, found.transcript) == ("line 3", None)
+    assert "line 3, column" in found.fault
+
+
+def test_a_line_that_is_no_message_is_named():
+    [found] = read(chat(tavern("Hello."), {"name": "Ada"}))
+    assert (found.place, found.fault) == ("line 3", "must be a message with its text in “mes”")

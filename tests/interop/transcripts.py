@@ -1,0 +1,144 @@
+"""Hypothesis strategies: sessions with all that can belong to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from tests.strategies import any_text
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import MESSAGE_ROLES, Message, Part, ToolCall
+from tui_chat.model.reply import Usage
+from tui_chat.model.role import Role
+from tui_chat.model.semantics import (
+    Layout,
+    MessageSemantics,
+    Piece,
+    ReasoningBlock,
+    WireForm,
+)
+from tui_chat.model.session import Entry, Session
+from tui_chat.model.transcript import Transcript
+
+short = st.text("aé好😀 \n\x1b\u202e", max_size=6)
+words = st.one_of(short, any_text)
+protocols = st.sampled_from(list(Protocol))
+moments = st.floats(0, 4e9)
+counts = st.none() | st.integers(0, 2**40)
+objects = st.sampled_from(["", "{}", '{"type":"x","é":[1]}'])
+
+parts = st.builds(
+    lambda kind, mime, source, value, protocol, name, detail: replace(
+        Part(kind, mime, protocol=protocol, name=name, detail=detail), **{source: value}
+    ),
+    st.sampled_from(["image", "audio", "video", "file"]),
+    st.sampled_from(["", "image/png"]),
+    st.sampled_from(["data", "url", "file_id", "text"]),
+    words,
+    st.none() | protocols,
+    short,
+    st.sampled_from(["", "high"]),
+)
+pieces = st.builds(
+    Piece,
+    st.sampled_from(["reasoning", "text", "call", "other", "part", "refusal", "result"]),
+    length=st.integers(0, 99),
+    signature=short,
+    id=short,
+    phase=st.sampled_from(["", "commentary"]),
+    name=short,
+    data=objects,
+    cache=objects,
+    extras=objects,
+    spelled=st.lists(short, max_size=2).map(tuple),
+)
+semantics = st.builds(
+    MessageSemantics,
+    reasoning=st.lists(
+        st.builds(ReasoningBlock, protocols, words, short, short, short, short), max_size=2
+    ).map(tuple),
+    refusal=short,
+    layout=st.none()
+    | st.builds(Layout, protocols, st.lists(pieces, min_size=1, max_size=3).map(tuple)),
+    failed=st.none() | st.booleans(),
+    wire=st.none()
+    | st.builds(
+        WireForm,
+        protocols,
+        st.sampled_from(["", "string", "parts", "null", "absent"]),
+        st.booleans(),
+        short,
+        short,
+        objects,
+    ),
+)
+messages = st.builds(
+    Message,
+    st.sampled_from(MESSAGE_ROLES),
+    words,
+    tool_calls=st.lists(st.builds(ToolCall, short, short, words), max_size=2).map(tuple),
+    tool_call_id=short,
+    name=short,
+    timestamp=st.none() | moments,
+    pinned=st.booleans(),
+    semantics=st.just(MessageSemantics()) | semantics,
+    parts=st.lists(parts, max_size=2).map(tuple),
+)
+entries = st.builds(
+    Entry,
+    messages,
+    status=st.sampled_from(["complete", "stopped", "failed", "interrupted"]),
+    error=short,
+    advice=short,
+    model=short,
+    endpoint=short,
+    usage=st.builds(Usage, counts, counts, counts, counts, counts),
+    finish=short,
+    seconds=st.none() | st.floats(0, 1e6),
+)
+names = st.lists(st.text("ab好", min_size=1, max_size=4), max_size=2, unique=True).map(tuple)
+
+
+@st.composite
+def transcripts(draw: st.DrawFn, ids: st.SearchStrategy[str] | None = None) -> Transcript:
+    """A session with a tree of messages, and perhaps a role."""
+    tag = draw(ids or st.text("0123456789abcdef", min_size=8, max_size=8))
+    told: list[Entry] = []
+    for index, entry in enumerate(draw(st.lists(entries, max_size=8))):
+        parent = draw(st.integers(-1, index - 1))
+        parent_id = f"{tag}-{parent}" if parent >= 0 else None
+        message = replace(entry.message, id=f"{tag}-{index}")
+        told.append(replace(entry, message=message, parent_id=parent_id))
+    role = draw(
+        st.none()
+        | st.builds(
+            Role,
+            st.just(f"role-{tag}"),
+            st.text("ab好", min_size=1, max_size=5),
+            words,
+            short,
+            st.none() | st.floats(0, 2),
+            st.none() | st.integers(1, 10**6),
+            short,
+            st.sampled_from(["enabled", "disabled"]),
+        )
+    )
+    session = Session(
+        f"session-{tag}",
+        draw(st.text("ab好 ", min_size=1, max_size=8)),
+        role.role_id if role else None,
+        *(draw(short) for _ in range(4)),
+        head_id=told[draw(st.integers(0, len(told) - 1))].message.id if told else None,
+        temperature=draw(st.none() | st.floats(0, 2)),
+        max_tokens=draw(st.none() | st.integers(1, 10**6)),
+        pinned=draw(st.booleans()),
+        archived=draw(st.booleans()),
+        folder=draw(short),
+        tags=draw(names),
+        lorebooks=draw(names),
+        created=draw(st.floats(1, 4e9)),
+        updated=draw(st.floats(1, 4e9)),
+    )
+    variables = tuple(draw(st.dictionaries(short, words, max_size=2)).items())
+    return Transcript(session, tuple(told), role, variables)

@@ -1,0 +1,104 @@
+"""Sessions out of the store into texts and files: one session at a time is in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import tzinfo
+from pathlib import Path
+from secrets import token_hex
+from typing import IO, TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from tui_chat import __version__
+from tui_chat.errors import InputError
+
+if TYPE_CHECKING:
+    from tui_chat.model.transcript import Transcript
+
+Format: TypeAlias = Literal["json", "jsonl", "markdown", "html"]
+
+ENDINGS: dict[Format, str] = {
+    "json": ".json",
+    "jsonl": ".jsonl",
+    "markdown": ".md",
+    "html": ".html",
+}
+"""How the names of files end."""
+
+
+class GivesOut(Protocol):
+    """The store, as far as exports need it."""
+
+    async def read_session(self, session_id: str) -> Transcript | None:
+        """Return a session with its whole tree, None if it is gone."""
+        ...
+
+
+async def exported(
+    store: GivesOut, session_ids: Sequence[str], kind: Format, zone: tzinfo
+) -> AsyncIterator[str]:
+    """Yield the text of a file with these sessions; only our JSON can hold more than one.
+
+    `zone` is the one in which people read times. A session that is deleted meanwhile is left out.
+    """
+    from tui_chat.interop import own_json
+
+    if kind == "json":
+        yield own_json.begin(f"tui-chat {__version__}")
+    first = True
+    for session_id in session_ids:
+        transcript = await store.read_session(session_id)
+        if transcript is not None:
+            for text in _texts(transcript, kind, zone, first):
+                yield text
+            first = False
+    if kind == "json":
+        yield own_json.end()
+
+
+def _texts(transcript: Transcript, kind: Format, zone: tzinfo, first: bool) -> Iterator[str]:
+    match kind:
+        case "json":
+            from tui_chat.interop.own_json import session_text
+
+            return session_text(transcript, first=first)
+        case "jsonl":
+            from tui_chat.interop.messages import message_lines
+
+            return message_lines(transcript)
+        case "markdown":
+            from tui_chat.interop.markdown import markdown
+
+            return markdown(transcript, zone)
+        case "html":
+            from tui_chat.interop.html import page
+
+            return page(transcript, zone)
+
+
+async def write_file(chunks: AsyncIterator[str], path: Path) -> None:
+    """Write a file, wholly or not at all. Raises InputError."""
+    with _replacing(path) as file:
+        async for text in chunks:
+            file.write(text)
+
+
+@contextmanager
+def _replacing(path: Path) -> Generator[IO[str]]:
+    """Give a file to write; it becomes `path` when the block is through."""
+    try:
+        target = path.resolve()  # a link stays a link: what it points to is replaced
+        temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
+        try:
+            with temporary.open("x", encoding="utf-8", newline="\n") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        fault = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path}: cannot be written: {fault}") from error

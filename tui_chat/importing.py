@@ -1,0 +1,203 @@
+"""Conversations from files into the store, as fast as both allow and no more at once than needed.
+
+1. A file is read piece by piece in a thread; what came of it goes to the store in batches, each
+   one transaction, so a person who chats meanwhile waits for no more than one batch.
+2. A broken conversation costs the others nothing: it is told, with its place, and the rest goes
+   in. What is in stays in when the import is stopped.
+3. An archive (ZIP) is read without unpacking it; what is in it beside conversations is left alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Protocol
+
+from tui_chat.errors import InputError
+from tui_chat.interop.conversations import read_conversations
+from tui_chat.interop.found import Found
+
+if TYPE_CHECKING:
+    from tui_chat.model.transcript import Imported, Transcript
+
+_PIECE = 2**20
+_BATCH = 2_000
+"""Messages that go to the store in one transaction."""
+_MOST_FAULTS = 100
+"""Faults of one file that are told in full; the others are counted."""
+
+
+class TakesIn(Protocol):
+    """The store, as far as imports need it."""
+
+    async def import_sessions(
+        self, transcripts: Sequence[Transcript], *, dry_run: bool = False
+    ) -> tuple[Imported, ...]:
+        """Take transcripts in, all in one transaction."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What could not be read or taken in."""
+
+    place: str
+    """Where in the file; empty for all of it."""
+    sentence: str
+    advice: str = ""
+
+
+@dataclass(slots=True)
+class Report:
+    """What came of one file, so far."""
+
+    path: Path
+    size: int = 0
+    """Bytes of the file, unpacked; 0 until it is known."""
+    read: int = 0
+    """Bytes of it that were read."""
+    new: int = 0
+    """Sessions that were not there before."""
+    grown: int = 0
+    """Sessions that were there and got more messages."""
+    known: int = 0
+    """Sessions that were there already with all their messages."""
+    added: int = 0
+    """Messages that were not there before."""
+    faults: list[Fault] = field(default_factory=list[Fault])
+    more_faults: int = 0
+    """Faults beyond those that are told."""
+    notes: Counter[str] = field(default_factory=Counter[str])
+    """What has no place here, and how often."""
+    session_ids: list[str] = field(default_factory=list[str])
+    """The sessions of the file, in its order."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything could not be read or taken in."""
+        return bool(self.faults)
+
+    def fault(self, place: str, sentence: str, advice: str = "") -> None:
+        """Note a fault."""
+        if len(self.faults) < _MOST_FAULTS:
+            self.faults.append(Fault(place, sentence, advice))
+        else:
+            self.more_faults += 1
+
+
+async def import_files(
+    store: TakesIn,
+    paths: Iterable[Path],
+    *,
+    dry_run: bool = False,
+    progress: Callable[[Report], object] | None = None,
+) -> tuple[Report, ...]:
+    """Take all conversations of the files in; return a report for each file.
+
+    `progress` is told the state after every batch. With `dry_run` nothing is changed, and the
+    reports say what would be. Raises StoreError.
+    """
+    reports: list[Report] = []
+    for path in paths:
+        report = Report(path)
+        reports.append(report)
+        batches = _batches(path, report)
+        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+            taken = await store.import_sessions(
+                [found.transcript for found in batch if found.transcript], dry_run=dry_run
+            )
+            for found, imported in zip(batch, taken, strict=True):
+                _count(report, found, imported)
+            if progress is not None:
+                progress(report)
+    return tuple(reports)
+
+
+def _count(report: Report, found: Found, imported: Imported) -> None:
+    if imported.fault:
+        report.fault(found.place, imported.fault)
+        return
+    report.session_ids.append(imported.session_id)
+    report.added += imported.added
+    if imported.is_new:
+        report.new += 1
+    elif imported.added:
+        report.grown += 1
+    else:
+        report.known += 1
+    if imported.is_new or imported.added:
+        report.notes.update(found.notes)
+
+
+def _batches(path: Path, report: Report) -> Iterator[list[Found]]:
+    """Read a file; yield what can be taken in, and report what cannot."""
+    batch: list[Found] = []
+    weight = 0
+    try:
+        for found in _found(path, report):
+            if found.transcript is None:
+                if not found.passed_over:
+                    report.fault(found.place, found.fault, found.advice)
+                continue
+            batch.append(found)
+            weight += len(found.transcript.entries) + 1
+            if weight >= _BATCH:
+                yield batch
+                batch, weight = [], 0
+    except InputError as error:
+        report.fault("", str(error), error.advice)
+    yield batch
+
+
+def _found(path: Path, report: Report) -> Iterator[Found]:
+    try:
+        with path.open("rb") as file:
+            if file.read(4) == b"PK\x03\x04":
+                yield from _archived(file, report)
+                return
+            report.size = file.seek(0, 2)
+            file.seek(0)
+            yield from read_conversations(_pieces(file, report))
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        fault = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot be read: {fault}") from error
+
+
+def _archived(file: IO[bytes], report: Report) -> Iterator[Found]:
+    """Read the conversations of an archive's files, one after the other."""
+    held = 0
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = [
+                member
+                for member in archive.infolist()
+                if member.filename.lower().endswith((".json", ".jsonl"))
+            ]
+            report.size = sum(member.file_size for member in members)
+            for member in members:
+                with archive.open(member) as inner:
+                    for found in read_conversations(_pieces(inner, report)):
+                        # Accounts, feedback and lists lie beside the conversations.
+                        if not (found.unknown or found.passed_over):
+                            held += 1
+                            yield _within(member.filename, found)
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        raise InputError(f"the archive cannot be read: {error}") from error
+    if not held:
+        raise InputError("there are no conversations in the archive")
+
+
+def _within(name: str, found: Found) -> Found:
+    place = f"{name}: {found.place}" if found.place else name
+    return Found(place, found.transcript, found.fault, found.notes, found.advice)
+
+
+def _pieces(file: IO[bytes], report: Report) -> Iterator[bytes]:
+    while piece := file.read(_PIECE):
+        report.read += len(piece)
+        yield piece

@@ -1,0 +1,305 @@
+"""Conversations as ChatGPT exports them: `conversations.json`.
+
+1. A conversation is a `mapping` of nodes, each with its parent; edits and regenerations are
+   siblings, `current_node` is the end of the branch that is shown.
+2. A node without a message, or whose message says nothing to a reader (the empty system message
+   at the root, a recap of how long was thought), is stepped over: its children hang on what
+   comes before it.
+3. `thoughts` are a node of their own there and the reasoning of the reply that follows here.
+4. What the assistant writes to a `recipient` other than all is a tool call; the message of the
+   tool that follows is its result.
+5. Pictures and files lie beside the export under names that only it knows. They become parts
+   that name them, and a note counts them.
+6. Custom instructions are a system message here, since that is how the model got them. What
+   else was hidden from the reader is left out, and counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tui_chat.interop.found import Growing, Unreadable
+from tui_chat.interop.moments import moment
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
+from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
+from tui_chat.model.session import EntryStatus
+from tui_chat.model.transcript import Transcript
+from tui_chat.wire.lenient import JsonObject, compact, items, mapping, string
+
+LOST = "A picture or file lies beside the export and is not taken in; its name is kept."
+HIDDEN = "A message that was hidden from you there is left out."
+UNKNOWN = "A content of an unknown kind is left out."
+ADRIFT = "A message that hangs on nothing is left out."
+CUSTOM = "The instructions of a custom GPT are not in the export."
+
+_CITATION = re.compile("\ue200[^\ue201]*\ue201")
+
+
+def is_conversation(said: JsonObject) -> bool:
+    """Tell whether an object looks like one of ChatGPT's conversations."""
+    return isinstance(said.get("mapping"), dict)
+
+
+def read_conversation(said: JsonObject) -> tuple[Transcript, list[str]]:
+    """Return the conversation and its notes. Raises Unreadable."""
+    nodes = mapping(said.get("mapping"))
+    created, title = moment(said.get("create_time")), string(said.get("title"))
+    name = string(said.get("conversation_id")) or string(said.get("id"))
+    tree = Growing("chatgpt", *([name] if name else ["", title, str(created)]))
+    if string(said.get("gizmo_id")):
+        tree.notes.append(CUSTOM)
+    ends = _Reader(tree, nodes, string(said.get("default_model_slug"))).read()
+    transcript = tree.transcript(
+        title=title,
+        head_id=ends.get(string(said.get("current_node"))),
+        created=created,
+        updated=moment(said.get("update_time")),
+        archived=said.get("is_archived") is True,
+        pinned=said.get("is_starred") is True,
+    )
+    return transcript, tree.notes
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What a node follows."""
+
+    entry_id: str | None = None
+    """The last message on the way to it."""
+    reasoning: tuple[ReasoningBlock, ...] = ()
+    """Thoughts that wait for their reply."""
+    thought_in: str = ""
+    """The node they were in."""
+    call_id: str = ""
+    """The tool call that a result would answer."""
+
+
+@dataclass(slots=True)
+class _Reader:
+    tree: Growing
+    nodes: JsonObject
+    model: str
+    ends: dict[str, str] = field(default_factory=dict[str, str])
+    """The message that each node is, or hangs on."""
+
+    def read(self) -> dict[str, str]:
+        children = self._children()
+        if self.nodes and not children.get(None):
+            raise Unreadable(".mapping", "no message in it is the first")
+        waiting = [(key, _Before()) for key in reversed(children.get(None, []))]
+        seen = 0
+        while waiting:
+            key, before = waiting.pop()
+            seen += 1
+            after = self._node(key, mapping(self.nodes[key]), before)
+            below = children.get(key, [])
+            if not below and after.reasoning:
+                after = self._only_thoughts(after)
+            if after.entry_id is not None:
+                self.ends[key] = after.entry_id
+            waiting += [(child, after) for child in reversed(below)]
+        self.tree.notes += [ADRIFT] * (len(self.nodes) - seen)
+        return self.ends
+
+    def _children(self) -> dict[str | None, list[str]]:
+        """Return the children of each node, in the order in which their parent names them."""
+        children: dict[str | None, list[str]] = {}
+        for key, said in self.nodes.items():
+            parent = string(mapping(said).get("parent"))
+            children.setdefault(parent if parent in self.nodes else None, []).append(key)
+        for parent, keys in children.items():
+            if parent is not None and len(keys) > 1:
+                named = items(mapping(self.nodes[parent]).get("children"))
+                place = {key: at for at, key in enumerate(named) if isinstance(key, str)}
+                keys.sort(key=lambda key, place=place: place.get(key, len(place)))
+        return children
+
+    def _node(self, key: str, node: JsonObject, before: _Before) -> _Before:
+        """Add the message of a node; return what its children follow."""
+        said = mapping(node.get("message"))
+        role = string(mapping(said.get("author")).get("role"))
+        content = mapping(said.get("content"))
+        if not said:
+            return before
+        facts = mapping(said.get("metadata"))
+        kind = string(content.get("content_type"))
+        if kind == "thoughts" and role == "assistant":
+            blocks = (*before.reasoning, *_thoughts(content))
+            return _Before(before.entry_id, blocks, key, before.call_id)
+        if kind == "reasoning_recap":
+            return before
+        instructions = _instructions(content, facts)
+        hidden = facts.get("is_visually_hidden_from_conversation") is True
+        if (hidden and not instructions) or kind == "model_editable_context":
+            if any(text for text, _ in _contents(content)):
+                self.tree.notes.append(HIDDEN)
+            return before
+        if role not in MESSAGE_ROLES:
+            self.tree.notes.append(UNKNOWN)
+            return before
+        if instructions:
+            said_by: MessageRole = "system"
+            text, parts = instructions, ()
+        else:
+            said_by = role
+            text, parts = self._content(content, facts)
+        if string(said.get("recipient")) in ("", "all"):
+            text = _fenced(content, text)
+        return self._message(key, said, said_by, text, parts, before)
+
+    def _message(
+        self,
+        key: str,
+        said: JsonObject,
+        role: MessageRole,
+        text: str,
+        parts: tuple[Part, ...],
+        before: _Before,
+    ) -> _Before:
+        recipient = string(said.get("recipient"))
+        calls: tuple[ToolCall, ...] = ()
+        if role == "assistant" and recipient not in ("", "all"):
+            calls = (ToolCall(f"call_{key}", recipient, _arguments(text)),)
+            text = ""
+        elif not (text or parts) and role != "tool":
+            return before  # the empty system message, or a reply that never came
+        facts = mapping(said.get("metadata"))
+        author = mapping(said.get("author"))
+        if role != "assistant" and before.reasoning:
+            before = self._only_thoughts(before)
+        reply = role == "assistant"
+        semantics = NO_MESSAGE_SEMANTICS
+        if reply and before.reasoning:
+            semantics = MessageSemantics(reasoning=before.reasoning)
+        entry_id = self.tree.add(
+            key,
+            before.entry_id,
+            Message(
+                role,
+                text,
+                tool_calls=calls,
+                tool_call_id=before.call_id if role == "tool" else "",
+                name=string(author.get("name")) if role == "tool" else "",
+                timestamp=moment(said.get("create_time")),
+                semantics=semantics,
+                parts=parts,
+            ),
+            status=_status(said, facts) if reply else "complete",
+            model=(string(facts.get("model_slug")) or self.model) if reply else "",
+            finish=string(mapping(facts.get("finish_details")).get("type")) if reply else "",
+        )
+        call_id = calls[0].id if calls else before.call_id if role == "tool" else ""
+        return _Before(entry_id, call_id=call_id)
+
+    def _only_thoughts(self, before: _Before) -> _Before:
+        """Add thoughts that no reply followed."""
+        message = Message("assistant", semantics=MessageSemantics(reasoning=before.reasoning))
+        entry_id = self.tree.add(before.thought_in, before.entry_id, message, status="stopped")
+        return _Before(entry_id)
+
+    def _content(self, content: JsonObject, facts: JsonObject) -> tuple[str, tuple[Part, ...]]:
+        """Return the text of a message, and its pictures and files."""
+        texts: list[str] = []
+        parts: list[Part] = []
+        for text, part in _contents(content):
+            if text:
+                texts.append(text)
+            if part:
+                parts.append(part)
+        known = " ".join(part.file_id for part in parts)
+        for attached in map(mapping, items(facts.get("attachments"))):
+            file_id, mime = string(attached.get("id")), string(attached.get("mime_type"))
+            if file_id and file_id not in known:
+                kind = "image" if mime.startswith("image/") else "file"
+                parts.append(Part(kind, mime, file_id=file_id, name=string(attached.get("name"))))
+        self.tree.notes += [LOST] * len(parts)
+        text = "\n".join(texts)
+        if not text and not parts and string(content.get("content_type")) not in _KNOWN:
+            self.tree.notes.append(UNKNOWN)
+        return _with_sources(text, facts), tuple(parts)
+
+
+_KNOWN = ("", "text", "multimodal_text", "code", "execution_output")
+
+
+def _contents(content: JsonObject) -> Iterator[tuple[str, Part | None]]:
+    """Yield the texts, pictures and files of a content, whatever its kind."""
+    kind = string(content.get("content_type"))
+    text = string(content.get("text")) or string(content.get("result"))
+    if kind == "tether_quote":
+        source = " ".join(filter(None, (string(content.get("title")), string(content.get("url")))))
+        yield source, None
+    if text:
+        yield text, None
+    elif isinstance(content.get("content"), str):
+        yield string(content["content"]), None
+    for part in items(content.get("parts")):
+        if isinstance(part, str):
+            yield string(part), None
+            continue
+        found = mapping(part)
+        if text := string(found.get("text")):
+            yield text, None
+        for pointing in (found, *map(mapping, (found.get("audio_asset_pointer"),))):
+            if pointer := string(pointing.get("asset_pointer")):
+                kind = string(pointing.get("content_type"))
+                of = "image" if "image" in kind else "audio" if "audio" in kind else "file"
+                yield "", Part(of, file_id=pointer)
+
+
+def _thoughts(content: JsonObject) -> Iterator[ReasoningBlock]:
+    for thought in map(mapping, items(content.get("thoughts"))):
+        summary = string(thought.get("summary"))
+        text = string(thought.get("content"))
+        if said := "\n\n".join(filter(None, (f"**{summary}**" if summary else "", text))):
+            yield ReasoningBlock(Protocol.OPENAI_RESPONSES, said, kind="summary")
+
+
+def _instructions(content: JsonObject, facts: JsonObject) -> str:
+    """Return the user's custom instructions, where this is what the message says."""
+    told = mapping(facts.get("user_context_message_data"))
+    said = (
+        string(content.get("user_profile")) or string(told.get("about_user_message")),
+        string(content.get("user_instructions")) or string(told.get("about_model_message")),
+    )
+    return "\n\n".join(filter(None, said))
+
+
+def _arguments(text: str) -> str:
+    """Return what was written to a tool as a JSON object, which protocols want."""
+    try:
+        if isinstance(json.loads(text), dict):
+            return text
+    except (ValueError, RecursionError):
+        pass
+    return compact({"input": text})
+
+
+def _fenced(content: JsonObject, text: str) -> str:
+    """Return code that was written to the reader as Markdown has it."""
+    if string(content.get("content_type")) != "code" or not text:
+        return text
+    language = string(content.get("language"))
+    return f"```{'' if language == 'unknown' else language}\n{text}\n```"
+
+
+def _status(said: JsonObject, facts: JsonObject) -> EntryStatus:
+    if string(said.get("status")) == "in_progress":
+        return "interrupted"
+    stopped = string(mapping(facts.get("finish_details")).get("type")) == "interrupted"
+    return "stopped" if stopped else "complete"
+
+
+def _with_sources(text: str, facts: JsonObject) -> str:
+    """Put the sources that were cited in the places of their marks."""
+    if "\ue200" not in text:
+        return text
+    for reference in map(mapping, items(facts.get("content_references"))):
+        mark = string(reference.get("matched_text"))
+        if mark and "\ue200" in mark:
+            text = text.replace(mark, string(reference.get("alt")))
+    return _CITATION.sub("", text)

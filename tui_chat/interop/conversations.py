@@ -1,0 +1,169 @@
+"""Conversations of any known kind, out of the bytes of a file.
+
+1. What a file is shows in its content: its name is not looked at.
+2. An array and JSON lines of conversations are read one by one; broken ones are told, and the
+   rest goes on. Where the text itself breaks off, so does the reading.
+3. Lines that are messages are one conversation: it is whole or it is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TypeAlias, cast
+
+from tui_chat.interop import chatgpt, claude, messages, own_json, sillytavern
+from tui_chat.interop.found import Found, Unreadable, readable
+from tui_chat.interop.json_pieces import LARGEST, BadText, BadValue, JsonPieces
+from tui_chat.model.transcript import Transcript
+from tui_chat.wire.lenient import JsonObject, mapping
+
+KNOWN = (
+    "Known are tui-chat's own JSON, JSON and JSON lines of messages, SillyTavern's chats, and the "
+    "conversations.json of ChatGPT and Claude."
+)
+
+_Read: TypeAlias = "Callable[[JsonObject], tuple[Transcript, list[str]]]"
+
+
+def read_conversations(pieces: Iterable[bytes], *, largest: int = LARGEST) -> Iterator[Found]:
+    """Read all conversations of a file; each fault is a `Found` too, and nothing is raised."""
+    reader = JsonPieces(pieces, largest=largest)
+    try:
+        match reader.peek():
+            case "":
+                yield Found("", fault="is empty")
+                return
+            case "[":
+                yield from _array(reader)
+            case "{":
+                yield from _objects(reader)
+            case _:
+                yield _unknown("")
+                return
+        if reader.peek():
+            yield Found(f"line {reader.line}", fault="follows the end of the conversations")
+    except BadText as error:
+        yield Found("", fault=str(error))
+
+
+def _unknown(place: str) -> Found:
+    fault = "is no conversation of a kind that is known"
+    return Found(place, fault=fault, advice=KNOWN, unknown=True)
+
+
+def _kind(said: JsonObject) -> _Read | None:
+    """Return how one object that is a whole conversation is read."""
+    for kind in (chatgpt, claude, messages):
+        if kind.is_conversation(said):
+            return kind.read_conversation
+    return None
+
+
+def _conversation(place: str, value: object) -> Found:
+    said = mapping(value)
+    if claude.is_passed_over(said):
+        return Found(place, passed_over=True)
+    read = _kind(said)
+    return _unknown(place) if read is None else readable(place, value, read)
+
+
+def _array(reader: JsonPieces) -> Iterator[Found]:
+    told: list[tuple[str, object]] = []
+    for index in reader.elements():
+        place = f"$[{index}]"
+        try:
+            value = reader.value()
+        except BadValue as error:
+            yield Found(place, fault=str(error))
+            continue
+        if _is_message(value) or told:
+            told.append((place, value))
+        else:
+            yield _conversation(place, value)
+    if told:
+        yield _told(told)
+
+
+def _is_message(value: object) -> bool:
+    return isinstance(value, dict) and messages.is_message(cast("JsonObject", value))
+
+
+def _told(told: list[tuple[str, object]]) -> Found:
+    def read(_: JsonObject) -> tuple[Transcript, list[str]]:
+        return messages.read_messages(told), []
+
+    return readable("", {}, read)
+
+
+def _objects(reader: JsonPieces) -> Iterator[Found]:
+    said: dict[str, object] = {}
+    streamed = False
+    for key in reader.members():
+        if key == "sessions" and own_json.is_header(said) and reader.peek() == "[":
+            try:
+                own_json.check_version(said)
+            except Unreadable as error:
+                yield Found(f"${error.place}", fault=error.fault, advice=error.advice)
+                reader.stop()
+                return
+            yield from own_json.read_sessions(reader)
+            streamed = True
+        elif key == "conversations" and not said and reader.peek() == "[":
+            yield from _array(reader)
+            streamed = True
+        else:
+            try:
+                said[key] = reader.value()
+            except BadValue as error:
+                raise BadText(str(error)) from error
+    if streamed:
+        return
+    if own_json.is_header(said):
+        yield Found("$.sessions", fault="must be a list")
+    elif reader.peek():
+        yield from _lines(reader, said)
+    elif sillytavern.is_header(said) or sillytavern.is_message(said):
+        yield _chat([("line 1", said)])
+    elif messages.is_message(said):
+        yield _told([("line 1", said)])
+    else:
+        yield _conversation("", said)
+
+
+def _lines(reader: JsonPieces, first: JsonObject) -> Iterator[Found]:
+    """Read JSON lines whose first is known."""
+    chat = sillytavern.is_header(first) or sillytavern.is_message(first)
+    if not (chat or messages.is_message(first)):
+        yield _conversation("line 1", first)
+        while reader.peek():
+            place = f"line {reader.line}"
+            try:
+                value = reader.value()
+            except BadValue as error:
+                yield Found(place, fault=str(error))
+                continue
+            yield _conversation(place, value)
+        return
+    told: list[tuple[str, object]] = [("line 1", first)]
+    while reader.peek():
+        place = f"line {reader.line}"
+        try:
+            told.append((place, reader.value()))
+        except BadValue as error:
+            yield Found(place, fault=str(error))
+            reader.stop()
+            return
+    yield _chat(told) if chat else _told(told)
+
+
+def _chat(told: list[tuple[str, object]]) -> Found:
+    for place, value in told:
+        if not isinstance(value, dict):
+            return Found(place, fault="must be an object")
+    lines = cast("list[tuple[str, JsonObject]]", told)
+    return readable("", {}, partial(_read_chat, lines))
+
+
+def _read_chat(lines: list[tuple[str, JsonObject]], _: JsonObject) -> tuple[Transcript, list[str]]:
+    return sillytavern.read_chat(lines)

@@ -1,0 +1,147 @@
+"""What a reader of conversations hands out, and what all readers share.
+
+A file may hold thousands of conversations. Each comes out as a `Found`, readable or not, so one
+that is broken costs the others nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import cast
+
+from tui_chat.errors import InputError
+from tui_chat.model.message import Message
+from tui_chat.model.session import Entry, EntryStatus, Session
+from tui_chat.model.transcript import Transcript
+from tui_chat.wire.fields import kind_of
+from tui_chat.wire.lenient import JsonObject
+
+_TITLE = 200
+"""Characters of a title; more is no title."""
+_WORDS = 60
+"""Characters of a title that is made of what was said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One conversation of a file, or the fault that keeps it from being one."""
+
+    place: str
+    """Where in the file: a JSON path (`$[3].mapping`) or a line (`line 4`); empty for all of it."""
+    transcript: Transcript | None = None
+    fault: str = ""
+    """Why it cannot be read; empty where it could."""
+    notes: tuple[str, ...] = ()
+    """What of it has no place here, a sentence for each time, so that they can be counted."""
+    advice: str = ""
+    """What to do about the fault."""
+    unknown: bool = False
+    """It is of no kind that is known."""
+    passed_over: bool = False
+    """It is no conversation and was never meant to be one: an account, a project."""
+
+
+class Unreadable(InputError):
+    """A conversation cannot be read."""
+
+    def __init__(self, place: str, fault: str, *, advice: str = "") -> None:
+        super().__init__(f"{place}: {fault}", advice=advice)
+        self.place = place
+        """Where within the conversation, to stand behind its own place: `.mapping`."""
+        self.fault = fault
+
+
+def readable(
+    place: str,
+    value: object,
+    read: Callable[[JsonObject], tuple[Transcript, list[str]]],
+) -> Found:
+    """Return what comes of reading a value, which must be an object."""
+    if not isinstance(value, dict):
+        return Found(place, fault=f"must be an object, not {kind_of(value)}")
+    try:
+        transcript, notes = read(cast("JsonObject", value))
+    except Unreadable as error:
+        return Found(place + error.place, fault=error.fault, advice=error.advice)
+    except RecursionError:
+        return Found(place, fault="is nested too deeply")
+    return Found(place, transcript, notes=tuple(notes))
+
+
+def stable_id(*names: str) -> str:
+    """Return the id that is always the same for these names: 32 hex digits."""
+    return sha256("\n".join(names).encode()).hexdigest()[:32]
+
+
+class Growing:
+    """The tree of a conversation while it is read. Ids are made of the source's own."""
+
+    def __init__(self, *source: str) -> None:
+        self.source = source
+        """What names the conversation among all others: the program, and its id there."""
+        self.session_id = stable_id(*source)
+        self.entries: list[Entry] = []
+        self.notes: list[str] = []
+
+    def add(
+        self,
+        key: str,
+        parent_id: str | None,
+        message: Message,
+        *,
+        status: EntryStatus = "complete",
+        model: str = "",
+        finish: str = "",
+        seconds: float | None = None,
+    ) -> str:
+        """Add a message, whose `id` is made of `key`; return that id."""
+        message_id = stable_id(*self.source, key)
+        # `replace` asks every field its name, which is felt with 100,000 messages.
+        named = Message(
+            message.role,
+            message.content,
+            message_id,
+            message.tool_calls,
+            message.tool_call_id,
+            message.name,
+            message.timestamp,
+            message.pinned,
+            message.semantics,
+            message.parts,
+        )
+        self.entries.append(
+            Entry(named, parent_id, status=status, model=model, finish=finish, seconds=seconds)
+        )
+        return message_id
+
+    def transcript(
+        self,
+        *,
+        title: str,
+        head_id: str | None,
+        created: float | None = None,
+        updated: float | None = None,
+        pinned: bool = False,
+        archived: bool = False,
+        variables: tuple[tuple[str, str], ...] = (),
+    ) -> Transcript:
+        """Return the whole. Without a title it is called by the first words of the user."""
+        stamps = [at for entry in self.entries if (at := entry.message.timestamp) is not None]
+        session = Session(
+            self.session_id,
+            " ".join(title.split())[:_TITLE] or self._first_words(),
+            head_id=head_id,
+            created=created or min(stamps, default=0.0),
+            updated=updated or max(stamps, default=created or 0.0),
+            pinned=pinned,
+            archived=archived,
+        )
+        return Transcript(session, tuple(self.entries), variables=variables)
+
+    def _first_words(self) -> str:
+        said = (entry.message for entry in self.entries)
+        words = next((m.content[: _TITLE * 4] for m in said if m.role == "user" and m.content), "")
+        line = " ".join(words.split())
+        return line if len(line) <= _WORDS else line[: _WORDS - 1].rstrip() + "…"

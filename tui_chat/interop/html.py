@@ -1,0 +1,180 @@
+"""A session as one HTML page that needs nothing else: no network, no scripts.
+
+1. What a message says is rendered from Markdown; HTML in it is text. Links lead only to the web
+   and to mail, and pictures that lie elsewhere are links: opening the page tells nobody.
+2. The page forbids everything but its own style and pictures it carries itself (a content
+   security policy), in case something slipped through.
+3. The shown branch is the page; where it forks, the other versions are folded beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, tzinfo
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from tui_chat.interop import captions
+from tui_chat.interop.branch import shown_branch, siblings
+from tui_chat.model.message import Part
+from tui_chat.model.session import Entry
+from tui_chat.model.transcript import Transcript
+from tui_chat.model.visible import visible
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+_STYLE = """
+:root { color-scheme: light dark; --back: #fdfdfc; --text: #1d2021; --dim: #66645f;
+  --line: #dddad2; --user: #eef3fa; --code: #f3f1ec; --link: #0b5cad; --bad: #a01818; }
+@media (prefers-color-scheme: dark) { :root { --back: #181a1b; --text: #e3e1dc;
+  --dim: #9b978e; --line: #3a3c3d; --user: #202a36; --code: #232627; --link: #7db7f0;
+  --bad: #f08a8a; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 52rem; background: var(--back);
+  color: var(--text); font: 1rem/1.6 system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; line-height: 1.3; margin: 0 0 .5rem; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; margin: 0 0 2rem;
+  color: var(--dim); font-size: .9rem; }
+dd { margin: 0; }
+article { border-top: 1px solid var(--line); padding: .75rem 0 1rem; }
+article.user { background: var(--user); border: 0; border-radius: .5rem;
+  padding: .75rem 1rem 1rem; margin: .75rem 0; }
+article > header { font-weight: 600; }
+article > header small { font-weight: 400; color: var(--dim); margin-left: .5rem; }
+pre { background: var(--code); padding: .75rem; border-radius: .375rem; overflow-x: auto;
+  overflow-wrap: normal; }
+code { font: .9em/1.5 ui-monospace, monospace; background: var(--code); border-radius: .2rem;
+  padding: .1em .25em; }
+pre code { padding: 0; background: none; }
+pre.plain { white-space: pre-wrap; }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+th, td { border: 1px solid var(--line); padding: .25rem .6rem; text-align: left; }
+blockquote { margin: 0; padding-left: 1rem; border-left: .25rem solid var(--line);
+  color: var(--dim); }
+img { max-width: 100%; height: auto; }
+a { color: var(--link); }
+details { margin: .5rem 0; border-left: .25rem solid var(--line); padding-left: .75rem; }
+summary { color: var(--dim); cursor: pointer; }
+.error { color: var(--bad); }
+@media print { details { display: none; } }
+""".strip()
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+_PICTURE = re.compile(r"image/(?:png|jpeg|gif|webp)")
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
+_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+
+
+def page(transcript: Transcript, zone: tzinfo = UTC) -> Iterator[str]:
+    """Write the page; times are told in `zone`."""
+    shown = shown_branch(transcript)
+    beside = siblings(transcript)
+    title = escape(captions.title(transcript))
+    yield (
+        '<!doctype html>\n<html>\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{title}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n"
+        f'<header>\n<h1 dir="auto">{title}</h1>\n<dl>\n'
+    )
+    for name, fact in captions.about(transcript, len(shown), zone):
+        yield f"<dt>{name}</dt><dd>{escape(fact)}</dd>\n"
+    yield "</dl>\n</header>\n<main>\n"
+    for entry in shown:
+        yield from _article(entry, beside[entry.parent_id], transcript, zone)
+    yield "</main>\n</body>\n</html>\n"
+
+
+def _article(
+    entry: Entry, among: Sequence[Entry], transcript: Transcript, zone: tzinfo
+) -> Iterator[str]:
+    facts = captions.beside(entry, among.index(entry), len(among), zone)
+    speaker = escape(captions.speaker(entry.message, transcript))
+    yield (
+        f'<article class="{entry.message.role}">\n'
+        f"<header>{speaker}<small>{escape(' · '.join(facts))}</small></header>\n"
+    )
+    yield from _body(entry)
+    others = [other for other in among if other is not entry]
+    if others:
+        yield f"<details><summary>Other versions ({len(others)})</summary>\n"
+        for other in others:
+            place = among.index(other)
+            facts = captions.beside(other, place, len(among), zone)
+            yield f"<p><small>{escape(' · '.join(facts))}</small></p>\n"
+            yield from _body(other)
+        yield "</details>\n"
+    yield "</article>\n"
+
+
+def _body(entry: Entry) -> Iterator[str]:
+    message = entry.message
+    if thought := captions.thoughts(message):
+        yield _folded("Reasoning", _rendered(thought))
+    if message.content:
+        plain = message.role == "tool"
+        yield _plain(message.content) if plain else _rendered(message.content)
+    if message.semantics.refusal:
+        yield _rendered(message.semantics.refusal)
+    yield from map(_part, message.parts)
+    for call in message.tool_calls:
+        yield _folded(f"Tool call: {visible(call.name)}", _plain(captions.arguments(call)))
+    if entry.error:
+        yield f'<p class="error">{escape(visible(entry.error))}</p>\n'
+
+
+def _folded(summary: str, inner: str) -> str:
+    return f"<details><summary>{escape(summary)}</summary>\n{inner}</details>\n"
+
+
+def _plain(text: str) -> str:
+    return f'<pre class="plain" dir="auto">{escape(visible(text))}</pre>\n'
+
+
+def _rendered(text: str) -> str:
+    return f'<div dir="auto">\n{_markdown().render(visible(text))}</div>\n'
+
+
+def _part(part: Part) -> str:
+    words = captions.part_words(part)
+    if part.text:
+        return _folded(words, _plain(part.text))
+    if part.data and _PICTURE.fullmatch(part.mime) and _BASE64.fullmatch(part.data):
+        return f'<p><img alt="{escape(words)}" src="data:{part.mime};base64,{part.data}"></p>\n'
+    if _LINK.match(part.url):
+        return f"<p>{_link(part.url, words)}</p>\n"
+    return f"<p>[{escape(words)}]</p>\n"
+
+
+def _link(url: str, words: str) -> str:
+    return f'<a rel="noreferrer noopener nofollow" href="{escape(url)}">{escape(words)}</a>'
+
+
+_RENDERER: list[MarkdownIt] = []
+
+
+def _markdown() -> MarkdownIt:
+    """Return the renderer; made when first needed, as it takes time."""
+    if not _RENDERER:
+        from markdown_it import MarkdownIt
+
+        renderer = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+        renderer.validateLink = lambda url: bool(_LINK.match(url.strip()))
+        renderer.add_render_rule("image", _image)
+        renderer.add_render_rule("link_open", _link_open)
+        _RENDERER.append(renderer)
+    return _RENDERER[0]
+
+
+def _image(_: Any, tokens: Sequence[Any], index: int, *__: object) -> str:
+    """Show where a picture lies; whoever wants to see it follows the link."""
+    token = tokens[index]
+    return _link(str(token.attrs.get("src", "")), f"[image: {token.content or 'picture'}]")
+
+
+def _link_open(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
+    tokens[index].attrSet("rel", "noreferrer noopener nofollow")
+    return str(renderer.renderToken(tokens, index, options, env))

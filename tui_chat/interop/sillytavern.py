@@ -1,0 +1,232 @@
+"""Chats as SillyTavern keeps them: a line of facts, then a message a line.
+
+1. `swipes` are siblings: the chosen one, whose text is in `mes`, is on the shown branch.
+2. Messages have no ids there, and are edited in place. Here a message's id is made of all that
+   was said up to it, so an edited chat that is read again brings a branch.
+3. What `is_system` hides from the model stands beside the shown branch, where it is read,
+   searched and never sent. Narration (`extra.type`) is sent as a system message, as it is there.
+4. Tool calls, which it hides too, are sent: a reply with its calls, and their results.
+5. Names are kept where several characters speak; with two speakers the roles say as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from tui_chat.interop.found import Growing, Unreadable
+from tui_chat.interop.moments import moment
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import Message, MessageRole, Part, ToolCall
+from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
+from tui_chat.model.transcript import Transcript
+from tui_chat.wire.lenient import JsonObject, compact, items, mapping, string
+
+LOST = "A picture lies in SillyTavern's folders and is not taken in; its name is kept."
+HIDDEN = "A message that is hidden from the model there stands beside the shown branch."
+NOTE = "The author's note is not taken in."
+
+_NAMELESS = ("", "unused")
+
+
+def is_header(said: JsonObject) -> bool:
+    """Tell whether a first line is that of a chat."""
+    return "chat_metadata" in said or ("user_name" in said and "character_name" in said)
+
+
+def is_message(said: JsonObject) -> bool:
+    """Tell whether a line is a message of a chat; old files begin with one."""
+    return isinstance(said.get("mes"), str) and "is_user" in said
+
+
+def read_chat(lines: Sequence[tuple[str, JsonObject]]) -> tuple[Transcript, list[str]]:
+    """Return the chat and its notes; each line comes with its place. Raises Unreadable."""
+    has_header = is_header(lines[0][1])
+    header = lines[0][1] if has_header else mapping(None)
+    told = lines[1:] if has_header else lines
+    for place, said in told:
+        if not isinstance(said.get("mes"), str):
+            raise Unreadable(f"{place}", "must be a message with its text in “mes”")
+    facts = mapping(header.get("chat_metadata"))
+    messages = [said for _, said in told]
+    tree = Growing("sillytavern", *_key(header, facts, messages))
+    reader = _Reader(tree, _speakers(messages))
+    for said in messages:
+        reader.read(said)
+    if string(facts.get("note_prompt")).strip():
+        tree.notes.append(NOTE)
+    return tree.transcript(
+        title=_title(header, messages),
+        head_id=reader.before,
+        created=moment(header.get("create_date")),
+        variables=tuple(_variables(mapping(facts.get("variables")))),
+    ), tree.notes
+
+
+def _key(header: JsonObject, facts: JsonObject, messages: Sequence[JsonObject]) -> tuple[str, ...]:
+    """Return what names this chat among all others, also when it has grown."""
+    if integrity := string(facts.get("integrity")):
+        return ("chat", integrity)
+    names = (string(header.get("user_name")), string(header.get("character_name")))
+    if began := string(header.get("create_date")):
+        return ("begun", *names, began)
+    # Chats of one character begin with the same words, and old dates tell no seconds.
+    first = [
+        part
+        for said in messages[:2]
+        for part in (compact(said.get("send_date")), string(said.get("mes")))
+    ]
+    if first and first[0] != "null":
+        return ("first", *names, *first)
+    return ("whole", *names, sha256(compact(list(messages)).encode()).hexdigest())
+
+
+def _title(header: JsonObject, messages: Sequence[JsonObject]) -> str:
+    name = string(header.get("character_name"))
+    if name in _NAMELESS:
+        spoken = (string(said.get("name")) for said in messages if not said.get("is_user"))
+        name = next((each for each in spoken if each), "")
+    return name
+
+
+def _speakers(messages: Sequence[JsonObject]) -> dict[bool, set[str]]:
+    """Return the names of the users (True) and of the characters."""
+    names: dict[bool, set[str]] = {True: set(), False: set()}
+    for said in messages:
+        if not said.get("is_system") and string(mapping(said.get("extra")).get("type")) == "":
+            names[bool(said.get("is_user"))].add(string(said.get("name")))
+    return names
+
+
+def _variables(said: JsonObject) -> Iterator[tuple[str, str]]:
+    for name, value in said.items():
+        yield string(name), string(value) if isinstance(value, str) else compact(value)
+
+
+@dataclass(slots=True)
+class _Reader:
+    tree: Growing
+    speakers: dict[bool, set[str]]
+    before: str | None = None
+    """The last message of the shown branch."""
+    aside: str | None = None
+    """The last of the hidden messages since then."""
+    seen: set[str] = field(default_factory=set[str])
+
+    def read(self, said: JsonObject) -> None:
+        extra = mapping(said.get("extra"))
+        invoked = [mapping(each) for each in items(extra.get("tool_invocations"))]
+        if invoked:
+            self._tools(said, invoked)
+            return
+        narrated = string(extra.get("type")) == "narrator"
+        user = said.get("is_user") is True
+        role: MessageRole = "system" if narrated else "user" if user else "assistant"
+        if said.get("is_system") is True and not narrated:
+            self.tree.notes.append(HIDDEN)
+            text = string(said.get("mes"))
+            self.aside = self._add(self.aside or self.before, role, text, said, extra)
+            return
+        parent, chosen = self.before, None
+        for text, facts, is_chosen in _swipes(said):
+            added = self._add(parent, role, text, facts, mapping(facts.get("extra")))
+            chosen = added if is_chosen else chosen
+        self.before, self.aside = chosen, None
+
+    def _add(
+        self, parent: str | None, role: MessageRole, text: str, said: JsonObject, extra: JsonObject
+    ) -> str:
+        reply = role == "assistant"
+        name = string(said.get("name"))
+        thought = string(extra.get("reasoning"))
+        semantics = NO_MESSAGE_SEMANTICS
+        if thought and reply:
+            # Without a kind it is read here and sent back to nobody.
+            block = ReasoningBlock(Protocol.OPENAI_CHAT, thought)
+            semantics = MessageSemantics(reasoning=(block,))
+        message = Message(
+            role,
+            text,
+            name=name if len(self.speakers[role == "user"]) > 1 else "",
+            timestamp=moment(said.get("send_date")),
+            semantics=semantics,
+            parts=tuple(self._pictures(extra)),
+        )
+        return self._keep(
+            parent,
+            message,
+            string(said.get("send_date")),
+            model=string(extra.get("model")) if reply else "",
+            seconds=_seconds(said) if reply else None,
+        )
+
+    def _keep(
+        self,
+        parent: str | None,
+        message: Message,
+        sent: str,
+        model: str = "",
+        seconds: float | None = None,
+    ) -> str:
+        """Add a message under the id of what was said up to it; two alike are told apart."""
+        said = "\0".join((parent or "", message.role, message.name, sent, message.content))
+        key = sha256(said.encode()).hexdigest()
+        while key in self.seen:
+            key = sha256(key.encode()).hexdigest()
+        self.seen.add(key)
+        return self.tree.add(key, parent, message, model=model, seconds=seconds)
+
+    def _tools(self, said: JsonObject, invoked: list[JsonObject]) -> None:
+        calls = tuple(
+            ToolCall(
+                string(each.get("id")) or f"call_{index}",
+                string(each.get("name")),
+                string(each.get("parameters")) or "{}",
+            )
+            for index, each in enumerate(invoked)
+        )
+        sent, at = string(said.get("send_date")), moment(said.get("send_date"))
+        asked = Message("assistant", tool_calls=calls, timestamp=at)
+        self.before = self._keep(self.before, asked, sent + compact(invoked))
+        for call, each in zip(calls, invoked, strict=True):
+            text = string(each.get("result"))
+            result = Message("tool", text, tool_call_id=call.id, name=call.name, timestamp=at)
+            self.before = self._keep(self.before, result, sent + call.id)
+        self.aside = None
+
+    def _pictures(self, extra: JsonObject) -> Iterator[Part]:
+        named = [string(mapping(each).get("url")) for each in items(extra.get("media"))]
+        named += [string(extra.get("image")), string(mapping(extra.get("file")).get("url"))]
+        for url in dict.fromkeys(filter(None, named)):
+            head, comma, data = url.partition(";base64,")
+            if comma and head.startswith("data:"):
+                yield Part("image", head.removeprefix("data:"), data=data)
+            elif url.startswith(("http://", "https://")):
+                yield Part("image", url=url)
+            else:
+                self.tree.notes.append(LOST)
+                yield Part("image", file_id=url, name=url.rpartition("/")[2])
+
+
+def _swipes(said: JsonObject) -> Iterator[tuple[str, JsonObject, bool]]:
+    """Yield each version of a message: its text, its facts, and whether it is the chosen one."""
+    swipes, chosen = items(said.get("swipes")), said.get("swipe_id")
+    usable = isinstance(chosen, int) and 0 <= chosen < len(swipes)
+    if not usable or len(swipes) < 2:
+        yield string(said.get("mes")), said, True
+        return
+    infos = items(said.get("swipe_info"))
+    for index, text in enumerate(swipes):
+        if index == chosen:
+            yield string(said.get("mes")), said, True
+        else:
+            info = mapping(infos[index] if index < len(infos) else None)
+            yield string(text), {"name": said.get("name"), **info}, False
+
+
+def _seconds(said: JsonObject) -> float | None:
+    began, ended = moment(said.get("gen_started")), moment(said.get("gen_finished"))
+    if began is None or ended is None or ended < began:
+        return None
+    return round(ended - began, 3)
