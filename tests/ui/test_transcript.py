@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.segment import Segment
-from textual import events
+from textual import events, on
 from textual.app import App, ComposeResult
 from textual.geometry import Offset
 from textual.message import Message as Posted
@@ -20,6 +20,7 @@ from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.model.session import Entry
 from tui_chat.ui.chat import ChatPane, Transcript
 from tui_chat.ui.chat.message import MessageLayout
+from tui_chat.ui.chat.posted import Requested
 from tui_chat.ui.chat.viewport import Viewport
 
 
@@ -46,13 +47,10 @@ class Stage(App[None]):
         view = self.transcript
         return [view.render_line(y).text[2:].rstrip() for y in range(view.size.height)]
 
-    def on_transcript_retry_requested(self, event: Transcript.RetryRequested) -> None:
-        self.posted.append(event)
-
-    def on_transcript_copy_requested(self, event: Transcript.CopyRequested) -> None:
-        self.posted.append(event)
-
-    def on_transcript_link_clicked(self, event: Transcript.LinkClicked) -> None:
+    @on(Requested)
+    @on(Transcript.CopyRequested)
+    @on(Transcript.LinkClicked)
+    def _record(self, event: Posted) -> None:
         self.posted.append(event)
 
 
@@ -226,7 +224,7 @@ async def test_retry_is_asked_for_by_key_and_click() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(0), failed))
         await pilot.press("r")
-        row = next(y for y, text in enumerate(app.rows()) if "Retry" in text)
+        row = next(y for y, text in enumerate(app.rows()) if "Ask again" in text)
         await pilot.click(Transcript, offset=(8, row))
         asked = [
             event.entry_id for event in app.posted if isinstance(event, Transcript.RetryRequested)
@@ -234,10 +232,11 @@ async def test_retry_is_asked_for_by_key_and_click() -> None:
         assert asked == ["m1", "m1"]
 
 
-async def test_a_good_reply_is_not_retried() -> None:
+async def test_only_what_can_be_done_is_asked_for() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
-        app = await shown(pilot, branch(2))
-        await pilot.press("r")
+        app = await shown(pilot, (entry(0), LIVE))
+        await pilot.press("r", "C", "e", "f", "d", "i", "a", "x", "left", "right", "c", "o")
+        await pilot.press("k", "r", "C", "i")
         assert app.posted == []
 
 
@@ -266,10 +265,10 @@ async def test_reasoning_and_calls_unfold_by_key_and_click() -> None:
 async def test_keys_go_from_message_to_message_and_copy_the_one_they_are_on() -> None:
     async with Stage().run_test(size=(60, 20)) as pilot:
         app = await shown(pilot, branch(20))
-        await pilot.press("c", "ctrl+up", "ctrl+up", "y")
+        await pilot.press("y", "k", "k", "y")
         copied = [e.text for e in app.posted if isinstance(e, Transcript.CopyRequested)]
         assert [text.split("\n")[0] for text in copied] == ["text 19", "text 18"]
-        await pilot.press("end", "c")
+        await pilot.press("end", "y")
         assert isinstance(app.posted[-1], Transcript.CopyRequested)
         assert app.posted[-1].text.startswith("text 19")
 
@@ -277,9 +276,9 @@ async def test_keys_go_from_message_to_message_and_copy_the_one_they_are_on() ->
 async def test_a_message_can_be_revealed() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, branch(200))
-        assert app.transcript.reveal("m40")
+        assert app.transcript.show_message("m40")
         assert "text 40" in app.rows()[2]
-        assert not app.transcript.reveal("unknown")
+        assert not app.transcript.show_message("unknown")
 
 
 async def test_links_are_reported_and_not_followed() -> None:
@@ -308,7 +307,7 @@ async def test_the_mouse_selects_text() -> None:
             if s.style and s.style.bgcolor == ground
         ]
         assert "".join(lit).strip() == "words"
-        await pilot.press("c")
+        await pilot.press("y")
         assert isinstance(app.posted[-1], Transcript.CopyRequested)
         assert app.posted[-1].text == "words\n\nlast"
 
@@ -333,7 +332,7 @@ async def test_an_empty_session_shows_the_first_screen() -> None:
 async def test_another_width_keeps_the_first_line_in_sight() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, branch(80))
-        app.transcript.reveal("m30")
+        app.transcript.show_message("m30")
         await pilot.resize_terminal(40, 24)
         assert "text 30" in "".join(app.rows()[:4])
         await pilot.press("end")

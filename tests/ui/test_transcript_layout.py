@@ -14,7 +14,8 @@ from tui_chat.model.visible import visible
 from tui_chat.ui.chat.heights import Heights
 from tui_chat.ui.chat.lines import Line, run, wrap
 from tui_chat.ui.chat.markdown import plain_lines, section_lines
-from tui_chat.ui.chat.message import Live, MessageLayout
+from tui_chat.ui.chat.message import MessageLayout
+from tui_chat.ui.chat.progress import Progress
 from tui_chat.ui.chat.sections import SIZE, Section, Sections
 
 
@@ -46,10 +47,16 @@ def drawn(source: str, width: int = 30) -> list[str]:
         ("> said\n> so", ["▎ said", "▎ so"]),
         ("> - deep", ["▎ • deep"]),
         ("a\n\n---\n\nb", ["a", "", "─" * 30, "", "b"]),
-        ("```py\nx = 1\n```", [" py", " x = 1"]),
-        ("```\n  two\n\nlines\n```\nafter", ["   two", "", " lines", "", "after"]),
-        ("```py\nnot closed", [" py", " not closed"]),
-        ("- a\n  ```\n  code\n  ```\n- b", ["• a", "", "   code", "• b"]),
+        ("```py\nx = 1\n```", [" py                      copy", " x = 1"]),
+        (
+            "```\n  two\n\nlines\n```\nafter",
+            ["                         copy", "   two", "", " lines", "", "after"],
+        ),
+        ("```py\nnot closed", [" py                      copy", " not closed"]),
+        (
+            "- a\n  ```\n  code\n  ```\n- b",
+            ["• a", "", "                         copy", "   code", "• b"],
+        ),
         ("[t](http://x.y)", ["t (http://x.y)"]),
         ("see http://x.y/z.", ["see http://x.y/z."]),
         ("![alt](http://x.y/i.png)", ["image: alt (http://x.y/i.png)"]),
@@ -58,6 +65,9 @@ def drawn(source: str, width: int = 30) -> list[str]:
             "| a | b |\n|:--|--:|\n| 1 | 22 |\n| 333 | 4 |",
             ["a     b", "───  ──", "1    22", "333   4"],
         ),
+        (r"so $a_1 * b_1 * c$ costs $5", ["so $a_1 * b_1 * c$ costs $5"]),
+        (r"\(x\_1\) and \[y*z*\]", [r"\(x\_1\) and \[y*z*\]"]),
+        ("$$\na\n= b\n- c\n$$\nso", ["$$", "a", "= b", "- c", "$$", "", "so"]),
         ("[not bold]**", ["[not bold]**"]),
         ("[red]markup[/red]", ["[red]markup[/red]"]),
         ("a" * 35, ["a" * 30, "a" * 5]),
@@ -226,12 +236,12 @@ def test_a_streamed_reply_ends_as_the_finished_message(
     unfolded = {"a/thought"} if unfold else set[str]()
     entry = assistant("", status="streaming", model="m")
     reply = Reply()
-    growing = MessageLayout(entry, 50, unfolded=unfolded, live=Live(0, reply))
+    growing = MessageLayout(entry, 50, unfolded=unfolded, live=Progress(0, reply))
     for index, piece in enumerate((*_sliced(thought, cuts), None, *_sliced(content, cuts))):
         if piece is not None:
             early = index < len(_sliced(thought, cuts))
             reply = advance(reply, ReasoningDelta(0, piece) if early else TextDelta(piece))
-        growing.grow(Live(0, reply))
+        growing.grow(Progress(0, reply))
         for part in range(0, len(growing.parts), 3):
             growing.lines(part)
     done = Entry(reply.message("anthropic", id="a"), model="m")  # pyright: ignore[reportArgumentType]
@@ -252,10 +262,10 @@ def _sliced(text: str, cuts: list[int]) -> list[str]:
 
 def test_growing_lays_out_only_its_last_section() -> None:
     reply = advance(Reply(), TextDelta("one\n\ntwo\n\nthree\n"))
-    layout = MessageLayout(assistant("", status="streaming"), 50, live=Live(0, reply))
+    layout = MessageLayout(assistant("", status="streaming"), 50, live=Progress(0, reply))
     texts(layout)
     before = list(layout.parts)
-    layout.grow(Live(0, advance(reply, TextDelta("and more\n\nfour"))))
+    layout.grow(Progress(0, advance(reply, TextDelta("and more\n\nfour"))))
     assert [part in before for part in layout.parts[1:]] == [True, True, False]
 
 
@@ -290,7 +300,7 @@ def test_user_text_is_shown_as_it_was_typed() -> None:
 
 def test_tool_calls_arrive_while_they_are_written() -> None:
     reply = advance(Reply(), ToolCallDelta(0, "c1", "look", '{"q":'))
-    layout = MessageLayout(assistant("", status="streaming"), 50, live=Live(3, reply))
+    layout = MessageLayout(assistant("", status="streaming"), 50, live=Progress(3, reply))
     assert texts(layout)[-1] == '▸ calls look  {"q":'
 
 
@@ -320,7 +330,7 @@ def test_heights_are_sums(heights: list[int], data: st.DataObject) -> None:
 def test_wrapped_text_keeps_its_words() -> None:
     lines = wrap([run("the quick "), run("brown fox", "strong")], 10)
     assert [line.text for line in lines] == ["the quick", "brown fox"]
-    assert [line.soft for line in lines] == [False, True]
+    assert [line.joint for line in lines] == [None, " "]
     assert lines[1].runs[0].styles == ("strong",)
 
 

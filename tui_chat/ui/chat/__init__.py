@@ -1,16 +1,20 @@
 """The chat pane.
 
-pane        ChatPane: title, transcript, activity and composer, one over the other
-transcript  Transcript: the conversation, drawn line by line; keys, clicks, messages
-viewport    which lines of which messages are on the screen
+pane        ChatPane: title, transcript, find bar, activity and composer, one over the other
+transcript  Transcript: what keys and clicks do in the conversation
+posted      what a person asks for there, posted for the app to do
+selecting   Selecting: selecting with the mouse; picked is what is selected
+reader      Reader: the conversation on the screen, drawn line by line
+viewport    which lines of which messages are on the screen; heights are their sums
 layouts     the messages of a branch, laid out as they are looked at
-message     one message, laid out part by part; how a growing one stays cheap
+message     one message, laid out part by part; parts are what it is made of
 sections    cutting a text into pieces that can be laid out alone
-markdown    a section as lines; code and tables beside it
+markdown    a section as lines; code, tables and maths beside it
 lines       Run, Line, wrapping: laid-out text that knows names of styles and no colours
-label       what stands above and below a message
+label       what stands above and below a message; calls are its tool calls
+progress    how an arriving reply gets on
+search      the hits of a search; finding is where words stand, find_bar asks for them
 look        the transcript's style sheet; painter draws lines in its colours
-picked      what the mouse has selected
 composer    Composer: the draft's editor; pastes keeps large pastes beside the text
 asking      what stands at the cursor that can be completed; suggestions shows how to go on
 past        earlier texts, for the arrow keys

@@ -5,12 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tui_chat.ui.chat.lines import Line, Run, fold, indented, run
+from rich.cells import cell_len
+
+from tui_chat.ui.chat.lines import Action, Line, Run, fold, indented, run
 
 if TYPE_CHECKING:  # Pygments comes with rich; loading it can wait for the first code
     from pygments.lexer import Lexer
     from pygments.token import _TokenType  # pyright: ignore[reportPrivateUsage]
 
+_COPY = "copy "
 LONGEST = 1000
 """Characters in a line beyond which code is not coloured: some grammars are slow on those."""
 
@@ -41,16 +44,28 @@ _NAMES: dict[str, str] = {
 }
 
 
-def code_lines(source: str, language: str, width: int, *, opens: bool = True) -> list[Line]:
-    """Lay code out: its language above it, and lines folded at `width`."""
-    made: list[Line] = []
+def code_lines(
+    source: str, language: str, width: int, *, opens: bool = True, number: int = 0
+) -> list[Line]:
+    """Lay code out: its language above it, and lines folded at `width`.
+
+    `number` tells it apart from the other code of its section, when it is to be copied.
+    """
     word = language.split()[0] if language.split() else ""
-    if opens and word:
-        made += fold([run(f" {word[:40]}", "code-label")], width, fill="code-block")[:1]
+    made = [_header(word, width, number)] if opens else []
     mark = (Run(" "),)
     for pieces in _coloured(source.split("\n"), word):
         made += indented(fold(pieces, width - 2, fill="code-block"), mark, mark)
     return made
+
+
+def _header(word: str, width: int, number: int) -> Line:
+    """Lay out the line above code, which copies it when it is clicked."""
+    name = run(f" {word[:40]}", "code-label")
+    room = width - cell_len(name.text) - cell_len(_COPY)
+    runs = (name, Run(" " * room), Run(_COPY, ("code-copy",))) if room >= 0 else (name,)
+    clip = fold(runs, width)[0].runs
+    return Line(clip, "code-block", action=Action("code", str(number)))
 
 
 def _coloured(lines: list[str], word: str) -> list[list[Run]]:

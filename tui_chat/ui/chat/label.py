@@ -11,14 +11,12 @@ from tui_chat.model.reply import Usage
 from tui_chat.model.session import Entry
 from tui_chat.model.visible import one_line
 from tui_chat.ui.chat.lines import Action, Line, Run, clipped, indented, run, wrap
+from tui_chat.ui.chat.progress import Progress, dollars
 
 _WORD = re.compile(r"[\u2e80-\u9fff\uac00-\ud7a3]|[^\s\u2e80-\u9fff\uac00-\ud7a3]+")
 _USUAL = {"", "stop", "end_turn", "stop_sequence", "completed", "tool_calls", "tool_use"}
 _LIMIT = {"length", "max_tokens", "max_output_tokens"}
 _FILTER = {"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"}
-
-RETRYABLE = frozenset({"failed", "interrupted", "stopped"})
-"""Statuses of replies that can be asked for again."""
 
 
 def count_words(text: str) -> int:
@@ -47,7 +45,9 @@ def day_of(entry: Entry) -> str:
     return f"{at:%A} {at.day} {at:%B %Y}" if at else ""
 
 
-def head(entry: Entry, width: int, day: str, live: float | None) -> list[Line]:
+def head(
+    entry: Entry, width: int, day: str, live: Progress | None, cost: float | None = None
+) -> list[Line]:
     """Lay out what stands above a message; `day` is given where a new day begins."""
     lines = [Line(bare=True)]
     if day:
@@ -57,12 +57,17 @@ def head(entry: Entry, width: int, day: str, live: float | None) -> list[Line]:
         lines += [Line(wrap(runs, width)[0].runs, bare=True), Line(bare=True)]
     name = clipped(one_line(_speaker(entry), 80), max(width - 8, 4))
     left = [Run(name, (_SPEAKER_STYLE[entry.message.role],))]
+    if entry.siblings > 1 and width > 20:
+        left += _siblings(entry)
     if entry.message.pinned:
-        left.append(Run(" pinned", ("meta",)))
+        left.append(Run("  ◆ pinned", ("pinned",)))
     if live is not None:
-        left += [Run(" ● ", ("live",)), Run(_elapsed(live), ("meta",))]
+        left += [Run("  ● ", ("live",)), Run(_elapsed(live.seconds), ("meta",))]
     room = width - sum(cell_len(piece.text) for piece in left)
-    meta = _meta(entry, room - 2)
+    if room < 0:
+        left, room = left[:1], width - cell_len(name)
+    facts = _facts(entry, cost) if live is None else [(9, fact) for fact in live.facts]
+    meta = _fitted(facts, room - 2)
     right = [Run(" " * (room - cell_len(meta))), Run(meta, ("meta",))] if meta else []
     return [*lines, Line((*left, *right))]
 
@@ -118,25 +123,45 @@ def _speaker(entry: Entry) -> str:
             return f"Result of {message.name}" if message.name else "Tool result"
 
 
-def _meta(entry: Entry, room: int) -> str:
-    """Return the facts at the right, the less important left out where there is no room."""
-    facts = [_tokens(entry.usage)]
+def _siblings(entry: Entry) -> list[Run]:
+    """Say which of several versions this is, with arrows to the others."""
+    older, newer = Action("older"), Action("newer")
+    first, last = entry.sibling == 0, entry.sibling >= entry.siblings - 1
+    return [
+        Run("  "),
+        Run("‹ ", ("meta" if first else "arrow",), action=older),
+        Run(f"{entry.sibling + 1}/{entry.siblings}", ("siblings",)),
+        Run(" ›", ("meta" if last else "arrow",), action=newer),
+    ]
+
+
+def _facts(entry: Entry, cost: float | None) -> list[tuple[int, str]]:
+    """Return the facts at the right, each with its weight."""
+    facts: list[tuple[int, str]] = []
+    if entry.usage.input is not None or entry.usage.output is not None:
+        facts.append((2, _tokens(entry.usage)))
+    if cost:
+        facts.append((3, dollars(cost)))
     if entry.seconds is not None:
-        facts.append(lasted(entry.seconds))
+        if entry.usage.output and entry.seconds >= 1:
+            facts.append((1, f"{entry.usage.output / entry.seconds:,.0f} tokens/s"))
+        facts.append((4, lasted(entry.seconds)))
     if at := _local(entry):
-        facts.append(f"{at:%H:%M}")
-    facts = [fact for fact in facts if fact]
+        facts.append((5, f"{at:%H:%M}"))
+    return facts
+
+
+def _fitted(facts: list[tuple[int, str]], room: int) -> str:
+    """Put facts in a row, the lightest left out where there is no room."""
     while facts:
-        words = " · ".join(facts)
+        words = " · ".join(fact for _, fact in facts)
         if cell_len(words) <= room:
             return words
-        facts.pop(0)
+        facts.remove(min(facts, key=lambda fact: fact[0]))
     return ""
 
 
 def _tokens(usage: Usage) -> str:
-    if usage.input is None and usage.output is None:
-        return ""
     came = "?" if usage.input is None else number(usage.input)
     went = "?" if usage.output is None else number(usage.output)
     return f"{came} → {went} tokens"
@@ -165,5 +190,6 @@ def _box(mark: str, style: str, fill: str, words: str, advice: str, width: int) 
     if advice:
         more = wrap((run(one_line(advice, 1000), "box-advice"),), width - 4, fill=fill)
         made += indented(more, (bar, Run("  ")), (bar, Run("  ")))
-    keys = (bar, Run("  "), Run(" r ", ("key",)), Run(" Retry", ("button",)))
-    return [Line(), *made, Line(keys, fill, action=Action("retry"))]
+    retry = Action("retry")
+    keys = (bar, Run("  "), Run(" r ", ("key",)), Run(" Ask again", ("button",)))
+    return [Line(), *made, Line(keys, fill, action=retry)]

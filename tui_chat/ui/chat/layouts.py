@@ -8,12 +8,16 @@ to the entry that replaces it when the reply is whole.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from time import monotonic
 
+from tui_chat.model.endpoint import Prices
 from tui_chat.model.reply import Reply
 from tui_chat.model.session import Entry
 from tui_chat.ui.chat import label
-from tui_chat.ui.chat.message import Live, MessageLayout, estimate
+from tui_chat.ui.chat.message import Around, MessageLayout
+from tui_chat.ui.chat.parts import estimate
+from tui_chat.ui.chat.progress import Progress, cost_of
 
 KEPT = 400
 """Messages whose layout is kept while they are out of sight."""
@@ -27,10 +31,13 @@ class Layouts:
         """Root to head."""
         self.unfolded: set[str] = set()
         """Keys of what is unfolded."""
+        self.prices: Mapping[str, Prices] = {}
+        """By name of endpoint, where they are known."""
         self._width = 80
         self._made: OrderedDict[int, tuple[Entry, MessageLayout]] = OrderedDict()
         self._replies: dict[str, Reply] = {}
         self._since: dict[str, float] = {}
+        self._first: dict[str, float] = {}
 
     def __call__(self, index: int) -> MessageLayout:
         """Return a message's layout."""
@@ -48,11 +55,13 @@ class Layouts:
             for index in self.streaming()
             if self.entries[index].message.id in self._replies
         }
+        self._forget_neighbour(entries)
         self.entries = entries
         living = {e.message.id for e in entries[-2:] if e.status == "streaming"}
         self._replies = {key: reply for key, reply in self._replies.items() if key in living}
         now = monotonic()
         self._since = {key: self._since.get(key, now) for key in living}
+        self._first = {key: at for key, at in self._first.items() if key in living}
         for index in range(max(len(entries) - 2, 0), len(entries)):
             layout = grown.get(entries[index].message.id)
             if layout is not None and layout.entry is not entries[index]:
@@ -86,22 +95,39 @@ class Layouts:
         if self._replies.get(entry_id) is reply:
             return False
         self._replies[entry_id] = reply
+        if entry_id not in self._first and not reply.is_empty:
+            self._first[entry_id] = monotonic()
         return True
 
     def grow(self) -> list[int]:
         """Lay out what was offered, and return whose layout has changed."""
         grown: list[int] = []
         for index in self.streaming():
-            live = self._live(self.entries[index])
+            live = self.progress(self.entries[index])
             if live and live.reply:
                 self(index).grow(live)
                 grown.append(index)
         return grown
 
     def tick(self) -> None:
-        """Let streaming messages say how long it has been."""
+        """Let streaming messages say how they get on."""
         for index in self.streaming():
-            self(index).tick(self._age(self.entries[index]))
+            if live := self.progress(self.entries[index]):
+                self(index).tick(live)
+
+    def progress(self, entry: Entry) -> Progress | None:
+        """Return how an entry's reply gets on; None where it does not stream."""
+        if entry.status != "streaming":
+            return None
+        key, now = entry.message.id, monotonic()
+        since = self._since.setdefault(key, now)
+        first = self._first.get(key)
+        return Progress(
+            now - since,
+            self._replies.get(key),
+            None if first is None else first - since,
+            self.prices.get(entry.endpoint),
+        )
 
     def source(self, index: int) -> str:
         """Return a message's text as it was written, so far."""
@@ -109,28 +135,47 @@ class Layouts:
         reply = self._replies.get(entry.message.id)
         return reply.text if reply else entry.message.content
 
+    def _forget_neighbour(self, entries: tuple[Entry, ...]) -> None:
+        """Forget the layout before the first entry that is new: what follows it has changed."""
+        same = next(
+            (
+                index
+                for index, (old, new) in enumerate(zip(self.entries, entries, strict=False))
+                if old is not new
+            ),
+            min(len(self.entries), len(entries)),
+        )
+        while same and entries[same - 1].message.role == "tool":
+            same -= 1
+        if same and entries[same - 1].message.tool_calls:
+            self._made.pop(id(entries[same - 1]), None)
+
+    def _around(self, index: int) -> Around:
+        entries = self.entries
+        day = label.day_of(entries[index])
+        if index and day == label.day_of(entries[index - 1]):
+            day = ""
+        if not entries[index].message.tool_calls:
+            return Around(day)
+        after = index + 1
+        while after < len(entries) and entries[after].message.role == "tool":
+            after += 1
+        answered = frozenset(e.message.tool_call_id for e in entries[index + 1 : after])
+        return Around(day, answered, after == len(entries))
+
     def _make(self, index: int, grown: MessageLayout | None = None) -> MessageLayout:
         entry = self.entries[index]
-        day = label.day_of(entry)
-        if index and day == label.day_of(self.entries[index - 1]):
-            day = ""
+        prices = self.prices.get(entry.endpoint)
         layout = MessageLayout(
             entry,
             self._width,
-            day=day,
+            around=self._around(index),
             unfolded=self.unfolded,
-            live=self._live(entry),
+            live=self.progress(entry),
+            cost=cost_of(entry.usage, prices) if prices else None,
             grown=grown,
         )
         self._made[id(entry)] = (entry, layout)
         if len(self._made) > KEPT:
             self._made.popitem(last=False)
         return layout
-
-    def _live(self, entry: Entry) -> Live | None:
-        if entry.status != "streaming":
-            return None
-        return Live(self._age(entry), self._replies.get(entry.message.id))
-
-    def _age(self, entry: Entry) -> float:
-        return monotonic() - self._since.setdefault(entry.message.id, monotonic())

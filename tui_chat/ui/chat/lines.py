@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
@@ -18,6 +18,14 @@ from tui_chat.model.visible import visible
 
 Styles = tuple[str, ...]
 """Names of styles, the later over the earlier."""
+
+
+class Action(NamedTuple):
+    """What a click asks for. Made by us alone, never from a message's text."""
+
+    name: Literal["toggle", "code", "older", "newer", "retry", "answer", "run"]
+    key: str = ""
+    """What is to be toggled, which code block of its part, or which tool call."""
 
 
 class Run(NamedTuple):
@@ -28,15 +36,8 @@ class Run(NamedTuple):
     styles: Styles = ()
     link: str = ""
     """Where a click on it leads."""
-
-
-class Action(NamedTuple):
-    """What a click on a line asks for."""
-
-    name: str
-    """`toggle` or `retry`."""
-    key: str = ""
-    """What is to be toggled."""
+    action: Action | None = None
+    """What a click on it asks for, where that is not what its line asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,10 @@ class Line:
     runs: tuple[Run, ...] = ()
     fill: str = ""
     """Name of the style of the line's whole width; empty for none."""
-    soft: bool = False
-    """Whether it goes on from the line above, which was wrapped."""
+    joint: str | None = None
+    """What stood between it and the line above, where that was wrapped: a space or nothing."""
+    margin: int = 0
+    """How many of its first characters are not of the text: a bar, a bullet, an indentation."""
     action: Action | None = None
     bare: bool = False
     """Whether it stands outside of its message: it has no bar and no background."""
@@ -75,7 +78,9 @@ def indented(lines: Iterable[Line], first: Sequence[Run], rest: Sequence[Run]) -
     """Put `first` before the first line and `rest` before the others."""
     made: list[Line] = []
     for line in lines:
-        made.append(replace(line, runs=(*(rest if made else first), *line.runs)))
+        before = rest if made else first
+        size = sum(len(piece.text) for piece in before)
+        made.append(replace(line, runs=(*before, *line.runs), margin=line.margin + size))
     return made
 
 
@@ -105,9 +110,11 @@ def wrap(
     plain = "".join(piece.text for piece in runs)
     if cell_len(plain) <= width:
         return [Line(tuple(runs), fill, action=action)]
+    breaks = _breaks(plain, width)
+    joints = [None, *(plain[stop:start][:1] for stop, start in breaks)]
     return [
-        Line(part, fill, soft=bool(index), action=action)
-        for index, part in enumerate(_cut(runs, _breaks(plain, width)))
+        Line(part, fill, joint=joint, action=action)
+        for part, joint in zip(_cut(runs, breaks), joints, strict=True)
     ]
 
 
@@ -121,7 +128,10 @@ def fold(runs: Sequence[Run], width: int, *, fill: str = "") -> list[Line]:
     for piece in chop_cells(plain, width)[:-1]:
         at += len(piece)
         breaks.append((at, at))
-    return [Line(part, fill, soft=bool(index)) for index, part in enumerate(_cut(runs, breaks))]
+    return [
+        Line(part, fill, joint="" if index else None)
+        for index, part in enumerate(_cut(runs, breaks))
+    ]
 
 
 def _breaks(plain: str, width: int) -> list[tuple[int, int]]:

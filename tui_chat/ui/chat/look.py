@@ -53,6 +53,8 @@ Transcript {
     & .transcript--box-advice { color: $foreground 70%; }
     & .transcript--key { color: $foreground; background: $foreground 18%; text-style: bold; }
     & .transcript--button { color: $foreground; }
+    & .transcript--hit { color: $background; background: $warning; }
+    & .transcript--hit-here { color: $background; background: $accent; text-style: bold; }
     & .transcript--new-text {
         color: $button-color-foreground;
         background: $primary;
@@ -60,6 +62,14 @@ Transcript {
     }
     & .transcript--code-block { background: $foreground 5%; }
     & .transcript--code-label { color: $foreground 45%; }
+    & .transcript--code-copy { color: $foreground 30%; }
+    & .transcript--maths { color: $text-secondary; }
+    & .transcript--tool { color: $foreground; text-style: bold; }
+    & .transcript--answered { color: $text-success; }
+    & .transcript--awaiting { color: $text-warning; }
+    & .transcript--pinned { color: $text-warning; }
+    & .transcript--siblings { color: $foreground 60%; }
+    & .transcript--arrow { color: $text-accent; text-style: bold; }
     & .transcript--code-text { color: $foreground; }
     & .transcript--code-comment { color: $foreground 50%; text-style: italic; }
     & .transcript--code-keyword { color: $text-accent; }

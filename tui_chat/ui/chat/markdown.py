@@ -7,6 +7,7 @@ a conversation is read as it grows and is not trusted:
 2. Reference links (`[a]: url`) are text: a late definition would change what was read.
 3. A newline in a paragraph stays a newline; models and people both mean it.
 4. A link shows where it leads, and bare addresses are links.
+5. Formulas are left as they were written.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ NARROWEST = 12
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
 _BULLETS = "•◦▪"
 _STYLED = {"strong": "strong", "em": "emphasis", "s": "strike"}
-_ALWAYS_APART = {"heading", "fence", "code_block", "table", "hr", "blockquote"}
+_ALWAYS_APART = {"heading", "fence", "code_block", "table", "hr", "blockquote", "maths_block"}
 
 
 def section_lines(
@@ -61,10 +62,13 @@ def markdown_lines(source: str, width: int) -> list[Line]:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
+    from tui_chat.ui.chat.maths import maths
+
     return (
         MarkdownIt("commonmark", {"html": False})
         .enable(["table", "strikethrough"])
         .disable(["reference", "html_block", "html_inline"])
+        .use(maths)
     )
 
 
@@ -74,7 +78,19 @@ def _tree(source: str) -> SyntaxTreeNode:
     return SyntaxTreeNode(_parser().parse(source))
 
 
-def plain_lines(text: str, width: int, styles: Styles = ()) -> list[Line]:
+def codes_of(section: Section) -> list[tuple[str, str]]:
+    """Return the code in a section, in the order of its numbers: language and text."""
+    if "```" not in section.source and "~~~" not in section.source and "    " not in section.source:
+        return []
+    source = f"{section.lead}\n{section.source}" if section.lead else section.source
+    return [
+        (token.info.strip(), token.content.removesuffix("\n"))
+        for token in _parser().parse(source)
+        if token.type in ("fence", "code_block")
+    ]
+
+
+def plain_lines(text: str, width: int, styles: Styles = (), *, links: bool = True) -> list[Line]:
     """Lay text out as it was written, its lines wrapped."""
     made: list[Line] = []
     for line in text.split("\n"):
@@ -82,7 +98,8 @@ def plain_lines(text: str, width: int, styles: Styles = ()) -> list[Line]:
         body = bare.lstrip(" ")
         margin = min(len(bare) - len(body), max(width - NARROWEST, 0))
         space = (Run(" " * margin),) if margin else ()
-        made += indented(wrap(list(_linked(body, styles)), width - margin), space, space)
+        runs = list(_linked(body, styles)) if links else [run(body, *styles)]
+        made += indented(wrap(runs, width - margin), space, space)
     return made
 
 
@@ -91,6 +108,7 @@ class _Layout:
 
     def __init__(self, source: list[str]) -> None:
         self._source = source
+        self._codes = 0
 
     def blocks(
         self, nodes: Iterable[SyntaxTreeNode], width: int, styles: Styles, depth: int = 0
@@ -129,7 +147,11 @@ class _Layout:
                 inner = self.blocks(node.children, max(room, NARROWEST), (*styles, "quote"), depth)
                 return indented(inner or [BLANK], (bar,), (bar,)) if room >= NARROWEST else inner
             case "fence" | "code_block":
-                return code_lines(node.content.removesuffix("\n"), node.info, width)
+                self._codes += 1
+                code = node.content.removesuffix("\n")
+                return code_lines(code, node.info, width, number=self._codes - 1)
+            case "maths_block":
+                return plain_lines(node.content, width, (*styles, "maths"), links=False)
             case "hr":
                 return [Line((Run("─" * width, ("rule",)),))]
             case "table":
@@ -224,6 +246,12 @@ def _inline(node: SyntaxTreeNode, styles: Styles, link: str = "") -> Iterator[Ru
                 yield from _linked(child.content, styles, link)
             case "softbreak" | "hardbreak":
                 yield None
+            case "maths":
+                pieces = child.content.split("\n")
+                for index, piece in enumerate(pieces):
+                    if index:
+                        yield None
+                    yield run(piece, *styles, "maths", link=link)
             case "code_inline":
                 yield run(child.content, *styles, "code", link=link)
             case "strong" | "em" | "s":

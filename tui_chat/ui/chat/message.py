@@ -10,111 +10,37 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Collection
+from typing import NamedTuple
 
 from tui_chat.model.message import ToolCall
-from tui_chat.model.reply import Reply, Rope
 from tui_chat.model.session import Entry
 from tui_chat.model.visible import one_line
 from tui_chat.ui.chat import label
-from tui_chat.ui.chat.code import code_lines
-from tui_chat.ui.chat.lines import BLANK, Action, Line, Run, Styles, clipped, indented, run, wrap
-from tui_chat.ui.chat.markdown import plain_lines, section_lines
-from tui_chat.ui.chat.sections import Section, Sections
+from tui_chat.ui.chat.calls import SHOWN, CallState, answer_line, call_lines
+from tui_chat.ui.chat.lines import BLANK, Action, Line, Run, clipped, run, wrap
+from tui_chat.ui.chat.markdown import plain_lines
+from tui_chat.ui.chat.parts import Code, Growing, Part, framed, ready
+from tui_chat.ui.chat.progress import Progress
 
 AT_ONCE = 24_000
 """Characters up to which a message is laid out whole."""
 FOLDED = 4
 """Lines that a system or tool message shows before it is unfolded."""
-SHOWN = 200_000
-"""Characters of a tool call or tool message that are laid out when it is unfolded."""
 
 
-class Part:
-    """Some lines of a message, laid out when they are looked at."""
+class Around(NamedTuple):
+    """What a message's layout must know of its neighbours."""
 
-    __slots__ = ("_draw", "_lines", "height")
-
-    def __init__(self, draw: Callable[[], list[Line]], estimate: int) -> None:
-        self._draw = draw
-        self._lines: list[Line] | None = None
-        self.height = estimate
-        """In lines; exact once `lines` was asked for."""
-
-    @property
-    def lines(self) -> list[Line]:
-        """The part's lines."""
-        if self._lines is None:
-            self._lines = self._draw()
-            self.height = len(self._lines)
-        return self._lines
+    day: str = ""
+    """The day it was written on, where the message before it was written on another."""
+    answered: frozenset[str] = frozenset()
+    """Ids of its tool calls whose results follow it."""
+    is_last: bool = True
+    """Whether nothing follows but results of its calls."""
 
 
-class Growing:
-    """The sections of a text that may still grow, and their parts."""
-
-    def __init__(self, width: int, styles: Styles = (), *, verbatim: bool = False) -> None:
-        self.parts: list[Part] = []
-        self._sections = Sections()
-        self._settled = 0
-        self._counted = 0
-        self._words = 0
-        self._width, self._styles, self._verbatim = width, styles, verbatim
-        self._chunks = 0
-        self._offset = 0
-
-    def follow(self, rope: Rope) -> None:
-        """Take what the rope has more than the last time."""
-        new = "".join((*rope.chunks[self._chunks :], rope.tail))[self._offset :]
-        self._chunks, self._offset = len(rope.chunks), len(rope.tail)
-        self.feed(new)
-
-    def next_rope(self) -> None:
-        """Expect the beginning of another rope."""
-        self._chunks = self._offset = 0
-
-    def feed(self, text: str) -> None:
-        """Add text at the end."""
-        if not text:
-            return
-        self._sections.feed(text)
-        settled = self._sections.settled
-        del self.parts[self._settled :]
-        for section in settled[self._settled :]:
-            self.parts.append(self._part(section))
-        self._settled = len(settled)
-        if last := self._sections.open:
-            self.parts.append(self._part(last))
-
-    @property
-    def words(self) -> int:
-        """Words, where a wide character counts as one."""
-        for section in self._sections.settled[self._counted :]:
-            self._words += label.count_words(section.source)
-        self._counted = len(self._sections.settled)
-        last = self._sections.open
-        return self._words + (label.count_words(last.source) if last else 0)
-
-    def _part(self, section: Section) -> Part:
-        verbatim = self._verbatim and section.kind != "code"
-        gap = bool(self.parts) and (section.blank if verbatim else section.gap)
-
-        def draw() -> list[Line]:
-            lines = section_lines(section, self._width, self._styles, verbatim=verbatim)
-            return [BLANK, *lines] if gap else lines
-
-        return Part(draw, estimate(section.source, self._width) + gap)
-
-
-@dataclass(frozen=True, slots=True)
-class Live:
-    """What a streaming reply has beyond its entry."""
-
-    seconds: float
-    """Since it was asked for, as far as the screen knows."""
-    reply: Reply | None = None
+ALONE = Around()
 
 
 class MessageLayout:
@@ -125,9 +51,10 @@ class MessageLayout:
         entry: Entry,
         width: int,
         *,
-        day: str = "",
+        around: Around = ALONE,
         unfolded: Collection[str] = (),
-        live: Live | None = None,
+        live: Progress | None = None,
+        cost: float | None = None,
         grown: MessageLayout | None = None,
     ) -> None:
         self.entry = entry
@@ -137,8 +64,9 @@ class MessageLayout:
         self.fill = "user" if entry.message.role == "user" else ""
         """Name of the style of the whole message's background."""
         self._width = max(width, 8)
-        self._day = day
+        self._around = around
         self._live = live
+        self._cost = cost
         self._unfolded = unfolded
         small = entry.message.role in ("system", "tool")
         if grown is None or not grown._becomes(entry, self._width):
@@ -155,6 +83,7 @@ class MessageLayout:
                 self._thought.feed(_thought(entry))
         self._blocks = 0
         self._apart = False
+        self._body_at = 0
         self._parts_changed()
         if live and live.reply:
             self.grow(live)
@@ -173,32 +102,57 @@ class MessageLayout:
         return [
             line.action.key
             for index, part in enumerate(self.parts)
-            if part.height <= 2 * FOLDED
+            if part.height <= 2 * FOLDED or index < self._body_at
             for line in self.lines(index)
             if line.action and line.action.name == "toggle"
         ]
 
-    def grow(self, live: Live) -> None:
-        """Take what has come of the reply since the last time."""
-        self._live = live
-        if live.reply:
-            self._body.follow(live.reply.content)
-            for index, block in enumerate(live.reply.reasoning[self._blocks :], self._blocks):
-                if index > self._blocks:
-                    self._thought.next_rope()
-                    self._blocks, self._apart = index, True
-                if self._apart and len(block.text):
-                    self._apart = False
-                    if self._thought.parts:
-                        self._thought.feed("\n\n")
-                self._thought.follow(block.text)
-        self._parts_changed()
+    @property
+    def codes(self) -> list[Code]:
+        """The blocks of code in its text; their parts are those of the column."""
+        if self.entry.message.role in ("system", "tool"):
+            return []
+        return [code._replace(part=code.part + self._body_at) for code in self._body.codes]
 
-    def tick(self, seconds: float) -> None:
-        """Say how long it has been."""
+    @property
+    def waiting_call(self) -> str | None:
+        """The id of the first tool call that waits for an answer."""
+        if not self._awaits:
+            return None
+        calls = self.entry.message.tool_calls
+        return next((call.id for call in calls if call.id not in self._around.answered), None)
+
+    def grow(self, live: Progress) -> None:
+        """Take what has come of the reply since the last time."""
+        began = self._live is None or self._live.reply is None
+        self._live = live
+        if live.reply is None:
+            return
+        thought = self._thought.parts
+        thoughts = (len(thought), thought[-1] if thought else None)
+        bare = not self._body.parts
+        first = self._body.follow(live.reply.content)
+        for index, block in enumerate(live.reply.reasoning[self._blocks :], self._blocks):
+            if index > self._blocks:
+                self._thought.next_rope()
+                self._blocks, self._apart = index, True
+            if self._apart and len(block.text):
+                self._apart = False
+                if self._thought.parts:
+                    self._thought.feed("\n\n")
+            self._thought.follow(block.text)
+        thought = self._thought.parts
+        same = thoughts == (len(thought), thought[-1] if thought else None)
+        if began or bare or not same or live.reply.calls or len(live.reply.refusal):
+            self._parts_changed()
+        else:
+            self._body_grew(first)
+
+    def tick(self, live: Progress) -> None:
+        """Say how it gets on."""
         if self._live:
-            self._live = Live(seconds, self._live.reply)
-            self.parts[0] = self._head()
+            self._live = live
+            self._set(0, self._head())
 
     def refold(self) -> None:
         """Lay out again what was folded or unfolded."""
@@ -234,22 +188,35 @@ class MessageLayout:
             apart = self._reasoning()
             body = self._body.parts
             lead = [Part(lambda: [BLANK], 1)] if apart and body else []
-            self.parts = [self._head(), *apart, *lead, *body, *self._calls(), *self._foot()]
+            above = [self._head(), *apart, *lead]
+            self._body_at = len(above)
+            self.parts = [*above, *body, *self._calls(), *self._foot()]
         if len(entry.message.content) <= AT_ONCE and self._live is None:
             for part in self.parts:
                 _ = part.lines
         self.height = sum(part.height for part in self.parts)
 
+    def _body_grew(self, first: int) -> None:
+        """Exchange the parts of the text from `first` on, where nothing stands below it."""
+        at = self._body_at + first
+        new = self._body.parts[first:]
+        self.height += sum(p.height for p in new) - sum(p.height for p in self.parts[at:])
+        self.parts[at:] = new
+        self._set(0, self._head())
+
+    def _set(self, at: int, part: Part) -> None:
+        self.height += part.height - self.parts[at].height
+        self.parts[at] = part
+
     def _head(self) -> Part:
-        lines = label.head(self.entry, self._width, self._day, self._live and self._live.seconds)
-        return _ready(lines)
+        return ready(label.head(self.entry, self._width, self._around.day, self._live, self._cost))
 
     def _reasoning(self) -> list[Part]:
         thought = self._thought
         sealed = any(block.encrypted for block in self.entry.message.semantics.reasoning)
         if not thought.parts:
             words = "Thought, sealed by the provider"
-            return [_ready([Line((Run(f"  {words}", ("fold",)),))])] if sealed else []
+            return [ready([Line((Run(f"  {words}", ("fold",)),))])] if sealed else []
         open_ = self._is_open("thought")
         thinking = self._live is not None and not self._body.parts
         verb = "Thinking" if thinking else "Thought"
@@ -257,36 +224,48 @@ class MessageLayout:
         words = f"{verb} for {label.number(count)} word{'s' * (count != 1)}"
         line = self._fold_line("thought", open_, words)
         if not open_:
-            return [_ready([line])]
+            return [ready([line])]
         bar = (Run("│ ", ("quote-bar",)),)
-        return [_ready([line]), *(_framed(part, bar) for part in thought.parts)]
+        return [ready([line]), *(framed(part, bar) for part in thought.parts)]
 
-    def _fold_line(self, what: str, open_: bool, words: str, more: str = "") -> Line:
+    def _fold_line(self, what: str, open_: bool, words: str) -> Line:
         mark = "▾ " if open_ else "▸ "
         runs = [Run(mark, ("fold-mark",)), run(words, "fold")]
-        room = self._width - sum(len(piece.text) for piece in runs) - 2
-        if more and room > 8:
-            runs.append(run("  " + clipped(one_line(more), room), "quiet"))
         clip = wrap(runs, self._width)[0].runs
         return Line(clip, action=Action("toggle", self._key(what)))
+
+    @property
+    def _awaits(self) -> bool:
+        """Whether the conversation waits for results of this message's calls."""
+        return self._live is None and self._around.is_last and self.entry.status == "complete"
 
     def _calls(self) -> list[Part]:
         reply = self._live.reply if self._live else None
         calls = self.entry.message.tool_calls
         if reply:
             calls = tuple(ToolCall(call.id, call.name, str(call.arguments)) for call in reply.calls)
-        return [self._call(index, call) for index, call in enumerate(calls)]
+        if not calls:
+            return []
+        made: list[Line] = [BLANK] if self._body.parts else []
+        for index, call in enumerate(calls):
+            what = f"call/{index}"
+            made += call_lines(
+                call,
+                self._width,
+                key=self._key(what),
+                unfolded=self._is_open(what),
+                state=self._state(call),
+            )
+        if self._awaits:
+            made += answer_line(calls, self._around.answered)
+        return [ready(made)]
 
-    def _call(self, index: int, call: ToolCall) -> Part:
-        what = f"call/{index}"
-        open_ = self._is_open(what)
-        name = one_line(call.name, 60) or "tool"
-        line = self._fold_line(what, open_, f"calls {name}", "" if open_ else call.arguments)
-        above = [BLANK] if index == 0 and self._body.parts else []
-        below: list[Line] = []
-        if open_:
-            below = code_lines(_pretty(call.arguments)[:SHOWN], "json", self._width)
-        return _ready([*above, line, *below])
+    def _state(self, call: ToolCall) -> CallState:
+        if self._live is not None:
+            return "arriving"
+        if call.id in self._around.answered:
+            return "answered"
+        return "awaits" if self._awaits else "unanswered"
 
     def _small(self) -> Part:
         """Lay out a system or tool message: some lines, or all of it once unfolded."""
@@ -296,50 +275,31 @@ class MessageLayout:
         lines = plain_lines(shown, self._width, ("quiet",))
         many = len(lines) > FOLDED or len(shown) < len(message.content)
         if not many:
-            return _ready(lines)
+            return ready(lines)
         words = f"{label.number(label.count_words(message.content[:SHOWN]))} words"
         line = self._fold_line("text", open_, "fold" if open_ else f"all {words}")
         if not open_:
-            return _ready([*lines[: FOLDED - 1], line])
+            return ready([*lines[: FOLDED - 1], line])
         if len(shown) < len(message.content):
             left = len(message.content) - len(shown)
             lines.append(Line((Run(f"… {label.number(left)} more characters", ("fold",)),)))
-        return _ready([*lines, line])
+        return ready([*lines, line])
 
     def _foot(self) -> list[Part]:
-        refusal = self.entry.message.semantics.refusal
+        message = self.entry.message
+        refusal = message.semantics.refusal
         if self._live and self._live.reply:
             refusal = str(self._live.reply.refusal)
         lines: list[Line] = []
+        for part in message.parts:
+            what = one_line(part.name or part.mime or part.url, 60)
+            words = f"▣ {part.kind}" + (f"  {what}" if what else "")
+            lines.append(Line((run(clipped(words, self._width), "quiet"),)))
         if refusal:
-            lines = [BLANK, *plain_lines(f"Declined: {refusal}", self._width, ("warning",))]
+            lines += [BLANK, *plain_lines(f"Declined: {refusal}", self._width, ("warning",))]
         lines += label.foot(self.entry, self._width)
-        return [_ready(lines)] if lines else []
-
-
-def estimate(text: str, width: int) -> int:
-    """Guess how many lines a text takes, without reading it word by word."""
-    return text.count("\n") + 1 + len(text) // max(width, 1)
-
-
-def _ready(lines: list[Line]) -> Part:
-    part = Part(lambda: lines, len(lines))
-    _ = part.lines
-    return part
-
-
-def _framed(part: Part, bar: tuple[Run, ...]) -> Part:
-    return Part(lambda: indented(part.lines, bar, bar), part.height)
+        return [ready(lines)] if lines else []
 
 
 def _thought(entry: Entry) -> str:
     return "\n\n".join(b.text for b in entry.message.semantics.reasoning if b.text)
-
-
-def _pretty(arguments: str) -> str:
-    if len(arguments) > SHOWN:
-        return arguments
-    try:
-        return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return arguments

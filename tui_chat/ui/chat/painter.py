@@ -40,10 +40,12 @@ class Painter:
             if bar and not line.bare
             else Segment(" " * GUTTER, palette(ground))
         ]
-        for text, styles, link in line.runs:
+        for text, styles, link, action in line.runs:
             style = palette(ground, line.fill, *styles)
             if link:
                 style += Style.from_meta({"link": link})
+            elif action:
+                style += Style.from_meta({"action": action})
             pieces.append(Segment(text, style))
         strip = Strip(pieces)
         if line.fill:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Self
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from tui_chat.model.endpoint import Prices
 from tui_chat.model.reply import Reply
 from tui_chat.model.session import Entry
 from tui_chat.ui.chat.attached import AttachedLine
 from tui_chat.ui.chat.composer import Composer
-from tui_chat.ui.chat.strips import ActivityLine, TitleLine, Tone
+from tui_chat.ui.chat.find_bar import FindBar
+from tui_chat.ui.chat.strips import (
+    HINT,
+    TRANSCRIPT_HINT,
+    ActivityLine,
+    TitleLine,
+    Tone,
+)
 from tui_chat.ui.chat.transcript import Transcript
 
 
@@ -30,6 +40,7 @@ class ChatPane(Vertical):
         super().__init__(id=id, classes=classes)
         self.title_line = TitleLine()
         self.transcript = Transcript()
+        self.find_bar = FindBar()
         self.activity = ActivityLine()
         self.attached = AttachedLine()
         self.composer = Composer()
@@ -38,6 +49,7 @@ class ChatPane(Vertical):
         """Put them over each other."""
         yield self.title_line
         yield self.transcript
+        yield self.find_bar
         yield self.activity
         yield self.composer.suggestions
         yield self.attached
@@ -49,16 +61,18 @@ class ChatPane(Vertical):
         subtitle: str,
         entries: tuple[Entry, ...],
         empty_text: str = "",
+        prices: Mapping[str, Prices] | None = None,
     ) -> None:
         """Show a session: its title, what it is bound to, and its branch.
 
-        `empty_text` is Markdown for the first screen, where there are no entries.
+        `empty_text` is Markdown for the first screen, where there are no entries. `prices`
+        are by name of endpoint; None leaves those that are known.
         """
         count = len(entries)
         status = f"{count:,} message{'s' * (count != 1)}" if count else ""
         self.title_line.show(session_title, subtitle, status)
         self.transcript.welcome(empty_text)
-        self.transcript.show(entries)
+        self.transcript.show(entries, prices)
         self.composer.past.show(entries)
         streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
         self.activity.streams(None if streaming is None else streaming.model)
@@ -71,6 +85,31 @@ class ChatPane(Vertical):
     def set_status(self, words: str, tone: Tone = "hint") -> None:
         """Say something in the activity line; no words bring the hint back."""
         self.activity.say(words, tone)
+
+    @on(Transcript.FindRequested)
+    def find(self) -> None:
+        """Ask for words, and find them in the conversation."""
+        self.find_bar.open()
+
+    @on(FindBar.Changed)
+    def _find_changed(self, event: FindBar.Changed) -> None:
+        self.transcript.find(event.words)
+
+    @on(FindBar.StepRequested)
+    def _find_step(self, event: FindBar.StepRequested) -> None:
+        self.transcript.action_hit(event.step)
+
+    @on(FindBar.Left)
+    def _find_left(self) -> None:
+        self.transcript.focus()
+
+    @on(Transcript.Found)
+    def _found(self, event: Transcript.Found) -> None:
+        self.find_bar.show(event.number, event.count, event.is_on)
+
+    @on(Transcript.Focused)
+    def _transcript_focused(self, event: Transcript.Focused) -> None:
+        self.activity.hint = TRANSCRIPT_HINT if event.has_focus else HINT
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Focus the editor."""

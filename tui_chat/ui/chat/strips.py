@@ -15,14 +15,18 @@ from tui_chat.model.reply import Reply
 from tui_chat.model.visible import one_line
 from tui_chat.ui.chat.label import lasted
 from tui_chat.ui.chat.lines import clipped
+from tui_chat.ui.chat.progress import Progress
 
 Tone = Literal["hint", "warning", "error"]
 """How urgent a status is."""
 
 HINT = "F1 help · Ctrl+P commands · F2 sessions · F4 request"
 """What the strip says while nothing goes on."""
+TRANSCRIPT_HINT = (
+    "j k messages · y copy · c code · / find · e edit · r again · ← → versions · F1 all keys"
+)
+"""What it says while keys go to the transcript."""
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_LETTERS_PER_TOKEN = 4
 
 
 class TitleLine(Widget):
@@ -77,22 +81,35 @@ class ActivityLine(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._words: str = HINT
+        self._hint = HINT
+        self._words: str = ""
         self._tone: Tone = "hint"
         self._began: float | None = None
+        self._first: float | None = None
         self._reply: Reply | None = None
         self._asked = ""
         self._timer: Timer | None = None
 
     def say(self, words: str, tone: Tone = "hint") -> None:
         """Say something; no words bring the hint back."""
-        self._words, self._tone = one_line(words) or HINT, tone
+        self._words, self._tone = one_line(words), tone
         self.refresh()
+
+    @property
+    def hint(self) -> str:
+        """What is said while there is nothing else to say."""
+        return self._hint
+
+    @hint.setter
+    def hint(self, words: str) -> None:
+        if words != self._hint:
+            self._hint = words
+            self.refresh()
 
     def streams(self, asked: str | None) -> None:
         """Tell that a reply of `asked` streams, or with None that none does."""
         if asked is None:
-            self._began = self._reply = None
+            self._began = self._reply = self._first = None
             if self._timer is not None:
                 self._timer.stop()
                 self._timer = None
@@ -110,7 +127,7 @@ class ActivityLine(Widget):
         """Draw the line."""
         width = self.content_size.width
         if self._began is None:
-            words = _fitted(self._words, width)
+            words = _fitted(self._words or self._hint, width)
             return Content.styled(words, self._TONES[self._tone])
         elapsed = monotonic() - self._began
         still = cast("App[object]", super().app).animation_level == "none"  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
@@ -131,14 +148,13 @@ class ActivityLine(Widget):
         reply = self._reply
         if reply is None or reply.is_empty:
             return f"Waiting for {self._asked}" if self._asked else "Waiting"
-        came = reply.usage.output
-        about = ""
-        if not came:
-            letters = len(reply.content) + sum(len(block.text) for block in reply.reasoning)
-            came, about = letters // _LETTERS_PER_TOKEN, "≈ "
-        rate = came / elapsed if elapsed > 0.5 else 0
+        if self._first is None:
+            self._first = elapsed
+        progress = Progress(elapsed, reply, self._first)
+        rate = progress.rate or 0
         verb = "Writing" if len(reply.content) else "Thinking"
-        speed = f" · {about}{rate:.0f} tokens/s" if rate >= 1 else ""
+        about = "" if progress.tokens[1] else "≈ "
+        speed = f" · {about}{rate:,.0f} tokens/s" if rate >= 1 else ""
         return f"{verb}{speed}"
 
 

@@ -54,7 +54,11 @@ class Viewport:
         if not len(self._heights):
             return 0
         place = self._top
-        above = sum(part.height for part in self._layout(place.message).parts[: place.part])
+        layout = self._layout(place.message)
+        if place.part > len(layout.parts) // 2:
+            above = layout.height - sum(part.height for part in layout.parts[place.part :])
+        else:
+            above = sum(part.height for part in layout.parts[: place.part])
         return self._heights.before(place.message) + above + place.line
 
     @property
@@ -110,6 +114,13 @@ class Viewport:
         self.follows = False
         self._top = Place(message, 0, 0)
         self.settle()
+
+    def show(self, place: Place) -> None:
+        """Bring a line into sight: where it is not, a third of the screen below the top."""
+        if any(shown == place for shown, _ in self.rows):
+            return
+        self._top = place
+        self.scroll(-self.height // 3)
 
     def settle(self) -> None:
         """Lay out what is on the screen."""

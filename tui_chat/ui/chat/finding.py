@@ -1,0 +1,71 @@
+"""Finding words in a conversation: which messages have them, and where they stand in lines.
+
+1. Messages are searched as they were written, so that counting in ten thousand of them lays
+   nothing out. Lines are searched as they are drawn, once they are drawn.
+2. A hit may go over the end of a wrapped line: what was wrapped is put together again.
+3. The two may differ: Markdown hides its marks, folds hide reasoning. Where a message has the
+   words and no line of it does, its first line stands for them.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+
+from tui_chat.model.session import Entry
+from tui_chat.ui.chat.lines import Line
+
+Spans = dict[int, list[tuple[int, int]]]
+"""By index of the line: from which character to which."""
+
+
+def pattern(words: Iterable[str]) -> re.Pattern[str] | None:
+    """Return what matches any of the words, large or small; None for no words."""
+    wanted = sorted({word for word in words if word.strip()}, key=len, reverse=True)
+    if not wanted:
+        return None
+    said = "|".join(r"\s+".join(map(re.escape, word.split())) for word in wanted)
+    return re.compile(said, re.IGNORECASE)
+
+
+def counts(wanted: re.Pattern[str], entries: Sequence[Entry]) -> list[int]:
+    """Return how often each entry's text has the words."""
+    return [sum(1 for _ in wanted.finditer(entry.message.content)) for entry in entries]
+
+
+def spans(wanted: re.Pattern[str], lines: Sequence[Line]) -> Spans:
+    """Return where the words stand in a part's lines; the first line of a hit comes first."""
+    found: Spans = {}
+    start = 0
+    while start < len(lines):
+        end = start + 1
+        while end < len(lines) and lines[end].joint is not None:
+            end += 1
+        _search(wanted, lines, start, end, found)
+        start = end
+    return found
+
+
+def _search(
+    wanted: re.Pattern[str], lines: Sequence[Line], start: int, end: int, found: Spans
+) -> None:
+    text, begins = "", list[int]()
+    for index in range(start, end):
+        line = lines[index]
+        if index > start:
+            text += line.joint or ""
+        begins.append(len(text))
+        text += line.text[line.margin if index > start else 0 :]
+    for hit in wanted.finditer(text):
+        at, stop = hit.span()
+        index = bisect_right(begins, at) - 1
+        while at < stop and index < len(begins):
+            line = lines[start + index]
+            offset = line.margin if index else 0
+            size = len(line.text) - offset
+            left, right = at - begins[index], min(stop - begins[index], size)
+            if left < right:
+                found.setdefault(start + index, []).append((left + offset, right + offset))
+            index += 1
+            at = begins[index] if index < len(begins) else stop

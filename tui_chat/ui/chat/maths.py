@@ -1,0 +1,81 @@
+r"""Formulas, left as they were written.
+
+To Markdown, `$a_1 * b_1$` is half emphasis and `\(` a bracket: a formula would lose what makes
+it one. These rules make it a token of its own, whose text nothing else reads.
+
+1. Within a line: `\( \)`, `\[ \]`, `$$ $$`, and `$ $` where the opening one touches what
+   follows, the closing one what precedes, and no digit comes after it, so that prices stay
+   prices.
+2. As a block: lines from one that begins with `$$`, `\[` or `\begin{` to the one that closes
+   it, or to the end of what there is, as a formula that is still arriving has no end yet.
+"""
+
+from __future__ import annotations
+
+import re
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+
+_INLINE = re.compile(
+    r"\\\((?P<round>(?s:.+?))\\\)"
+    r"|\\\[(?P<square>(?s:.+?))\\\]"
+    r"|\$\$(?P<double>[^$]+)\$\$"
+    r"|\$(?![\s$])(?P<single>(?:\\.|[^$\\\n`])*?)(?<![\s\\])\$(?!\d)"
+)
+LONGEST = 2000
+"""Characters that are searched for the end of a formula within a line."""
+_ENDS = {"$$": "$$", "\\[": "\\]"}
+_BEGIN = re.compile(r"\\begin\{([A-Za-z]+\*?)\}")
+
+
+def maths(parser: MarkdownIt) -> None:
+    """Teach a parser the two rules."""
+    parser.inline.ruler.before("escape", "maths", _inline)
+    parser.block.ruler.before("fence", "maths_block", _block, {"alt": ["paragraph", "list"]})
+
+
+def _inline(state: StateInline, silent: bool) -> bool:
+    if state.src[state.pos] not in "\\$":
+        return False
+    found = _INLINE.match(state.src, state.pos, min(state.posMax, state.pos + LONGEST))
+    if found is None:
+        return False
+    if not silent:
+        token = state.push("maths", "", 0)
+        token.content = found.group()
+    state.pos = found.end()
+    return True
+
+
+def _block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    if state.is_code_block(first):
+        return False
+    opening = _line(state, first).strip()
+    closing = _ENDS.get(opening[:2], "")
+    if found := _BEGIN.match(opening):
+        closing = f"\\end{{{found.group(1)}}}"
+    if not closing:
+        return False
+    last = first
+    rest = opening[2:]
+    while closing not in rest:
+        last += 1
+        if last >= end or state.sCount[last] < state.blkIndent:
+            break
+        rest = _line(state, last)
+    else:
+        if rest.rstrip() and not rest.rstrip().endswith(closing):
+            return False  # words follow on the line: it is a formula in a paragraph
+    if silent:
+        return True
+    state.line = min(last + 1, end)
+    token = state.push("maths_block", "", 0)
+    token.content = "\n".join(_line(state, at) for at in range(first, state.line))
+    token.map = [first, state.line]
+    return True
+
+
+def _line(state: StateBlock, at: int) -> str:
+    return state.src[state.bMarks[at] + state.tShift[at] : state.eMarks[at]]
