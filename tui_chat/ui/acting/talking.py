@@ -64,7 +64,9 @@ class Talking(Commanding):
     def _copy(self, event: Transcript.CopyRequested) -> None:
         self.copy_to_clipboard(event.text)
         count = len(event.text)
-        self.notify(f"Copied {count:,} character{'s' * (count != 1)}.", timeout=3, markup=False)
+        what = f"the {event.what}: " if event.what else ""
+        words = f"Copied {what}{count:,} character{'s' * (count != 1)}."
+        self.notify(words, timeout=3, markup=False)
 
     @on(Transcript.LinkClicked)
     @work(group="dialog", exclusive=True)
