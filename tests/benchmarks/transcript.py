@@ -215,7 +215,8 @@ async def streaming(label: str, text: str) -> None:
         print(
             f"{TOKENS:,} tokens of {label}, {len(reply.text):,} characters, in {took:.1f} s: "
             f"key to screen {median(delays):.0f} ms, "
-            f"p95 {p95(delays):.0f}, of which work {p95(works):.0f}, {len(delays)} keys; its end {spent(finished):.0f} ms"
+            f"p95 {p95(delays):.0f}, of which work {p95(works):.0f}, of {len(delays)} keys; "
+            f"its end {spent(finished):.0f} ms"
         )
 
 
