@@ -15,6 +15,7 @@ import pytest
 from tui_chat.errors import InputError, StoreDamaged, StoreNewer
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message
+from tui_chat.model.profile import Profile
 from tui_chat.model.request import RequestRecord
 from tui_chat.model.role import Role
 from tui_chat.store import Store, schema
@@ -68,7 +69,11 @@ async def fill(path: Path) -> None:
                     reply, message=Message("assistant", "done"), status="complete", seconds=2.0
                 )
             await store.save_draft(session.session_id, f"draft {number}")
+            await store.save_variables(session.session_id, {"mood": "glad", "n": str(number)})
         await store.remember("last", "something")
+        await store.save_profile(Profile("Kim", "Kim likes short answers."))
+        await store.keep_revision("preset", '{"name": "p"}')
+        await store.delete_message(reply)
         sessions = await store.sessions()
         await store.delete_session(sessions[3].session_id)
 
@@ -216,7 +221,7 @@ async def test_messages_in_a_ring_are_cut_open(whole: Path) -> None:
         connection.execute("UPDATE messages SET parent_id = ? WHERE message_id = ?", (last, first))
         connection.commit()
     result, _ = saved(whole)
-    assert "1 messages" in result.mended[0]
+    assert result.mended[0].endswith("what is left: 1.")
 
 
 @pytest.mark.parametrize("version", range(1, LATEST))

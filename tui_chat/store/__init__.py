@@ -12,7 +12,7 @@ access      opening the file to read it beside others, or to have it alone
 copies      backups and other copies of the file
 upkeep      status, versions, restoring, compacting; check looks whether all is sound
 salvage     a damaged file into a new one: pages reads it, shapes says whose a row is, mend puts
-            right what no longer fits together
+            right what no longer fits together, rescue puts the new file in the old one's place
 owner       which running program receives a reply, and whether it still runs
 faults      SQLite's errors in words
 """

@@ -98,7 +98,7 @@ def mend(connection: sqlite3.Connection) -> list[str]:
     done: list[str] = []
     made = connection.execute(_LOST_SESSIONS, (RECOVERED,)).rowcount
     if made:
-        done.append(f"{made:,} sessions were lost and made anew for their messages.")
+        done.append(f"Sessions that were lost and made anew for their messages: {made:,}.")
     joined = 0
     for found in connection.execute(_NO_PARENT).fetchall():
         connection.execute(_NEW_PARENT, found)
@@ -107,12 +107,12 @@ def mend(connection: sqlite3.Connection) -> list[str]:
         connection.execute("UPDATE messages SET parent_id = NULL WHERE seq = ?", found)
         joined += 1
     if joined:
-        done.append(f"{joined:,} messages had lost what they follow; they follow what is left.")
+        done.append(f"Messages that lost what they follow and follow what is left: {joined:,}.")
     for (seq,) in connection.execute(WRONG_HEADS + " UNION " + _NO_HEADS).fetchall():
         connection.execute(_NEW_HEAD, (seq,))
     dropped = _drop_loose_ends(connection)
     if dropped:
-        done.append(f"{dropped:,} other rows belonged to something that is lost.")
+        done.append(f"Other rows that belonged to something lost, and were left out: {dropped:,}.")
     if connection.execute("SELECT 1 FROM pragma_table_info('hidden_messages')").fetchone():
         _show_what_leads_to_the_visible(connection)
         connection.execute(_COUNTS)
@@ -133,6 +133,23 @@ def _show_what_leads_to_the_visible(connection: sqlite3.Connection) -> None:
     )
 
 
+_RECOUNT = """
+    UPDATE sessions AS s SET
+        message_count = (
+            SELECT count(*) FROM messages AS m LEFT JOIN hidden_messages AS h ON h.message = m.seq
+            WHERE m.session_id = s.session_id AND h.message IS NULL),
+        total_tokens = (
+            SELECT CAST(min(total(coalesce(usage_input, 0) + coalesce(usage_output, 0)), 4e18)
+                        AS INTEGER)
+            FROM messages AS m WHERE m.session_id = s.session_id)
+"""
+
+
+def recount(connection: sqlite3.Connection) -> None:
+    """Count anew what an open database of the present version counts as it grows."""
+    connection.execute(_RECOUNT)
+
+
 def _drop_loose_ends(connection: sqlite3.Connection) -> int:
     """Remove what refers to nothing, or the reference where there may be none."""
     dropped = 0
@@ -142,7 +159,7 @@ def _drop_loose_ends(connection: sqlite3.Connection) -> int:
                 'SELECT "from" FROM pragma_foreign_key_list(?) WHERE id = ?', (table, number)
             ).fetchone()[0]
             optional = connection.execute(
-                'SELECT 1 FROM pragma_table_info(?) WHERE name = ? AND "notnull" = 0',
+                'SELECT 1 FROM pragma_table_info(?) WHERE name = ? AND "notnull" = 0 AND pk = 0',
                 (table, column),
             ).fetchone()
             if rowid is None:  # a table without rowids

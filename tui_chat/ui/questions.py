@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
+from tui_chat.errors import StoreDamaged
 from tui_chat.model.envelope import Note
 from tui_chat.model.session import SessionSummary
 from tui_chat.ui.dialogs import AskText, Choice, Choose, Confirm
@@ -79,6 +80,16 @@ async def may_send(app: App[Any], faults: Sequence[Note]) -> bool:
 async def may_open(app: App[Any], url: str) -> bool:
     """Ask whether to open a link, showing where it goes: models write links too."""
     return bool(await app.push_screen_wait(Confirm("Open this link?", url, yes="Open")))
+
+
+async def may_rescue(app: App[Any], fault: StoreDamaged) -> bool:
+    """Tell that the database is damaged, and ask whether to go on with what can be read of it."""
+    question = (
+        f"{fault}\n\nWhat can be read of it can be saved into a new file and used from now on; "
+        "the damaged one is kept beside it. A backup may have more."
+    )
+    dialog = Confirm("The database is damaged", question, yes="Save what can be read", no="Not now")
+    return bool(await app.push_screen_wait(dialog))
 
 
 async def try_again(app: App[Any], fault: str) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
 from typing import TYPE_CHECKING
 
 from textual import work
 
-from tui_chat.errors import TuiChatError
+from tui_chat.errors import StoreDamaged, TuiChatError
+from tui_chat.paths import database_file
 from tui_chat.ui.acting.drafting import Drafting
 from tui_chat.ui.welcome import welcome
 
@@ -27,11 +29,8 @@ class Hearing(Drafting):
             self.desk = desk
             await desk.start()
         except TuiChatError as error:
-            from tui_chat.ui.questions import try_again
-
             await self.let_go()
-            again = await try_again(self, f"{error}\n\n{error.advice}".strip())
-            if again:
+            if await self._go_on_after(error):
                 self.lay_desk()
             else:
                 self.exit(return_code=1)
@@ -39,6 +38,23 @@ class Hearing(Drafting):
         await self.bring_draft(keep_typed=True)
         self.compose_soon()
         self._laid.set()
+
+    async def _go_on_after(self, error: TuiChatError) -> bool:
+        """Ask what to do about conversations that cannot be opened; False to leave."""
+        from tui_chat.ui.questions import may_rescue, try_again
+
+        if isinstance(error, StoreDamaged) and await may_rescue(self, error):
+            from tui_chat.store.rescue import rescue
+
+            path = database_file(self._config.data_dir)
+            try:
+                rescued = await to_thread(rescue, path, now=self._now())
+            except TuiChatError as fault:
+                error = fault
+            else:
+                self.notify(str(rescued), timeout=30, markup=False)
+                return True
+        return await try_again(self, f"{error}\n\n{error.advice}".strip())
 
     async def let_go(self) -> None:
         """Stop replies and close the store."""

@@ -1,0 +1,63 @@
+"""A damaged database: the app offers to save what can be read, and goes on with that."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from tests.ui.app_under_test import NOON, make_app, until
+from tui_chat.model.message import Message
+from tui_chat.store import Store
+from tui_chat.ui.dialogs import Confirm
+
+
+async def damaged(folder: Path) -> bytes:
+    numbers = iter(range(1000))
+    path = folder / "chat.db"
+    async with await Store.open(path, now=lambda: NOON, new_id=lambda: f"{next(numbers)}") as store:
+        session = await store.create_session(title="Ferry")
+        await store.add_message(session.session_id, Message("user", "When does it leave?"), None)
+    data = b"\xa5" * 4096 + path.read_bytes()[4096:]
+    path.write_bytes(data)
+    return data
+
+
+async def test_what_can_be_read_is_saved_and_used(tmp_path: Path):
+    data = await damaged(tmp_path)
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        assert app.focused is not None
+        assert app.focused.id == "no"  # nothing happens by itself
+        await pilot.click("#yes")
+        await until(pilot, lambda: app.is_laid)
+        assert app.desk is not None
+        assert [s.title for s in app.desk.sessions] == ["Ferry"]
+        (toast,) = [n.message for n in app._notifications if "Saved" in n.message]
+        assert "Saved 1 message in 1 session;" in toast
+    (aside,) = tmp_path.glob("chat.db.aside-*")
+    assert aside.read_bytes() == data
+
+
+async def test_one_may_leave_it_as_it_is(tmp_path: Path):
+    data = await damaged(tmp_path)
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("escape")
+        await until(pilot, lambda: "cannot be opened" in str(getattr(app.screen, "_title", "")))
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.is_running)
+    assert [item.name for item in tmp_path.iterdir() if "chat.db" in item.name] == ["chat.db"]
+    assert (tmp_path / "chat.db").read_bytes() == data
+
+
+async def test_where_nothing_can_be_read_it_says_so(tmp_path: Path):
+    (tmp_path / "chat.db").write_bytes(b"Dear diary,\n" * 5000)
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.click("#yes")
+        await until(pilot, lambda: "Nothing in" in str(getattr(app.screen, "_question", "")))
+        await asyncio.sleep(0)
+    assert (tmp_path / "chat.db").read_bytes() == b"Dear diary,\n" * 5000
