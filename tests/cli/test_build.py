@@ -132,7 +132,8 @@ def test_the_protocol_follows_the_models_name(folder: Path):
         ("history.json", '[{"role": "user", "content": 5}]', ["$[0].content"]),
         ("history.json", '[{"role": "wizard"}]', ["$[0].role", "wizard"]),
         ("history.json", "[" * 100_000, ["nested too deeply"]),
-        ("history.json", '{"role": "user"}\nnonsense', ["line 2", "not JSON"]),
+        ("history.json", '{"role": "user", "content": "a"}\nnonsense', ["line 2", "not JSON"]),
+        ("history.json", '[{"role": "user", "contnet": "a"}]', ["$[0].content", "is missing"]),
         ("role.json", '{"system_prompt": "x"}', ["role.json", "name"]),
     ],
 )

@@ -160,7 +160,7 @@ def test_update_begins_where_nothing_was_expected(run: Run, tmp_path: Path):
         ({"tools": []}, "nothing reads it"),
         ({"preset": None}, "“preset” is missing"),
         ({"preset": 3}, "$.preset: must be a path"),
-        ({"preset": "none.json"}, "none.json: cannot be read"),
+        ({"preset": "none.json"}, "case.json: $.preset: "),
         ({"preset": [{"role": "boss"}]}, "($.preset): $[0].role (line 4, column 15)"),
         ({"history": [{"role": "boss"}]}, "($.history): $[0].role"),
         ({"lorebooks": [{"entries": 3}]}, "($.lorebooks[0]): $.entries"),

@@ -243,6 +243,16 @@ def test_an_estimate_is_corrected_by_what_replies_reported():
     assert "1.50" in corrected.how
 
 
+def test_a_message_that_says_nothing_is_sent_and_told():
+    silent = (Message("user", "", "1"), Message("tool", "", "2", tool_call_id="c"), A1)
+    envelope = built(HISTORY, history=silent)
+    assert [turn.origin.id for turn in envelope.turns][:3] == ["1", "2", A1.id]
+    assert codes(envelope) == ["empty-message"]
+    assert "Message 1 " in envelope.notes[0].sentence
+    dropped = built(HISTORY, history=silent, context_limit=16, reply_reserve=0)
+    assert codes(dropped) == ["history-dropped"]
+
+
 def test_depths_refer_to_the_truncated_history():
     envelope = built(
         HISTORY, said("X", insertion_point=1), context_limit=8 + 5 + 13, reply_reserve=0

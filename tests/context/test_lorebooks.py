@@ -12,6 +12,7 @@ from tests.context.requests import ENDPOINT, HISTORY, LETTERS, U1, built, codes,
 from tests.strategies import histories, presets, words
 from tui_chat.context import Contribution, Inputs, Listed, build_context
 from tui_chat.context.lore_keys import SEARCHED
+from tui_chat.context.lorebooks import MOST_HEARD, MOST_ROUNDS
 from tui_chat.model.envelope import ChatEnvelope, Level, Note
 from tui_chat.model.lorebook import Lorebook, LorebookEntry
 from tui_chat.model.message import Message
@@ -146,6 +147,17 @@ def test_what_came_up_may_bring_up_others():
 
 def test_entries_that_bring_each_other_up_end():
     assert set(lore(told(entry("a b", "dragon"), entry("b a", "a"))).split()) == {"a", "b"}
+
+
+def test_recursion_ends_somewhere_and_says_so():
+    chain = [entry(f"k{n + 1}", f"k{n}", constant=n == 0) for n in range(MOST_ROUNDS + 9)]
+    envelope = told(*chain, max_recursion=10**9)
+    assert len(lore(envelope).split()) == MOST_ROUNDS + 1
+    assert codes(envelope) == ["lore-not-searched"]
+    crowd = [entry(f"c{n}", constant=True) for n in range(MOST_HEARD + 9)]
+    envelope = told(*crowd, entry("last", f"c{MOST_HEARD}"), entry("met", "c1"))
+    assert len(lore(envelope).split()) == MOST_HEARD + 10
+    assert "10 more came up" in next(n.sentence for n in envelope.notes)
 
 
 def test_the_most_important_stands_last_and_is_paid_first():

@@ -164,7 +164,7 @@ def preset_check(files: tuple[Path, ...], as_json: bool) -> None:
 )
 @click.option("--update", is_flag=True, help="Show what changed, and expect it from now on.")
 def preset_test(folders: tuple[Path, ...], update: bool) -> None:
-    r"""Run the cases in a folder and below it. Exits with 1 where one fails.
+    """Run the cases in a folder and below it. Exits with 1 where one fails.
 
     A case is a JSON file with "preset" and "expected"; other files are left alone. A preset,
     history, role, profile or lorebook stands in the case, or in a file named relative to it.
@@ -191,7 +191,7 @@ def preset_test(folders: tuple[Path, ...], update: bool) -> None:
     Only "preset" and "expected" are needed. "limit" and "reserve" are tokens. An expected turn
     has "role" and "content"; "origin" ("preset", or "preset:reminder") and "placement"
     ("depth", or "depth 3") are compared where it has them. docs/presets.md tells the rest.
-    """
+    """  # noqa: D301 -- click wants the character itself
     from tui_chat.cli.preset_golden import run_test
 
     run_test(folders, update)

@@ -229,7 +229,10 @@ class _Parts:
     def _part(self, value: object, where: JsonPath, parse: Parse[T]) -> T:
         if isinstance(value, str):
             file = self.path.parent / value
-            return parse(read_text(file, max_bytes=MAX_BYTES), str(file), file.stem)
+            try:
+                return parse(read_text(file, max_bytes=MAX_BYTES), str(file), file.stem)
+            except InputError as error:
+                raise InputError(f"{self.path}: {path_words(where)}: {error}") from error
         if isinstance(value, dict | list):
             source = f"{self.path} ({path_words(where)})"
             return parse(self._in_its_place(where), source, self.path.stem)

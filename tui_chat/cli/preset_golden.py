@@ -35,7 +35,7 @@ def run_test(folders: Sequence[Path], update: bool) -> None:
     ]
     if not paths:
         raise InputError(
-            f"{', '.join(map(str, folders))}: no cases found",
+            f"{', '.join(map(str, folders))}: no cases found.",
             advice="A case is a JSON file with “preset” and “expected”; see preset test --help.",
         )
     failed = updated = 0

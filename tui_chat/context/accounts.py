@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tui_chat.context.core import Kept
+from tui_chat.context.ledger import Ledger
 from tui_chat.model.envelope import Budget, Level, Note
 
 
@@ -26,3 +28,15 @@ def account_notes(budget: Budget, dropped: int) -> Iterator[Note]:
                 "are not sent", "is not sent"
             )
         yield Note(Level.WARNING, "history-dropped", sentence)
+
+
+def history_notes(ledger: Ledger, kept: Kept) -> Iterator[Note]:
+    """Yield what is doubtful about the messages that are sent."""
+    gone = {id(dropped.origin) for dropped in kept.dropped} if ledger.blank else set[int]()
+    for index in ledger.blank:
+        origin = ledger.turns[index].origin
+        if id(origin) not in gone:
+            sentence = (
+                f"Message {index + 1} of the history says nothing; some providers refuse that."
+            )
+            yield Note(Level.WARNING, "empty-message", sentence, origin)

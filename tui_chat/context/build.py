@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
-from tui_chat.context.accounts import account_notes
+from tui_chat.context.accounts import account_notes, history_notes
 from tui_chat.context.contributors import Contributor, contribute
 from tui_chat.context.core import Depth, depths, inject, truncate
 from tui_chat.context.expansion import expand_all
@@ -80,6 +80,7 @@ def build_context(
         how=how_counted(count, guessed=bool(inputs.tools) or ledger.has_parts),
     )
     notes += account_notes(budget, len(kept.dropped))
+    notes += history_notes(ledger, kept)
 
     block = inject(kept, _deep_turns(depths(deep, len(kept.turns), notes), said, count))
     runs = (before, *block, draft, after)

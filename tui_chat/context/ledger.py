@@ -70,6 +70,8 @@ class Ledger:
     droppable: tuple[int, ...]
     """For each unit, what those before it cost that may be dropped; a last one for the end."""
     total: int
+    blank: tuple[int, ...]
+    """The messages that say nothing at all."""
     has_parts: bool
     """Whether there are pictures, sounds or files, whose cost is an estimate."""
 
@@ -105,7 +107,7 @@ def _ledgers_of(counter: Counter) -> Recent[tuple[Message, ...], Ledger]:
 
 _ledgers: Recent[Counter, Recent[tuple[Message, ...], Ledger]] = Recent(_ledgers_of)
 
-_NOTHING = Ledger((), (), (), (), (), (0,), 0, has_parts=False)
+_NOTHING = Ledger((), (), (), (), (), (0,), 0, (), has_parts=False)
 
 
 def _nearest(history: tuple[Message, ...], known: Sequence[Ledger]) -> tuple[Ledger, int]:
@@ -144,8 +146,10 @@ def _ledger(history: tuple[Message, ...], known: Ledger, agree: int, counter: Co
     units = _units(history, known.units[: bisect_left(known.units, agree)], agree)
     has_parts = any(map(attrgetter("parts"), history))
     staying = tuple(_staying(history, units))
-    blank = Ledger(history, tuple(turns), (), units, staying, (), 0, has_parts)
-    return _sum_up(blank, tuple(costs))
+    blank = tuple(i for i, message in enumerate(history) if not message.content)
+    blank = tuple(index for index in blank if _is_blank(history[index]))
+    ledger = Ledger(history, tuple(turns), (), units, staying, (), 0, blank, has_parts)
+    return _sum_up(ledger, tuple(costs))
 
 
 def _sum_up(ledger: Ledger, costs: tuple[int, ...]) -> Ledger:
@@ -170,6 +174,18 @@ def _units(history: Sequence[Message], known: tuple[int, ...], done: int) -> tup
             starts.append(index)
             at = index
     return tuple(starts)
+
+
+def _is_blank(message: Message) -> bool:
+    """Whether a message says nothing; a tool may have nothing to say."""
+    return not (
+        message.role == "tool"
+        or message.content
+        or message.tool_calls
+        or message.parts
+        or message.semantics.reasoning
+        or message.semantics.refusal
+    )
 
 
 def _takes_results(first: Message) -> bool:

@@ -10,12 +10,14 @@
    be used is taken as plain text, with a note.
 4. A text is searched once, for all keys of a book: what was found in a message is remembered
    with it. Each text is searched by itself: no key is found across two messages.
+5. Keys that are whole ASCII words, as most are, are looked up in the text's words: a book may
+   have a hundred thousand of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tui_chat.context.pattern_syntax import BadPattern, is_word
@@ -31,6 +33,7 @@ Found = frozenset[int]
 """The numbers of the keys that occur."""
 NOTHING_FOUND: Found = frozenset()
 
+_ASCII_WORDS = re.compile(r"\w+", re.ASCII)
 _PATTERN = re.compile(r"/((?:[^/\\]|\\.)+)/([gimsuy]*)", re.DOTALL)
 
 
@@ -53,6 +56,43 @@ class Keyed:
     secondary: tuple[int, ...]
 
 
+class _Plain:
+    """Keys that are looked for letter by letter."""
+
+    def __init__(self) -> None:
+        self._words: dict[str, list[int]] = {}
+        """Whole ASCII words, and the numbers of the keys that are them."""
+        self._others: list[tuple[int, str, bool]] = []
+        """Number, key, and whether it has to stand free."""
+
+    def add(self, number: int, wanted: str, whole_words: bool) -> None:
+        """Look for one key more."""
+        if whole_words and _ASCII_WORDS.fullmatch(wanted):
+            self._words.setdefault(wanted, []).append(number)
+        else:
+            self._others.append((number, wanted, whole_words and len(wanted.split()) == 1))
+
+    def found(self, text: str) -> Iterator[int]:
+        """Yield the numbers of the keys that occur."""
+        if self._words:
+            for word in self._words.keys() & set(_ASCII_WORDS.findall(text)):
+                yield from self._words[word]
+        for number, wanted, free in self._others:
+            if wanted in text and (not free or _stands_free(wanted, text)):
+                yield number
+
+
+def _stands_free(wanted: str, text: str) -> bool:
+    """Whether a key that occurs in a text does so as a whole word."""
+    at = text.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        if not is_word(text[at - 1 : at]) and not is_word(text[end : end + 1]):
+            return True
+        at = text.find(wanted, at + 1)
+    return False
+
+
 class KeyIndex:
     """The keys of a book, numbered, each once."""
 
@@ -63,8 +103,8 @@ class KeyIndex:
         """By their numbers."""
         self.faults: list[tuple[LorebookEntry, str, str]] = []
         """Entry, key and what is wrong with the key."""
-        self._folded: list[tuple[int, str]] = []
-        self._exact: list[tuple[int, str]] = []
+        self._folded = _Plain()
+        self._exact = _Plain()
         self._patterns: list[tuple[int, Pattern]] = []
         self.entries = tuple(self._keyed(entry, book) for entry in book.entries if entry.enabled)
         self.in_message: Memo[Message, Found] = Memo(lambda message: self.found(message.content))
@@ -81,11 +121,7 @@ class KeyIndex:
 
     def found(self, text: str) -> Found:
         """Return the keys that occur in a text."""
-        folded = text.lower()
-        hits = [number for number, key in self._folded if key in folded]
-        found = [n for n in hits if self._stands_free(n, folded, self._wanted(n).lower())]
-        hits = [number for number, key in self._exact if key in text]
-        found += [n for n in hits if self._stands_free(n, text, self._wanted(n))]
+        found = [*self._folded.found(text.lower()), *self._exact.found(text)]
         if self._patterns:
             end = text[-SEARCHED:]
             found += [number for number, pattern in self._patterns if pattern.occurs_in(end)]
@@ -117,9 +153,9 @@ class KeyIndex:
             else:
                 return
         if key.case_sensitive:
-            self._exact.append((number, wanted))
+            self._exact.add(number, wanted, key.whole_words)
         else:
-            self._folded.append((number, wanted.lower()))
+            self._folded.add(number, wanted.lower(), key.whole_words)
 
     def _wanted(self, number: int) -> str:
         """Return what is looked for, the names put in."""
@@ -130,15 +166,3 @@ class KeyIndex:
                     r"\{\{\s*" + name + r"\s*\}\}", lambda _, v=value: v, text, flags=re.I
                 )
         return text
-
-    def _stands_free(self, number: int, text: str, wanted: str) -> bool:
-        """Whether a key that occurs in a text does so as a whole word, if it has to."""
-        if not self.keys[number].whole_words or len(wanted.split()) > 1:
-            return True
-        at = text.find(wanted)
-        while at >= 0:
-            end = at + len(wanted)
-            if not is_word(text[at - 1 : at]) and not is_word(text[end : end + 1]):
-                return True
-            at = text.find(wanted, at + 1)
-        return False

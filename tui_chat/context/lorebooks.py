@@ -4,7 +4,8 @@
    entry or its book says how many. Depth 0 searches nothing.
 2. An entry comes up if it is constant, or if one of its keys occurs there and its secondary
    keys do what they have to. Chance (`probability`) is drawn once for an entry and a seed.
-3. What came up is searched in turn, and may bring up others, as often as their book allows.
+3. What came up is searched in turn, and may bring up others, as often as their book allows, but
+   no more than `MOST_ROUNDS` times, and `MOST_HEARD` entries in all; a note says so.
    `prevent_recursion`, `exclude_recursion` and `delay_until_recursion` mean what they say.
 4. The higher its `order`, the sooner an entry gets its tokens; at equal order the earlier book
    and the earlier entry. The first that does not fit into its book's budget ends that book,
@@ -28,6 +29,9 @@ from tui_chat.model.envelope import Level, Note
 from tui_chat.model.lorebook import LorebookEntry
 from tui_chat.model.message import Message
 from tui_chat.tokens import TURN_OVERHEAD, Counter
+
+MOST_ROUNDS = 50
+MOST_HEARD = 500
 
 
 def lorebooks(inputs: Inputs, count: Counter) -> Contribution:
@@ -61,57 +65,85 @@ class _Search:
         """Ranks that came up, whether they had luck and room or not."""
         self._heard: list[LorebookEntry] = []
         """What came up and is searched in turn."""
+        self._unheard = 0
+        """How many more came up that are not."""
+        self._stopped = False
+        """Whether there might have been more after `MOST_ROUNDS`."""
+        self._in_texts: dict[tuple[int, int], Found] = {}
+        """What occurs in the newest texts, by book and number of texts."""
+        self._in_heard: list[set[int]] = [set() for _ in shelf.books]
+        """For each book, what occurs in what came up in earlier rounds."""
 
     def run(self) -> None:
         """Let come up what does, round by round."""
-        for step in range(self._shelf.rounds):
+        listened = 0
+        for step in range(min(self._shelf.rounds, MOST_ROUNDS + 1)):
             heard = len(self._heard)
+            for number, book in enumerate(self._shelf.books):
+                self._in_heard[number].update(*map(book.index.in_entry, self._heard[listened:]))
             for rank in sorted(self._possible() - self._done):
-                self._try(rank, step, self._heard[:heard])
+                self._try(rank, step)
             if len(self._heard) == heard:
                 return
+            listened = heard
+        self._stopped = self._shelf.rounds > MOST_ROUNDS + 1
 
     def _possible(self) -> set[int]:
         """Return the ranks of which a key occurs anywhere, or that need none."""
         shelf = self._shelf
         ranks = set(shelf.constants)
-        for number, book in enumerate(shelf.books):
-            found = [self._found(book.index, t) for t in self._newest(shelf.deepest[number])]
-            found += map(book.index.in_entry, self._heard)
-            for key in NOTHING_FOUND.union(*found):
+        for number, in_heard in enumerate(self._in_heard):
+            for key in self._in_newest(number, shelf.deepest[number]) | in_heard:
                 ranks.update(shelf.by_key.get((number, key), ()))
         return ranks
 
-    def _try(self, rank: int, step: int, heard: Sequence[LorebookEntry]) -> None:
+    def _in_newest(self, number: int, depth: int) -> Found:
+        """Return which keys of a book occur in the newest texts."""
+        known = self._in_texts.get((number, depth))
+        if known is None:
+            index = self._shelf.books[number].index
+            found = (self._found(index, text) for text in self._newest(depth))
+            known = self._in_texts[number, depth] = NOTHING_FOUND.union(*found)
+        return known
+
+    def _try(self, rank: int, step: int) -> None:
         candidate = self._shelf.candidates[rank]
         entry, book = candidate.keyed.entry, candidate.book
         if step and (entry.exclude_recursion or not book.recursive or step > book.max_recursion):
             return
         if not step and entry.delay_until_recursion:
             return
-        why = self._reason(candidate, heard)
+        why = self._reason(candidate)
         if not why:
             return
         self._done.add(rank)
         if self._has_luck(candidate) and self._can_pay(candidate):
             self._came_up[rank] = line_of(candidate.ready, entry, why)
             if book.recursive and not entry.prevent_recursion:
-                self._heard.append(entry)
+                if len(self._heard) < MOST_HEARD:
+                    self._heard.append(entry)
+                else:
+                    self._unheard += 1
 
-    def _reason(self, candidate: Candidate, heard: Sequence[LorebookEntry]) -> str:
+    def _reason(self, candidate: Candidate) -> str:
         """Return why an entry comes up; empty if it does not."""
         keyed, index = candidate.keyed, candidate.ready.index
         if keyed.entry.constant:
             return "It is lore that is always told."
-        texts = self._newest(candidate.depth)
-        found: list[Found] = [self._found(index, text) for text in texts]
-        found += map(index.in_entry, heard)
-        everything = NOTHING_FOUND.union(*found)
-        if everything.isdisjoint(keyed.keys) or not _secondary_hold(keyed, everything):
+        in_texts = self._in_newest(candidate.number, candidate.depth)
+        in_heard = self._in_heard[candidate.number]
+        if in_texts.isdisjoint(keyed.keys) and in_heard.isdisjoint(keyed.keys):
             return ""
-        place = next(i for i, keys in enumerate(found) if not keys.isdisjoint(keyed.keys))
-        key = next(key for key in keyed.keys if key in found[place])
-        where = self._called(texts, heard, place)
+        if not _secondary_hold(keyed, in_texts, in_heard):
+            return ""
+        if in_texts.isdisjoint(keyed.keys):
+            entries = ((index.in_entry(e), f"the lore entry “{name_of(e)}”") for e in self._heard)
+            found, where = next(each for each in entries if not each[0].isdisjoint(keyed.keys))
+        else:
+            texts = ((self._found(index, t), t) for t in self._newest(candidate.depth))
+            found, text = next(each for each in texts if not each[0].isdisjoint(keyed.keys))
+            where = "the draft" if text is None else message_origin(text).label
+        key = next(key for key in keyed.keys if key in found)
         return f"It is lore that came up because “{index.keys[key].text}” occurs in {where}."
 
     def _newest(self, depth: int) -> Sequence[Message | None]:
@@ -126,14 +158,6 @@ class _Search:
 
     def _found(self, index: KeyIndex, text: Message | None) -> Found:
         return index.in_draft(self._inputs.draft) if text is None else index.in_message(text)
-
-    def _called(
-        self, texts: Sequence[Message | None], heard: Sequence[LorebookEntry], place: int
-    ) -> str:
-        if place >= len(texts):
-            return f"the lore entry “{name_of(heard[place - len(texts)])}”"
-        text = texts[place]
-        return "the draft" if text is None else message_origin(text).label
 
     def _has_luck(self, candidate: Candidate) -> bool:
         chance, entry = candidate.keyed.entry.probability, candidate.keyed.entry
@@ -157,7 +181,16 @@ class _Search:
         return True
 
     def left_out_notes(self) -> Iterator[Note]:
-        """Tell what did not fit."""
+        """Tell what did not fit, and what was not searched."""
+        if self._stopped:
+            sentence = f"Lore brought up other lore {MOST_ROUNDS} times over; there it ends."
+            yield Note(Level.WARNING, "lore-not-searched", sentence)
+        if self._unheard:
+            sentence = (
+                f"{MOST_HEARD:,} lore entries came up and were searched for keys of others; "
+                f"{self._unheard:,} more came up and were not searched."
+            )
+            yield Note(Level.WARNING, "lore-not-searched", sentence)
         for number, candidates in self._left_out.items():
             book = self._inputs.lorebooks[number]
             names = ", ".join(f"“{name_of(c.keyed.entry)}”" for c in candidates)
@@ -174,10 +207,10 @@ class _Search:
             yield self._came_up[rank]
 
 
-def _secondary_hold(keyed: Keyed, found: Found) -> bool:
+def _secondary_hold(keyed: Keyed, in_texts: Found, in_heard: set[int]) -> bool:
     if not keyed.secondary:
         return True
-    occur = [key in found for key in keyed.secondary]
+    occur = [key in in_texts or key in in_heard for key in keyed.secondary]
     match keyed.entry.secondary_logic:
         case "and_any":
             return any(occur)

@@ -16,7 +16,7 @@ from tui_chat.context.scene import CHANCE, LASTING_CHANCE, VARIABLE, drawn
 from tui_chat.model.envelope import Level
 from tui_chat.model.text import Origin
 
-MOST_DICE = 1000
+MOST_DICE = 100
 
 
 class Stays(Exception):

@@ -15,7 +15,7 @@ from typing import Any, cast
 from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
-from tui_chat.model.semantics import Layout, MessageSemantics
+from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, Layout, MessageSemantics
 from tui_chat.model.text import clean
 from tui_chat.wire.fields import Fields, cleaned
 from tui_chat.wire.openai_chat.content import read_content
@@ -56,6 +56,10 @@ def _parsed(text: str, place: str) -> object:
         raise InputError(f"{place}: is nested too deeply") from error
 
 
+_INSTEAD = frozenset({"tool_calls", "function_call", "refusal", "audio"})
+"""What a message may have instead of content."""
+
+
 def read_message(value: object, place: str, index: int) -> Message:
     """Return one message; without an id it is numbered after `index`. Raises InputError."""
     if not isinstance(value, dict):
@@ -72,12 +76,14 @@ def read_message(value: object, place: str, index: int) -> Message:
         isinstance(timestamp, bool) or not isinstance(timestamp, int | float)
     ):
         raise InputError(f"{place}.timestamp: must be a number, not {_kind(timestamp)}")
+    if "content" not in found and not _INSTEAD & found.keys():
+        raise InputError(f"{place}.content: is missing; a message without words has null there")
     content, parts, layout = _content(role, found.get("content"), f"{place}.content")
     return Message(
         role=role,
         content=content,
         parts=parts,
-        semantics=MessageSemantics(layout=layout),
+        semantics=MessageSemantics(layout=layout) if layout else NO_MESSAGE_SEMANTICS,
         id=_string(found, "id", place) or str(index + 1),
         tool_calls=tuple(_calls(found.get("tool_calls"), f"{place}.tool_calls")),
         tool_call_id=_string(found, "tool_call_id", place),

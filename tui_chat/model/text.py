@@ -189,21 +189,23 @@ class Text:
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:
     """Drop empty spans and join neighbours that continue each other in one source."""
-    waiting: Span | None = None
+    run: list[str] = []
+    first, end = Span("", GLUE), 0
     for span in spans:
         if not span.text:
             continue
-        if waiting is None:
-            waiting = span
-        elif waiting.origin == span.origin and (
-            span.origin.kind is OriginKind.GLUE or waiting.start + len(waiting.text) == span.start
+        if not (
+            run
+            and first.origin == span.origin
+            and (end == span.start or span.origin.kind is OriginKind.GLUE)
         ):
-            waiting = Span(waiting.text + span.text, span.origin, waiting.start)
-        else:
-            yield waiting
-            waiting = span
-    if waiting is not None:
-        yield waiting
+            if run:
+                yield Span("".join(run), first.origin, first.start) if len(run) > 1 else first
+            run, first = [], span
+        run.append(span.text)
+        end = span.start + len(span.text)
+    if run:
+        yield Span("".join(run), first.origin, first.start) if len(run) > 1 else first
 
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
