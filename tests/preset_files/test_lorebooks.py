@@ -75,6 +75,7 @@ def test_a_fault_names_place_and_line(text: str, words: str):
         ({"keysecondary": ["a"], "selective": False}, {}),
         ({"position": 4, "depth": 2, "role": 1}, {"insertion_point": -2, "role": "user"}),
         ({"position": 4, "depth": 0, "role": 2}, {"anchor_point": "after", "role": "assistant"}),
+        ({"position": 0, "role": 1}, {}),
         ({"position": 2}, {"insertion_point": -4}),
         ({"position": 7}, {"enabled": False}),
         ({"scanDepth": 3, "caseSensitive": True, "matchWholeWords": False},
@@ -83,6 +84,9 @@ def test_a_fault_names_place_and_line(text: str, words: str):
          {"prevent_recursion": True, "exclude_recursion": True, "delay_until_recursion": True}),
         ({"probability": 40, "ignoreBudget": True}, {"probability": 40.0, "ignore_budget": True}),
         ({"probability": 40, "useProbability": False}, {}),
+        ({"content": "@@activate\nc"}, {"constant": True}),
+        ({"content": "@@dont_activate\nc"}, {"enabled": False}),
+        ({"content": "c\n@@activate"}, {"content": "c\n@@activate"}),
         ({"key": "a, b"}, {"keys": ("a", "b")}),
         ({"sticky": 3, "group": ""}, {"extras": {"sticky": 3}}),
     ],
@@ -105,6 +109,7 @@ def test_world_info_is_taken_over(given: dict[str, Any], fields: dict[str, Any])
         ({"position": 7}, [("warning", '$.entries["7"].position')]),
         ({"position": 3}, [("info", '$.entries["7"].position')]),
         ({"key": "a"}, [("info", '$.entries["7"]')]),
+        ({"content": "@@depth 4\nc"}, [("warning", '$.entries["7"].content')]),
     ],
 )
 def test_what_is_not_taken_over_is_told(given: dict[str, Any], expected: list[tuple[str, str]]):

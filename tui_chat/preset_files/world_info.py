@@ -6,7 +6,9 @@
    before the history, where our presets have no such places; what stands around the author's
    note, at that note's usual depth.
 3. An entry for an outlet is switched off: nothing would ever send it.
-4. What has no place with us (groups, timing, filters) is kept as unknown keys, and told.
+4. Lines at the top of its content that begin with `@@` are decorators, and are not sent:
+   `@@activate` makes it constant, `@@dont_activate` switches it off; others are told.
+5. What has no place with us (groups, timing, filters) is kept as unknown keys, and told.
 """
 
 from __future__ import annotations
@@ -81,6 +83,7 @@ def world_info_entry(uid: str, found: Mapping[str, Any]) -> WorldInfoEntry:
     if get("useProbability", bool, True):
         fields["probability"] = min(max(get("probability", (int, float), 100), 0), 100)
     fields.update(_place(get, faults))
+    _decorate(fields, faults)
     if not isinstance(found.get("key"), list):
         sentence = "SillyTavern would find no keys here: “key” is not a list."
         faults.append(Fault(Level.INFO, "odd-keys", sentence))
@@ -98,10 +101,10 @@ def _words(value: object) -> list[str]:
 def _place(get: Callable[..., Any], faults: list[Fault]) -> dict[str, Any]:
     """Return where the entry stands, in a preset's words."""
     position = get("position", int, 0)
-    place: dict[str, Any] = {"role": _ROLES.get(get("role", int, 0), "system")}
     match position:
         case 4:
             depth = get("depth", int, NOTE_DEPTH)
+            place: dict[str, Any] = {"role": _ROLES.get(get("role", int, 0), "system")}
             return place | ({"insertion_point": -depth} if depth > 0 else {"anchor_point": "after"})
         case 2 | 3:
             sentence = f"It stood at the author's note; now it stands at depth {NOTE_DEPTH}."
@@ -113,6 +116,25 @@ def _place(get: Callable[..., Any], faults: list[Fault]) -> dict[str, Any]:
             return {"enabled": False}
         case _:
             return {}
+
+
+def _decorate(fields: dict[str, Any], faults: list[Fault]) -> None:
+    """Take the decorators off the content, and do what they say."""
+    content: str = fields["content"]
+    decorators: list[str] = []
+    while content.startswith("@@") and "\n" in content:
+        line, _, content = content.partition("\n")
+        decorators.append(line.strip())
+    fields["content"] = content
+    for decorator in decorators:
+        match decorator:
+            case "@@activate":
+                fields["constant"] = True
+            case "@@dont_activate":
+                fields["enabled"] = False
+            case _:
+                sentence = f"The decorator {decorator[:40]} is ignored."
+                faults.append(Fault(Level.WARNING, "not-supported", sentence, ("content",)))
 
 
 def _not_carried(extras: Mapping[str, Any]) -> Iterator[Fault]:
