@@ -1,0 +1,31 @@
+"""The extension point, as the documentation shows it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tests.context.requests import A1, ENDPOINT, HISTORY, U1, U2
+from tui_chat.compose import compose
+from tui_chat.context import CONTRIBUTORS, Inputs
+from tui_chat.model.preset import Preset
+
+DOCS = Path(__file__).parents[2] / "docs" / "presets.md"
+
+
+def test_the_documented_contributor_adds_its_line():
+    scope: dict[str, Any] = {}
+    found = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    exec(found[0], scope)
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1, A1, U2))
+    assert b'"(Be brief, User.)"},{"role":"user","content":"U2"}' in scope["request"](inputs)
+    assert b"Be brief" not in scope["request"](replace(inputs, history=(U1, A1)))
+    composed = compose(inputs, contributors=(*CONTRIBUTORS, scope["remind"]))
+    turn = next(t for t in composed.envelope.turns if t.origin.id == "reminder")
+    assert turn.origin.label == "lore entry “Reminder of long talks”"
+    assert turn.placement.rule == (
+        "It is said in talks of more than two messages. "
+        "Its depth -2 is before the newest message of the history."
+    )
