@@ -15,7 +15,7 @@ from tui_chat.ui.chat.heights import Heights
 from tui_chat.ui.chat.lines import Line, run, wrap
 from tui_chat.ui.chat.markdown import plain_lines, section_lines
 from tui_chat.ui.chat.message import MessageLayout
-from tui_chat.ui.chat.progress import Progress
+from tui_chat.ui.chat.progress import Live
 from tui_chat.ui.chat.sections import SIZE, Section, Sections
 
 
@@ -236,12 +236,12 @@ def test_a_streamed_reply_ends_as_the_finished_message(
     unfolded = {"a/thought"} if unfold else set[str]()
     entry = assistant("", status="streaming", model="m")
     reply = Reply()
-    growing = MessageLayout(entry, 50, unfolded=unfolded, live=Progress(0, reply))
+    growing = MessageLayout(entry, 50, unfolded=unfolded, live=Live(0, reply))
     for index, piece in enumerate((*_sliced(thought, cuts), None, *_sliced(content, cuts))):
         if piece is not None:
             early = index < len(_sliced(thought, cuts))
             reply = advance(reply, ReasoningDelta(0, piece) if early else TextDelta(piece))
-        growing.grow(Progress(0, reply))
+        growing.grow(Live(0, reply))
         for part in range(0, len(growing.parts), 3):
             growing.lines(part)
     done = Entry(reply.message("anthropic", id="a"), model="m")  # pyright: ignore[reportArgumentType]
@@ -262,10 +262,10 @@ def _sliced(text: str, cuts: list[int]) -> list[str]:
 
 def test_growing_lays_out_only_its_last_section() -> None:
     reply = advance(Reply(), TextDelta("one\n\ntwo\n\nthree\n"))
-    layout = MessageLayout(assistant("", status="streaming"), 50, live=Progress(0, reply))
+    layout = MessageLayout(assistant("", status="streaming"), 50, live=Live(0, reply))
     texts(layout)
     before = list(layout.parts)
-    layout.grow(Progress(0, advance(reply, TextDelta("and more\n\nfour"))))
+    layout.grow(Live(0, advance(reply, TextDelta("and more\n\nfour"))))
     assert [part in before for part in layout.parts[1:]] == [True, True, False]
 
 
@@ -300,7 +300,7 @@ def test_user_text_is_shown_as_it_was_typed() -> None:
 
 def test_tool_calls_arrive_while_they_are_written() -> None:
     reply = advance(Reply(), ToolCallDelta(0, "c1", "look", '{"q":'))
-    layout = MessageLayout(assistant("", status="streaming"), 50, live=Progress(3, reply))
+    layout = MessageLayout(assistant("", status="streaming"), 50, live=Live(3, reply))
     assert texts(layout)[-1] == '▸ calls look  {"q":'
 
 

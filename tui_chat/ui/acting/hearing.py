@@ -73,7 +73,8 @@ class Hearing(Drafting):
             case BranchChanged():
                 self._show_branch()
             case ReplyGrew():
-                self._chat.stream(change.grown.entry_id, change.grown.reply)
+                grown = change.grown
+                self._chat.stream(grown.entry_id, grown.reply, grown.timing)
             case ReplyWaits():
                 waiting = change.waiting
                 words = f"{waiting.why}\nTrying again in {waiting.seconds:.0f} s. Esc gives up."
@@ -102,9 +103,10 @@ class Hearing(Drafting):
         if desk.role_fault:
             subtitle += f" · its role was {desk.role_fault}"
         words = welcome(composed.model, desk.is_offline)
-        self._chat.show(title, subtitle, desk.entries, words)
+        self._chat.show(title, subtitle, desk.entries, words, desk.timing)
         if desk.partial is not None:
-            self._chat.stream(desk.partial.entry_id, desk.partial.reply)
+            partial = desk.partial
+            self._chat.stream(partial.entry_id, partial.reply, partial.timing)
         if self._panes.inspector is not None:
             self._panes.inspector.own_protocol = desk.endpoint.protocol
         self._show_sessions()

@@ -9,9 +9,10 @@ from rich.cells import cell_len
 
 from tui_chat.model.reply import Usage
 from tui_chat.model.session import Entry
+from tui_chat.model.timing import NO_TIMING, Timing
 from tui_chat.model.visible import one_line
 from tui_chat.ui.chat.lines import Action, Line, Run, clipped, indented, run, wrap
-from tui_chat.ui.chat.progress import Progress, dollars
+from tui_chat.ui.chat.progress import Fact, Live, pace
 
 _WORD = re.compile(r"[\u2e80-\u9fff\uac00-\ud7a3]|[^\s\u2e80-\u9fff\uac00-\ud7a3]+")
 _USUAL = {"", "stop", "end_turn", "stop_sequence", "completed", "tool_calls", "tool_use"}
@@ -46,9 +47,12 @@ def day_of(entry: Entry) -> str:
 
 
 def head(
-    entry: Entry, width: int, day: str, live: Progress | None, cost: float | None = None
+    entry: Entry, width: int, day: str, live: Live | None, timing: Timing = NO_TIMING
 ) -> list[Line]:
-    """Lay out what stands above a message; `day` is given where a new day begins."""
+    """Lay out what stands above a message; `day` is given where a new day begins.
+
+    `timing` is of a reply that has ended.
+    """
     lines = [Line(bare=True)]
     if day:
         words = f" {day} "
@@ -66,7 +70,7 @@ def head(
     room = width - sum(cell_len(piece.text) for piece in left)
     if room < 0:
         left, room = left[:1], width - cell_len(name)
-    facts = _facts(entry, cost) if live is None else [(9, fact) for fact in live.facts]
+    facts = _facts(entry, timing) if live is None else pace(live.timing, live=True)
     meta = _fitted(facts, room - 2)
     right = [Run(" " * (room - cell_len(meta))), Run(meta, ("meta",))] if meta else []
     return [*lines, Line((*left, *right))]
@@ -135,23 +139,20 @@ def _siblings(entry: Entry) -> list[Run]:
     ]
 
 
-def _facts(entry: Entry, cost: float | None) -> list[tuple[int, str]]:
-    """Return the facts at the right, each with its weight."""
-    facts: list[tuple[int, str]] = []
+def _facts(entry: Entry, timing: Timing) -> list[Fact]:
+    """Return the facts at the right."""
+    facts: list[Fact] = []
     if entry.usage.input is not None or entry.usage.output is not None:
-        facts.append((2, _tokens(entry.usage)))
-    if cost:
-        facts.append((3, dollars(cost)))
+        facts.append((3, _tokens(entry.usage)))
+    facts += pace(timing, live=False)
     if entry.seconds is not None:
-        if entry.usage.output and entry.seconds >= 1:
-            facts.append((1, f"{entry.usage.output / entry.seconds:,.0f} tokens/s"))
-        facts.append((4, lasted(entry.seconds)))
+        facts.append((5, lasted(entry.seconds)))
     if at := _local(entry):
-        facts.append((5, f"{at:%H:%M}"))
+        facts.append((6, f"{at:%H:%M}"))
     return facts
 
 
-def _fitted(facts: list[tuple[int, str]], room: int) -> str:
+def _fitted(facts: list[Fact], room: int) -> str:
     """Put facts in a row, the lightest left out where there is no room."""
     while facts:
         words = " · ".join(fact for _, fact in facts)

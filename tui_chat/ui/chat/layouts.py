@@ -8,16 +8,16 @@ to the entry that replaces it when the reply is whole.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable
 from time import monotonic
 
-from tui_chat.model.endpoint import Prices
 from tui_chat.model.reply import Reply
 from tui_chat.model.session import Entry
+from tui_chat.model.timing import NO_TIMING, Timing
 from tui_chat.ui.chat import label
 from tui_chat.ui.chat.message import Around, MessageLayout
 from tui_chat.ui.chat.parts import estimate
-from tui_chat.ui.chat.progress import Progress, cost_of
+from tui_chat.ui.chat.progress import Live
 
 KEPT = 400
 """Messages whose layout is kept while they are out of sight."""
@@ -31,13 +31,13 @@ class Layouts:
         """Root to head."""
         self.unfolded: set[str] = set()
         """Keys of what is unfolded."""
-        self.prices: Mapping[str, Prices] = {}
-        """By name of endpoint, where they are known."""
+        self.timing_of: Callable[[Entry], Timing] = lambda entry: NO_TIMING
+        """How quickly a reply came that has ended, and what it cost."""
         self._width = 80
         self._made: OrderedDict[int, tuple[Entry, MessageLayout]] = OrderedDict()
         self._replies: dict[str, Reply] = {}
         self._since: dict[str, float] = {}
-        self._first: dict[str, float] = {}
+        self._timings: dict[str, tuple[Timing, float]] = {}
 
     def __call__(self, index: int) -> MessageLayout:
         """Return a message's layout."""
@@ -61,7 +61,7 @@ class Layouts:
         self._replies = {key: reply for key, reply in self._replies.items() if key in living}
         now = monotonic()
         self._since = {key: self._since.get(key, now) for key in living}
-        self._first = {key: at for key, at in self._first.items() if key in living}
+        self._timings = {key: known for key, known in self._timings.items() if key in living}
         for index in range(max(len(entries) - 2, 0), len(entries)):
             layout = grown.get(entries[index].message.id)
             if layout is not None and layout.entry is not entries[index]:
@@ -90,20 +90,19 @@ class Layouts:
         count = len(self.entries)
         return [i for i in range(max(count - 2, 0), count) if self.entries[i].status == "streaming"]
 
-    def offer(self, entry_id: str, reply: Reply) -> bool:
-        """Take note of what has come of a reply; False where that is known."""
+    def offer(self, entry_id: str, reply: Reply, timing: Timing) -> bool:
+        """Take note of what has come of a reply, and how fast; False where that is known."""
         if self._replies.get(entry_id) is reply:
             return False
         self._replies[entry_id] = reply
-        if entry_id not in self._first and not reply.is_empty:
-            self._first[entry_id] = monotonic()
+        self._timings[entry_id] = timing, monotonic()
         return True
 
     def grow(self) -> list[int]:
         """Lay out what was offered, and return whose layout has changed."""
         grown: list[int] = []
         for index in self.streaming():
-            live = self.progress(self.entries[index])
+            live = self.live(self.entries[index])
             if live and live.reply:
                 self(index).grow(live)
                 grown.append(index)
@@ -112,22 +111,20 @@ class Layouts:
     def tick(self) -> None:
         """Let streaming messages say how they get on."""
         for index in self.streaming():
-            if live := self.progress(self.entries[index]):
+            if live := self.live(self.entries[index]):
                 self(index).tick(live)
 
-    def progress(self, entry: Entry) -> Progress | None:
+    def live(self, entry: Entry) -> Live | None:
         """Return how an entry's reply gets on; None where it does not stream."""
         if entry.status != "streaming":
             return None
         key, now = entry.message.id, monotonic()
-        since = self._since.setdefault(key, now)
-        first = self._first.get(key)
-        return Progress(
-            now - since,
-            self._replies.get(key),
-            None if first is None else first - since,
-            self.prices.get(entry.endpoint),
-        )
+        timing, heard = self._timings.get(key, (NO_TIMING, now))
+        if timing.elapsed is None:
+            seconds = now - self._since.setdefault(key, now)
+        else:
+            seconds = timing.elapsed + now - heard
+        return Live(seconds, self._replies.get(key), timing)
 
     def source(self, index: int) -> str:
         """Return a message's text as it was written, so far."""
@@ -165,14 +162,13 @@ class Layouts:
 
     def _make(self, index: int, grown: MessageLayout | None = None) -> MessageLayout:
         entry = self.entries[index]
-        prices = self.prices.get(entry.endpoint)
         layout = MessageLayout(
             entry,
             self._width,
             around=self._around(index),
             unfolded=self.unfolded,
-            live=self.progress(entry),
-            cost=cost_of(entry.usage, prices) if prices else None,
+            live=self.live(entry),
+            timing=self.timing_of(entry) if entry.message.role == "assistant" else NO_TIMING,
             grown=grown,
         )
         self._made[id(entry)] = (entry, layout)

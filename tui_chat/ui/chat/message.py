@@ -15,13 +15,14 @@ from typing import NamedTuple
 
 from tui_chat.model.message import ToolCall
 from tui_chat.model.session import Entry
+from tui_chat.model.timing import NO_TIMING, Timing
 from tui_chat.model.visible import one_line
 from tui_chat.ui.chat import label
 from tui_chat.ui.chat.calls import SHOWN, CallState, answer_line, call_lines
 from tui_chat.ui.chat.lines import BLANK, Action, Line, Run, clipped, run, wrap
 from tui_chat.ui.chat.markdown import plain_lines
 from tui_chat.ui.chat.parts import Code, Growing, Part, framed, ready
-from tui_chat.ui.chat.progress import Progress
+from tui_chat.ui.chat.progress import Live
 
 AT_ONCE = 24_000
 """Characters up to which a message is laid out whole."""
@@ -53,8 +54,8 @@ class MessageLayout:
         *,
         around: Around = ALONE,
         unfolded: Collection[str] = (),
-        live: Progress | None = None,
-        cost: float | None = None,
+        live: Live | None = None,
+        timing: Timing = NO_TIMING,
         grown: MessageLayout | None = None,
     ) -> None:
         self.entry = entry
@@ -66,7 +67,7 @@ class MessageLayout:
         self._width = max(width, 8)
         self._around = around
         self._live = live
-        self._cost = cost
+        self._timing = timing
         self._unfolded = unfolded
         small = entry.message.role in ("system", "tool")
         if grown is None or not grown._becomes(entry, self._width):
@@ -122,7 +123,7 @@ class MessageLayout:
         calls = self.entry.message.tool_calls
         return next((call.id for call in calls if call.id not in self._around.answered), None)
 
-    def grow(self, live: Progress) -> None:
+    def grow(self, live: Live) -> None:
         """Take what has come of the reply since the last time."""
         began = self._live is None or self._live.reply is None
         self._live = live
@@ -148,7 +149,7 @@ class MessageLayout:
         else:
             self._body_grew(first)
 
-    def tick(self, live: Progress) -> None:
+    def tick(self, live: Live) -> None:
         """Say how it gets on."""
         if self._live:
             self._live = live
@@ -209,7 +210,9 @@ class MessageLayout:
         self.parts[at] = part
 
     def _head(self) -> Part:
-        return ready(label.head(self.entry, self._width, self._around.day, self._live, self._cost))
+        return ready(
+            label.head(self.entry, self._width, self._around.day, self._live, self._timing)
+        )
 
     def _reasoning(self) -> list[Part]:
         thought = self._thought

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Self
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from tui_chat.model.endpoint import Prices
 from tui_chat.model.reply import Reply
 from tui_chat.model.session import Entry
+from tui_chat.model.timing import NO_TIMING, Timing
 from tui_chat.ui.chat.attached import AttachedLine
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.find_bar import FindBar
@@ -61,26 +61,26 @@ class ChatPane(Vertical):
         subtitle: str,
         entries: tuple[Entry, ...],
         empty_text: str = "",
-        prices: Mapping[str, Prices] | None = None,
+        timing_of: Callable[[Entry], Timing] | None = None,
     ) -> None:
         """Show a session: its title, what it is bound to, and its branch.
 
-        `empty_text` is Markdown for the first screen, where there are no entries. `prices`
-        are by name of endpoint; None leaves those that are known.
+        `empty_text` is Markdown for the first screen, where there are no entries. `timing_of`
+        tells how quickly replies came and what they cost.
         """
         count = len(entries)
         status = f"{count:,} message{'s' * (count != 1)}" if count else ""
         self.title_line.show(session_title, subtitle, status)
         self.transcript.welcome(empty_text)
-        self.transcript.show(entries, prices)
+        self.transcript.show(entries, timing_of)
         self.composer.past.show(entries)
         streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
         self.activity.streams(None if streaming is None else streaming.model)
 
-    def stream(self, entry_id: str, reply: Reply) -> None:
+    def stream(self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING) -> None:
         """Show what has come of a streaming entry's reply; call it as often as you like."""
-        self.transcript.stream(entry_id, reply)
-        self.activity.grew(reply)
+        self.transcript.stream(entry_id, reply, timing)
+        self.activity.grew(reply, timing)
 
     def set_status(self, words: str, tone: Tone = "hint") -> None:
         """Say something in the activity line; no words bring the hint back."""

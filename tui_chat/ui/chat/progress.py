@@ -1,76 +1,46 @@
-"""How an arriving reply gets on: how long, how fast, at what cost."""
+"""How a reply gets on: how long, how fast, at what cost."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tui_chat.model.endpoint import Prices
-from tui_chat.model.reply import Reply, Usage
+from tui_chat.model.reply import Reply
+from tui_chat.model.timing import NO_TIMING, Timing
 
-LETTERS_PER_TOKEN = 4
-"""About, until the provider has counted."""
-MILLION = 1_000_000
+Fact = tuple[int, str]
+"""Something to say, with its weight: the lightest goes first where there is no room."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """A reply that is arriving, as the screen has seen it."""
+class Live:
+    """A reply that is arriving, as the screen knows it."""
 
     seconds: float
     """Since it was asked for."""
     reply: Reply | None = None
-    first: float | None = None
-    """Seconds until its first word; None while there is none."""
-    prices: Prices | None = None
-
-    @property
-    def tokens(self) -> tuple[int, bool]:
-        """Tokens that came, and whether the provider counted them."""
-        reply = self.reply
-        if reply is None:
-            return 0, False
-        if reply.usage.output:
-            return reply.usage.output, True
-        letters = len(reply.content) + sum(len(block.text) for block in reply.reasoning)
-        letters += sum(len(call.arguments) for call in reply.calls)
-        return letters // LETTERS_PER_TOKEN, False
-
-    @property
-    def rate(self) -> float | None:
-        """Tokens a second since the first word; None where that says nothing yet."""
-        if self.first is None or self.seconds - self.first < 0.5:
-            return None
-        return self.tokens[0] / (self.seconds - self.first)
-
-    @property
-    def facts(self) -> list[str]:
-        """What there is to say, the most telling last."""
-        made: list[str] = []
-        tokens, counted = self.tokens
-        about = "" if counted else "≈ "
-        if self.prices and self.reply:
-            usage = self.reply.usage if counted else Usage(self.reply.usage.input, tokens)
-            cost = cost_of(usage, self.prices)
-            if cost:
-                made.append(about + dollars(cost))
-        if self.first is not None:
-            made.append(f"first word {self.first:.1f} s")
-        if self.rate and self.rate >= 1:
-            made.append(f"{about}{self.rate:,.0f} tokens/s")
-        return made
+    timing: Timing = NO_TIMING
 
 
-def cost_of(usage: Usage, prices: Prices) -> float | None:
-    """Return what a request cost in US dollars; None where a price or count is not known."""
-    if usage.output is None or prices.output is None:
-        return None
-    cost = usage.output * prices.output
-    if usage.input is not None and prices.input is not None:
-        cached, written = usage.cached or 0, usage.cache_write or 0
-        cost += max(usage.input - cached - written, 0) * prices.input
-        cost += cached * (prices.input if prices.cached is None else prices.cached)
-        cost += written * (prices.input if prices.cache_write is None else prices.cache_write)
-    return cost / MILLION
+def pace(timing: Timing, *, live: bool) -> list[Fact]:
+    """Return what is known of a reply's pace and cost."""
+    facts: list[Fact] = []
+    about = "" if timing.exact else "≈ "
+    if timing.cost:
+        facts.append((4, about + dollars(timing.cost)))
+    if timing.first is not None and live:
+        facts.append((2, f"first word {timing.first:.1f} s"))
+    if words := speed(timing):
+        facts.append((3 if live else 1, words))
+    return facts
+
+
+def speed(timing: Timing) -> str:
+    """Return how many tokens come in a second, in words; nothing where that says nothing."""
+    rate = timing.per_second
+    # Where nobody saw the first word, a reply of an instant has no pace worth telling.
+    if not rate or rate < 1 or (timing.elapsed or 0) < (0.5 if timing.first else 1):
+        return ""
+    return f"{'' if timing.exact else '≈ '}{rate:,.0f} tokens/s"
 
 
 def dollars(cost: float) -> str:

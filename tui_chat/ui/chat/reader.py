@@ -7,7 +7,7 @@ them. What keys and clicks do is `Transcript`'s.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from time import monotonic
 
 from rich.style import Style
@@ -17,9 +17,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.timer import Timer
 
-from tui_chat.model.endpoint import Prices
 from tui_chat.model.reply import Reply
 from tui_chat.model.session import Entry
+from tui_chat.model.timing import NO_TIMING, Timing
 from tui_chat.ui.chat import picked
 from tui_chat.ui.chat.layouts import Layouts
 from tui_chat.ui.chat.lines import Line
@@ -70,14 +70,16 @@ class Reader(ScrollView, can_focus=True):
 
     # What is shown
 
-    def show(self, entries: tuple[Entry, ...], prices: Mapping[str, Prices] | None = None) -> None:
+    def show(
+        self, entries: tuple[Entry, ...], timing_of: Callable[[Entry], Timing] | None = None
+    ) -> None:
         """Show a branch, root to head. Entries that are the same objects cost nothing.
 
         A reader who scrolled up stays where they are, unless a message of theirs is new or
-        the branch is of another session. `prices` are by name of endpoint.
+        the branch is of another session. `timing_of` tells how quickly replies came.
         """
-        if prices is not None:
-            self._layouts.prices = prices
+        if timing_of is not None:
+            self._layouts.timing_of = timing_of
         old = self.entries
         if entries is old:
             return
@@ -107,9 +109,9 @@ class Reader(ScrollView, can_focus=True):
             self._empty_text, self._empty = text, []
             self._settle()
 
-    def stream(self, entry_id: str, reply: Reply) -> None:
+    def stream(self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING) -> None:
         """Show what has come of a streaming entry's reply; redraws a few dozen times a second."""
-        if not self._layouts.offer(entry_id, reply):
+        if not self._layouts.offer(entry_id, reply, timing):
             return
         self._dirty = True
         if self._timer is None:

@@ -12,10 +12,11 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui_chat.model.reply import Reply
+from tui_chat.model.timing import NO_TIMING, Timing
 from tui_chat.model.visible import one_line
 from tui_chat.ui.chat.label import lasted
 from tui_chat.ui.chat.lines import clipped
-from tui_chat.ui.chat.progress import Progress
+from tui_chat.ui.chat.progress import speed
 
 Tone = Literal["hint", "warning", "error"]
 """How urgent a status is."""
@@ -85,7 +86,7 @@ class ActivityLine(Widget):
         self._words: str = ""
         self._tone: Tone = "hint"
         self._began: float | None = None
-        self._first: float | None = None
+        self._timing = NO_TIMING
         self._reply: Reply | None = None
         self._asked = ""
         self._timer: Timer | None = None
@@ -109,7 +110,8 @@ class ActivityLine(Widget):
     def streams(self, asked: str | None) -> None:
         """Tell that a reply of `asked` streams, or with None that none does."""
         if asked is None:
-            self._began = self._reply = self._first = None
+            self._began = self._reply = None
+            self._timing = NO_TIMING
             if self._timer is not None:
                 self._timer.stop()
                 self._timer = None
@@ -119,9 +121,9 @@ class ActivityLine(Widget):
             self._timer = self.set_interval(0.1, self.refresh)
         self.refresh()
 
-    def grew(self, reply: Reply) -> None:
+    def grew(self, reply: Reply, timing: Timing = NO_TIMING) -> None:
         """Take note of what has come; it is drawn with the next turn of the spinner."""
-        self._reply = reply
+        self._reply, self._timing = reply, timing
 
     def render(self) -> Content:
         """Draw the line."""
@@ -132,7 +134,7 @@ class ActivityLine(Widget):
         elapsed = monotonic() - self._began
         still = cast("App[object]", super().app).animation_level == "none"  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
         frame = "●" if still else _FRAMES[int(elapsed * 10) % len(_FRAMES)]
-        facts = f"{self._progress(elapsed)} · {lasted(elapsed)}"
+        facts = f"{self._progress()} · {lasted(elapsed)}"
         stops = "Esc stops"
         room = width - 2 - len(stops) - 2
         facts = clipped(facts, max(room, 1))
@@ -144,18 +146,13 @@ class ActivityLine(Widget):
             (stops, "bold $foreground 80%"),
         )
 
-    def _progress(self, elapsed: float) -> str:
+    def _progress(self) -> str:
         reply = self._reply
         if reply is None or reply.is_empty:
             return f"Waiting for {self._asked}" if self._asked else "Waiting"
-        if self._first is None:
-            self._first = elapsed
-        progress = Progress(elapsed, reply, self._first)
-        rate = progress.rate or 0
         verb = "Writing" if len(reply.content) else "Thinking"
-        about = "" if progress.tokens[1] else "≈ "
-        speed = f" · {about}{rate:,.0f} tokens/s" if rate >= 1 else ""
-        return f"{verb}{speed}"
+        fast = speed(self._timing)
+        return f"{verb} · {fast}" if fast else verb
 
 
 def _fitted(words: str, width: int) -> str:

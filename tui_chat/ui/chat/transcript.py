@@ -17,7 +17,7 @@ from tui_chat.ui.chat import look, posted
 from tui_chat.ui.chat.lines import Action
 from tui_chat.ui.chat.posted import Requested
 from tui_chat.ui.chat.selecting import Selecting
-from tui_chat.ui.chat.viewport import Place
+from tui_chat.ui.chat.viewport import START, Place
 
 
 class Transcript(Selecting):
@@ -83,6 +83,7 @@ class Transcript(Selecting):
         super().__init__(id=id, classes=classes)
         self._last_code: tuple[str, int] = "", -1
         self._last_link: tuple[str, int] = "", -1
+        self._find_from = START
 
     @property
     def current(self) -> Entry | None:
@@ -153,8 +154,10 @@ class Transcript(Selecting):
 
     def find(self, words: str) -> None:
         """Find words in the conversation, from where it is shown; no words end it."""
+        if not self._search.is_on:
+            self._find_from = self._viewport.top
         self._search.find((words,))
-        hit = self._search.first_from(self._viewport.top) if self.entries else None
+        hit = self._search.first_from(self._find_from) if self.entries else None
         if hit:
             self._show_hit(hit[0])
         self._tell_found()

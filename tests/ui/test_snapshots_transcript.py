@@ -1,0 +1,174 @@
+"""Pictures of the conversation in each of its states, at three sizes and in two themes."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+
+from tests.ui.app_under_test import NOON, settle
+from tui_chat.model.message import Message, ToolCall
+from tui_chat.model.reply import ReasoningDelta, Reply, TextDelta, Usage, advance
+from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.model.session import Entry
+from tui_chat.model.timing import Timing
+from tui_chat.paths import bundled
+from tui_chat.ui.chat import ChatPane
+from tui_chat.ui.themes import load_themes, origin_defaults
+
+MARKDOWN = (
+    r"""Readers go on, with `wal`; see the [manual](https://sqlite.org/wal.html).
+
+## How it works
+
+1. A writer appends to the log, which is a file of its own beside the database, so readers wait for
+   nothing
+   - nested, with **strong** and *gentle* words
+2. A checkpoint copies it back
+
+```python
+def settle(self) -> None:
+    self.rows = [1, 2, 3]  # what is seen
+```
+
+| Mode | Readers | What a writer does while somebody else is still reading the same page |
+|:--|--:|:--|
+| `wal` | many | appends |
+| `delete` | none | waits, and then waits a little more, until the last of them has gone |
+
+> Formulas stay: $a_1 * b_1$, and prices too: $5.
+
+- [x] 中文与 English 混排 🙂 👩‍👩‍👧
+- [ ] hostile: """
+    + "\x1b[31mred\x1b[0m \u202edesrever\n"
+)
+
+THOUGHT = MessageSemantics((ReasoningBlock("anthropic", "Let me think about logs."),))  # pyright: ignore[reportArgumentType]
+
+
+def at(minutes: int) -> float:
+    return NOON + 60 * minutes
+
+
+def ask(text: str, minutes: int, **more: object) -> Entry:
+    message = Message("user", text, id=f"u{minutes}", timestamp=at(minutes), **more)  # pyright: ignore[reportArgumentType]
+    return Entry(message)
+
+
+READ = (
+    ask("What is a write-ahead log?\nBriefly, please.", 0),
+    Entry(
+        Message("assistant", MARKDOWN, id="a", timestamp=at(1), semantics=THOUGHT),
+        model="claude-sonnet-4",
+        usage=Usage(812, 1543),
+        seconds=31.0,
+        sibling=1,
+        siblings=3,
+    ),
+)
+CALLS = (
+    ToolCall("c1", "get_weather", '{"city": "Paris", "unit": "celsius", "days": [1, 2, 3]}'),
+    ToolCall("c2", "search", '{"query": "umbrella'),
+)
+WORK = (
+    ask("Look at the weather.", 0, pinned=True),
+    Entry(
+        Message("assistant", "Half an ans", id="f", timestamp=at(1)),
+        model="gpt-5",
+        status="failed",
+        error="The provider is overloaded (529).",
+        advice="Try again in a minute.",
+    ),
+    ask("And now?", 2),
+    Entry(
+        Message("assistant", "I will look.", id="c", timestamp=at(3), tool_calls=CALLS),
+        model="gpt-5",
+        usage=Usage(12, 34),
+        seconds=2.0,
+    ),
+    Entry(Message("tool", "21 °C", id="t", timestamp=at(4), tool_call_id="c1", name="get_weather")),
+)
+LIVE = Entry(Message("assistant", id="live", timestamp=at(5)), status="streaming", model="gpt-5")
+
+
+class Stage(App[None]):
+    """A chat pane in one of our themes."""
+
+    def __init__(self, theme: str) -> None:
+        super().__init__()
+        for known in load_themes((bundled("themes"),))[0]:
+            self.register_theme(known)
+        self._wanted = theme
+        self.chat = ChatPane()
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return origin_defaults(self.current_theme.dark)
+
+    def compose(self) -> ComposeResult:
+        yield self.chat
+
+    def on_mount(self) -> None:
+        self.theme = self._wanted
+        self.animation_level = "none"
+
+
+def stage(pilot: Pilot[None]) -> ChatPane:
+    app = pilot.app
+    assert isinstance(app, Stage)
+    app.chat.composer.cursor_blink = False
+    return app.chat
+
+
+async def reading(pilot: Pilot[None]) -> None:
+    chat = stage(pilot)
+    chat.show("Logs", "Assistant · claude-sonnet-4 · anthropic", READ)
+    chat.transcript.focus()
+    await pilot.press("home", "j")
+    await settle(pilot)
+
+
+async def working(pilot: Pilot[None]) -> None:
+    chat = stage(pilot)
+    chat.show("Weather", "Assistant · gpt-5 · openai", WORK)
+    chat.transcript.focus()
+    await settle(pilot)
+
+
+async def arriving(pilot: Pilot[None]) -> None:
+    chat = stage(pilot)
+    chat.show("Logs", "Assistant · gpt-5 · openai", (*READ, ask("And code?", 4), LIVE))
+    reply = advance(Reply(), ReasoningDelta(0, "The user wants code."))
+    reply = advance(reply, TextDelta("So:\n\n```python\nfor row in rows:\n    print(ro"))
+    chat.stream("live", reply, Timing(11.5, 1.5, 100, cost=0.0021))
+    chat.transcript.flush()
+    await settle(pilot)
+
+
+async def finding(pilot: Pilot[None]) -> None:
+    chat = stage(pilot)
+    chat.show("Logs", "Assistant · claude-sonnet-4 · anthropic", READ)
+    chat.transcript.focus()
+    await pilot.press("home", "slash", *"wait", "down")
+    chat.find_bar.query_one("Input").cursor_blink = False  # type: ignore[attr-defined]
+    await settle(pilot)
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    for module in ("layouts", "strips"):
+        monkeypatch.setattr(f"tui_chat.ui.chat.{module}.monotonic", lambda: 100.0)
+    yield
+    os.environ.pop("TZ", None)
+    time.tzset()
+
+
+@pytest.mark.parametrize("state", [reading, working, arriving, finding], ids=lambda s: s.__name__)
+@pytest.mark.parametrize("size", [(160, 45), (120, 35), (80, 24)], ids=lambda s: f"{s[0]}x{s[1]}")
+@pytest.mark.parametrize("theme", ["tui-chat-dark", "tui-chat-light"], ids=lambda t: t[9:])
+def test_the_conversation(state, size: tuple[int, int], theme: str, snap_compare):
+    assert snap_compare(Stage(theme), terminal_size=size, run_before=state)
