@@ -12,6 +12,7 @@ from tests.strategies import any_text
 from tui_chat.model.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.model.envelope import ChatEnvelope, Parameters, Placement, Sourced, Turn
 from tui_chat.model.payload import render
+from tui_chat.model.semantics import ContentShape, MessageSemantics, WireForm
 from tui_chat.model.text import GLUE, Origin, OriginKind, Text
 from tui_chat.wire.anthropic import said as anthropic
 from tui_chat.wire.gemini import said as gemini
@@ -20,17 +21,20 @@ from tui_chat.wire.openai_responses import said as openai_responses
 from tui_chat.wire.registry import protocol_of
 
 ENCODERS = (openai_chat, openai_responses, anthropic, gemini)
+SHAPES: list[ContentShape] = ["", "string", "parts"]
 turns = st.lists(
     st.builds(
-        lambda role, text, number: Turn(
+        lambda role, text, number, form: Turn(
             role,
             Text.of(text, Origin(OriginKind.HISTORY, str(number))),
             Origin(OriginKind.HISTORY, str(number)),
             Placement("history"),
+            semantics=MessageSemantics(wire=form),
         ),
         st.sampled_from(["system", "user", "assistant"]),
         any_text,
         st.integers(0, 9),
+        st.none() | st.builds(WireForm, st.sampled_from(Protocol), st.sampled_from(SHAPES)),
     ),
     max_size=6,
 )
@@ -52,5 +56,5 @@ def test_the_short_way_says_the_same(protocol: Protocol, some: list[Turn], devel
     short = encoded()
     with pytest.MonkeyPatch.context() as patch:
         for encoder in ENCODERS:
-            patch.setattr(encoder, "is_plain", lambda _: False)
+            patch.setattr(encoder, "is_plain", lambda *_: False)
         assert encoded() == short

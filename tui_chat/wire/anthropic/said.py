@@ -72,7 +72,7 @@ class _Saying:
 
 
 def _said(turn: Turn) -> Said:
-    if is_plain(turn):
+    if is_plain(turn, _ANTHROPIC):
         role, text = adapted_role(turn.role, _ANTHROPIC), Str(turn.text)
         blocks = (_text(text, turn.origin),)
         return Said(role, blocks, text, plain_message(role, text, turn.origin))

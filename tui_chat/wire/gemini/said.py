@@ -67,7 +67,7 @@ class _Saying:
 
 
 def _said(turn: Turn) -> Said:
-    if is_plain(turn):
+    if is_plain(turn, _GEMINI):
         part = _text(Str(turn.text), turn.origin)
         items = (
             ("role", word(adapted_role(turn.role, _GEMINI))),

@@ -83,7 +83,7 @@ def messages(developer: bool) -> Callable[[Turn], Message]:
 
 
 def _message(turn: Turn, developer: bool) -> Message:
-    if is_plain(turn):
+    if is_plain(turn, _CHAT):
         role = adapted_role(turn.role, _CHAT, developer=developer)
         return Message(plain_message(role, Str(turn.text), turn.origin))
     saying = _Saying(turn)

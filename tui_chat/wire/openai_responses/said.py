@@ -80,7 +80,7 @@ def said_by(developer: bool) -> Callable[[Turn], Said]:
 
 
 def _said(turn: Turn, developer: bool) -> Said:
-    if is_plain(turn):
+    if is_plain(turn, _RESPONSES):
         role = adapted_role(turn.role, _RESPONSES, developer=developer)
         return Said((plain_message(role, Str(turn.text), turn.origin),))
     match turn.role:
