@@ -71,7 +71,7 @@ def our_reading(url: str) -> Figures:
             async def read() -> None:
                 replies: list[Any] = [None]
 
-                def grown(reply: Any) -> None:
+                def grown(reply: Any, _weight: int) -> None:
                     replies[0] = reply
 
                 await receive(composed, transport, grown, print)
