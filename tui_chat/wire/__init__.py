@@ -15,6 +15,7 @@ settings       settings on their way to the wire
 left_out       notes for what a protocol cannot carry
 segments       long conversations in segments, so that a keystroke looks at one
 encoding       the smallest pieces of a tree
+openai_format  what OpenAI's two protocols say alike
 
 Answers
 chunks, lenient, reply_events, complaint, refusals

@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from tui_chat.model.envelope import Sourced
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.envelope import Sourced, ToolDefinition
+from tui_chat.model.namespaces import NativeTool
 from tui_chat.model.text import Origin, OriginKind
-from tui_chat.wire.fields import Fields
+from tui_chat.wire.fields import Fields, compact
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -37,6 +39,25 @@ def settings_of(kind: type[S], left: dict[str, Any], *, spelled: Mapping[str, st
     names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
     found = {n: left.pop(k) for n in names if (k := spelled.get(n, n)) in left}
     return kind(**found)
+
+
+def tools_of(
+    request: Fields, protocol: Protocol, read: Callable[[Fields], ToolDefinition | None]
+) -> tuple[tuple[ToolDefinition, ...] | None, tuple[NativeTool, ...]]:
+    """Take `tools` apart: the functions that `read` knows, and whatever else the protocol has."""
+    if request.left.get("tools") is None:
+        return None, ()
+    tools: list[ToolDefinition] = []
+    native: list[NativeTool] = []
+    for position, entry in enumerate(request.objects("tools")):
+        whole = dict(entry.left)
+        tool = read(entry)
+        if tool is None:
+            kind = str(whole.get("type") or whole.get("name") or "tool")
+            native.append(NativeTool(protocol, position, kind, compact(whole)))
+        else:
+            tools.append(tool)
+    return tuple(tools), tuple(native)
 
 
 def take_if_said_back(

@@ -6,7 +6,7 @@ get their numbers in order of arrival, and `stop` is told apart from a wish for 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import TypeAlias
 
 from tui_chat.model.reply import (
@@ -26,6 +26,7 @@ from tui_chat.model.reply import (
     advance,
 )
 from tui_chat.model.text import clean
+from tui_chat.wire.chunks import cut
 from tui_chat.wire.lenient import compact
 
 _Channel: TypeAlias = str | tuple[str, int]
@@ -145,6 +146,12 @@ class ReplyEvents:
             reason = "refusal"
         self.began = self.ended = True
         self._out.append(Finished(reason, raw, detail))
+
+    def close(self) -> Sequence[StreamEvent]:
+        """Tell that the stream ended. Raises ReplyCut if the reply had not."""
+        if not self.ended:
+            raise cut(began=self.began)
+        return ()
 
     def flush(self) -> None:
         """Let go of halves of characters whose other half never came."""

@@ -104,12 +104,18 @@ def stops(
 
 
 def usable_choice(
-    envelope: ChatEnvelope, sent: Collection[str], aliases: Mapping[str, str], notes: list[Note]
+    envelope: ChatEnvelope,
+    protocol: Protocol,
+    sent: Collection[str],
+    aliases: Mapping[str, str],
+    notes: list[Note],
 ) -> Sourced[ToolChoice] | None:
-    """Return the tool choice, as far as the tools it speaks of are sent (under these names)."""
+    """Return the tool choice, as far as the tools it speaks of are sent (under these names). In
+    the protocol it was captured from it stays as it was.
+    """
     choice = envelope.parameters.tool_choice
-    if choice is None:
-        return None
+    if choice is None or (envelope.semantics.source is protocol and not aliases):
+        return choice
     if not sent:
         if choice.value.mode != "none":
             notes.append(setting_left_out(choice, "tool_choice", "no tools are sent"))
@@ -123,6 +129,8 @@ def usable_choice(
         notes.append(setting_left_out(choice, f"tool_choice {gone}", "no such tool is sent"))
         if not known:
             return None
+    if len(known) > 1 and set(known) == set(sent):
+        known = ()  # all there are
     return Sourced(ToolChoice(choice.value.mode, known), choice.origin)
 
 

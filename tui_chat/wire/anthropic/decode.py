@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
+from tui_chat.model.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.model.message import MessageRole
-from tui_chat.model.namespaces import AnthropicSettings, NativeTool, Semantics, ToolSemantics
+from tui_chat.model.namespaces import AnthropicSettings, Semantics, ToolSemantics
 from tui_chat.wire.anthropic.blocks import blocks_of, is_result, read_block, read_result
 from tui_chat.wire.anthropic.tools import (
     read_choice,
@@ -24,8 +24,8 @@ from tui_chat.wire.anthropic.tools import (
     say_choice,
     say_format,
 )
-from tui_chat.wire.captured import model_of, settings_of, sourced, take_if_said_back
-from tui_chat.wire.fields import Fields, compact, load_request
+from tui_chat.wire.captured import model_of, settings_of, sourced, take_if_said_back, tools_of
+from tui_chat.wire.fields import Fields, load_request
 from tui_chat.wire.turn_builder import TurnBuilder
 
 _ANTHROPIC = Protocol.ANTHROPIC
@@ -40,7 +40,7 @@ def decode(body: bytes) -> ChatEnvelope:
     turns = list(_system(request))
     for message in request.objects("messages"):
         turns += _turns(message, len(turns) + 1)
-    tools, native = _tools(request)
+    tools, native = tools_of(request, _ANTHROPIC, read_tool)
     parameters = _parameters(request)
     settings = settings_of(AnthropicSettings, request.left, spelled={})
     semantics = Semantics(
@@ -111,22 +111,6 @@ def _turns(message: Fields, number: int) -> Iterator[Turn]:
             read_block(block, builder)
     if builder is not None or first:
         yield (builder or begin(role)).turn()
-
-
-def _tools(request: Fields) -> tuple[tuple[ToolDefinition, ...] | None, tuple[NativeTool, ...]]:
-    if request.left.get("tools") is None:
-        return None, ()
-    tools: list[ToolDefinition] = []
-    native: list[NativeTool] = []
-    for position, entry in enumerate(request.objects("tools")):
-        whole = dict(entry.left)
-        tool = read_tool(entry)
-        if tool is None:
-            kind = str(whole.get("type") or whole.get("name") or "tool")
-            native.append(NativeTool(_ANTHROPIC, position, kind, compact(whole)))
-        else:
-            tools.append(tool)
-    return tuple(tools), tuple(native)
 
 
 def _parameters(request: Fields) -> Parameters:

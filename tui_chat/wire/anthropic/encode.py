@@ -106,11 +106,7 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
         items.append(("tools", Arr(said)))
     if own and envelope.semantics.anthropic.tool_choice is not UNSET:
         return items  # said by the namespace
-    choice = (
-        envelope.parameters.tool_choice
-        if own and not aliases
-        else usable_choice(envelope, [tool.name for tool in ours], aliases, notes)
-    )
+    choice = usable_choice(envelope, _ANTHROPIC, [tool.name for tool in ours], aliases, notes)
     parallel = envelope.parameters.parallel_tool_calls
     if choice is None and parallel is not None and not parallel.value and said:
         choice = Sourced(ToolChoice("auto"), parallel.origin)

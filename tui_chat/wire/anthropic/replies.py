@@ -21,7 +21,7 @@ from typing import Literal
 
 from tui_chat.errors import Refused
 from tui_chat.model.reply import FinishReason, Reply, StreamEvent, Usage
-from tui_chat.wire.chunks import chunks_of, cut, no_reply, read_body
+from tui_chat.wire.chunks import chunks_of, no_reply, read_body
 from tui_chat.wire.lenient import (
     JsonObject,
     compact,
@@ -76,9 +76,7 @@ class AnthropicParser:
 
     def close(self) -> Sequence[StreamEvent]:
         """Tell that the stream ended."""
-        if not self._events.ended:
-            raise cut(began=self._events.began)
-        return ()
+        return self._events.close()
 
     def take_message(self, message: JsonObject) -> None:
         """Read a message as far as it has come: whole, or what a stream starts with."""

@@ -114,11 +114,7 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
     elif said or (envelope.tools is not None and envelope.semantics.source is None):
         items.append(("tools", Arr((Obj((("functionDeclarations", Arr(tuple(said))),)),))))
     calling: Items = []
-    choice = (
-        envelope.parameters.tool_choice
-        if own and not aliases
-        else usable_choice(envelope, [tool.name for tool in ours], aliases, notes)
-    )
+    choice = usable_choice(envelope, _GEMINI, [tool.name for tool in ours], aliases, notes)
     if choice is not None:
         calling.append(("functionCallingConfig", tree_of(say_choice(choice.value), choice.origin)))
     if own:

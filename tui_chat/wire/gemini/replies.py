@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from tui_chat.errors import Refused
 from tui_chat.model.reply import FinishReason, Reply, StreamEvent, Usage
-from tui_chat.wire.chunks import chunks_of, cut, no_reply, read_body
+from tui_chat.wire.chunks import chunks_of, no_reply, read_body
 from tui_chat.wire.gemini.partial_args import PartialArguments
 from tui_chat.wire.lenient import (
     JsonObject,
@@ -75,9 +75,7 @@ class GeminiParser:
 
     def close(self) -> Sequence[StreamEvent]:
         """Tell that the stream ended."""
-        if not self._events.ended:
-            raise cut(began=self._events.began)
-        return ()
+        return self._events.close()
 
     def take_in(self, response: JsonObject) -> None:
         """Read one response, of a stream or whole."""

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
+from tui_chat.model.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.model.message import MessageRole, ToolCall
-from tui_chat.model.namespaces import NativeTool, OpenAIChatSettings, Semantics, ToolSemantics
-from tui_chat.wire.captured import model_of, settings_of, sourced, take_if_said_back
+from tui_chat.model.namespaces import OpenAIChatSettings, Semantics, ToolSemantics
+from tui_chat.wire.captured import model_of, settings_of, sourced, take_if_said_back, tools_of
 from tui_chat.wire.fields import Fields, compact, load_request
 from tui_chat.wire.openai_chat.content import read_content
 from tui_chat.wire.openai_chat.thoughts import read_thoughts
@@ -47,7 +47,7 @@ def decode(body: bytes) -> ChatEnvelope:
     turns = tuple(
         _turn(message, number) for number, message in enumerate(request.objects("messages"), 1)
     )
-    tools, native = _tools(request)
+    tools, native = tools_of(request, _CHAT, read_tool)
     parameters, max_tokens_key = _parameters(request)
     settings = settings_of(OpenAIChatSettings, request.left, spelled={"max_tokens_key": ""})
     if max_tokens_key:
@@ -113,22 +113,6 @@ def _arguments(holder: Fields, key: str) -> str:
         del holder.left[key]
         return value
     return "" if value is None else compact(value)
-
-
-def _tools(request: Fields) -> tuple[tuple[ToolDefinition, ...] | None, tuple[NativeTool, ...]]:
-    if request.left.get("tools") is None:
-        return None, ()
-    tools: list[ToolDefinition] = []
-    native: list[NativeTool] = []
-    for position, entry in enumerate(request.objects("tools")):
-        whole = dict(entry.left)
-        tool = read_tool(entry)
-        if tool is None:
-            kind = str(whole.get("type", "tool"))
-            native.append(NativeTool(_CHAT, position, kind, compact(whole)))
-        else:
-            tools.append(tool)
-    return tuple(tools), tuple(native)
 
 
 def _parameters(request: Fields) -> tuple[Parameters, str]:

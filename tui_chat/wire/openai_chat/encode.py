@@ -145,11 +145,7 @@ def _tools(
         items.append(("parallel_tool_calls", setting(parallel)))
     if own and envelope.semantics.openai_chat.tool_choice is not UNSET:
         return items  # said by the namespace
-    choice = (
-        envelope.parameters.tool_choice
-        if own and not aliases
-        else usable_choice(envelope, [tool.name for tool in ours], aliases, notes)
-    )
+    choice = usable_choice(envelope, _CHAT, [tool.name for tool in ours], aliases, notes)
     if choice is not None:
         items.append(("tool_choice", tree_of(say_choice(choice.value), choice.origin)))
     return items

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from tui_chat.errors import Refused
 from tui_chat.model.reply import FinishReason, Reply, StreamEvent, Usage
-from tui_chat.wire.chunks import chunks_of, cut, no_reply, read_body
+from tui_chat.wire.chunks import chunks_of, no_reply, read_body
 from tui_chat.wire.lenient import (
     JsonObject,
     compact,
@@ -75,9 +75,7 @@ class OpenAIChatParser:
 
     def close(self) -> Sequence[StreamEvent]:
         """Tell that the stream ended."""
-        if not self._events.ended:
-            raise cut(began=self._events.began)
-        return ()
+        return self._events.close()
 
     def take_in(self, chunk: JsonObject) -> None:
         """Read a chunk, or a whole answer."""

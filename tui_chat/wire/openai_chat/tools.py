@@ -7,6 +7,7 @@ from typing import Any, cast
 from tui_chat.model.envelope import ResponseFormat, ToolChoice, ToolDefinition
 from tui_chat.wire.fields import Fields
 from tui_chat.wire.lenient import items, mapping, string
+from tui_chat.wire.openai_format import read_schema, say_schema
 
 
 def read_tool(entry: Fields) -> ToolDefinition | None:
@@ -68,14 +69,7 @@ def read_format(value: Any) -> ResponseFormat | None:
         case "json_object":
             return ResponseFormat("json")
         case "json_schema":
-            form = Fields(mapping(said.get("json_schema")), "")
-            return ResponseFormat(
-                "schema",
-                form.mapping("schema"),
-                name=form.text("name"),
-                description=form.text("description"),
-                strict=form.flag("strict"),
-            )
+            return read_schema(Fields(mapping(said.get("json_schema")), ""))
         case _:
             return None
 
@@ -88,11 +82,4 @@ def say_format(form: ResponseFormat) -> dict[str, Any]:
         case "json":
             return {"type": "json_object"}
         case "schema":
-            said: dict[str, Any] = {"name": form.name or "reply"}
-            if form.description:
-                said["description"] = form.description
-            if form.schema is not None:
-                said["schema"] = form.schema
-            if form.strict is not None:
-                said["strict"] = form.strict
-            return {"type": "json_schema", "json_schema": said}
+            return {"type": "json_schema", "json_schema": say_schema(form)}

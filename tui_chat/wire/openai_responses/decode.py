@@ -14,17 +14,16 @@ from dataclasses import replace
 
 from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
+from tui_chat.model.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.model.message import MessageRole
 from tui_chat.model.namespaces import (
-    NativeTool,
     ResponsesSettings,
     Semantics,
     SessionSemantics,
     ToolSemantics,
 )
-from tui_chat.wire.captured import model_of, settings_of, sourced, take_if_said_back
-from tui_chat.wire.fields import Fields, compact, kind_of, load_request
+from tui_chat.wire.captured import model_of, settings_of, sourced, take_if_said_back, tools_of
+from tui_chat.wire.fields import Fields, kind_of, load_request
 from tui_chat.wire.openai_responses.items import is_message, read_content, read_said
 from tui_chat.wire.openai_responses.tools import (
     read_choice,
@@ -52,7 +51,7 @@ def decode(body: bytes) -> ChatEnvelope:
     if shape is None and not any(request.left.get(key) for key in _CONTINUES):
         raise InputError("This is no OpenAI Responses request: it has no “input”.")
     turns = tuple(_turns(request))
-    tools, native = _tools(request)
+    tools, native = tools_of(request, _RESPONSES, read_tool)
     parameters = _parameters(request)
     previous = request.text("previous_response_id")
     settings = settings_of(ResponsesSettings, request.left, spelled={"input_shape": ""})
@@ -138,22 +137,6 @@ def _output(item: Fields, number: int) -> Turn:
     read_content(item, "output", builder)
     builder.extras = item.rest()
     return builder.turn()
-
-
-def _tools(request: Fields) -> tuple[tuple[ToolDefinition, ...] | None, tuple[NativeTool, ...]]:
-    if request.left.get("tools") is None:
-        return None, ()
-    tools: list[ToolDefinition] = []
-    native: list[NativeTool] = []
-    for position, entry in enumerate(request.objects("tools")):
-        whole = dict(entry.left)
-        tool = read_tool(entry)
-        if tool is None:
-            kind = str(whole.get("type") or "tool")
-            native.append(NativeTool(_RESPONSES, position, kind, compact(whole)))
-        else:
-            tools.append(tool)
-    return tuple(tools), tuple(native)
 
 
 def _parameters(request: Fields) -> Parameters:

@@ -159,11 +159,7 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
         items.append(("parallel_tool_calls", setting(parallel)))
     if own and envelope.semantics.responses.tool_choice is not UNSET:
         return items  # said by the namespace
-    choice = (
-        envelope.parameters.tool_choice
-        if own and not aliases
-        else usable_choice(envelope, [tool.name for tool in ours], aliases, notes)
-    )
+    choice = usable_choice(envelope, _RESPONSES, [tool.name for tool in ours], aliases, notes)
     if choice is not None:
         items.append(("tool_choice", tree_of(say_choice(choice.value), choice.origin)))
     return items

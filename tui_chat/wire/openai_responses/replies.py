@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from tui_chat.errors import Refused
 from tui_chat.model.reply import FinishReason, Reply, StreamEvent, Usage
-from tui_chat.wire.chunks import chunks_of, cut, no_reply, read_body
+from tui_chat.wire.chunks import chunks_of, no_reply, read_body
 from tui_chat.wire.complaint import Complaint, find_complaint
 from tui_chat.wire.lenient import JsonObject, count, items, mapping, raw_string, string
 from tui_chat.wire.refusals import broke_off, refused
@@ -64,9 +64,7 @@ class OpenAIResponsesParser:
 
     def close(self) -> Sequence[StreamEvent]:
         """Tell that the stream ended."""
-        if not self._events.ended:
-            raise cut(began=self._events.began)
-        return ()
+        return self._events.close()
 
     def _take_in(self, kind: str, chunk: JsonObject) -> None:
         index = count(chunk.get("output_index")) or 0

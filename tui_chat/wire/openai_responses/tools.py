@@ -10,6 +10,7 @@ from typing import Any, cast
 from tui_chat.model.envelope import ResponseFormat, ToolChoice, ToolDefinition
 from tui_chat.wire.fields import Fields
 from tui_chat.wire.lenient import items, mapping, string
+from tui_chat.wire.openai_format import read_schema, say_schema
 
 
 def read_tool(entry: Fields) -> ToolDefinition | None:
@@ -63,13 +64,7 @@ def read_format(value: Any) -> ResponseFormat | None:
         case "json_object":
             return ResponseFormat("json")
         case "json_schema":
-            return ResponseFormat(
-                "schema",
-                form.mapping("schema"),
-                name=form.text("name"),
-                description=form.text("description"),
-                strict=form.flag("strict"),
-            )
+            return read_schema(form)
         case _:
             return None
 
@@ -82,10 +77,5 @@ def say_format(form: ResponseFormat) -> dict[str, Any]:
         case "json":
             return {"type": "json_object"}
         case "schema":
-            said: dict[str, Any] = {"type": "json_schema", "name": form.name or "reply"}
-            if form.description:
-                said["description"] = form.description
-            said["schema"] = form.schema or {}
-            if form.strict is not None:
-                said["strict"] = form.strict
-            return said
+            said: dict[str, Any] = {"type": "json_schema", "schema": {}}
+            return said | say_schema(form)
