@@ -179,7 +179,16 @@ def _namespace(settings: Any, owner: Protocol) -> Iterator[Note]:
             level = Level.ERROR
         if field.name == "n" and value == 1:
             continue
-        yield _foreign(field.name, owner, level)
+        inner = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        if field.name in _HOLDERS and inner:
+            for key in (key for key, said in inner.items() if said is not None):
+                yield _foreign(f"{field.name}.{key}", owner, level)
+        else:
+            yield _foreign(field.name, owner, level)
+
+
+_HOLDERS = frozenset({"generation_config", "tool_config", "reasoning", "text", "output_config"})
+"""Fields with several settings in one, each of which is told by itself."""
 
 
 def _foreign(name: str, owner: Protocol, level: Level) -> Note:
