@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -101,9 +102,9 @@ def split_leading_system(turns: Sequence[Turn]) -> tuple[Sequence[Turn], Sequenc
 
 
 _FAMILIES = (
-    (("claude",), Protocol.ANTHROPIC),
-    (("gemini", "gemma"), Protocol.GEMINI),
-    (("gpt", "chatgpt", "o1", "o3", "o4"), Protocol.OPENAI_CHAT),
+    (re.compile("claude"), Protocol.ANTHROPIC),
+    (re.compile("gemini|gemma"), Protocol.GEMINI),
+    (re.compile(r"(ft:)?(gpt|chatgpt|o\d)"), Protocol.OPENAI_CHAT),
 )
 
 
@@ -113,7 +114,7 @@ def detect_protocol(model: str) -> Protocol | None:
     None where the name says nothing.
     """
     name = model.rpartition("/")[2].lower()
-    for prefixes, protocol in _FAMILIES:
-        if name.startswith(prefixes):
+    for family, protocol in _FAMILIES:
+        if family.match(name):
             return protocol
     return None
