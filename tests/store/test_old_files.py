@@ -92,10 +92,10 @@ async def test_the_conversations_are_all_there(path: Path, old: int, open_store:
     store = await open_store()
     assert (store.backup is None) == (old == LATEST)
     sessions = {s.title: s for s in await store.sessions()}
-    assert list(sessions) == ["Zwei Wege 两条路", "With a role", "New chat"]
+    assert sessions.keys() == {"Zwei Wege 两条路", "With a role", "New chat"}
     with_role, plain = sessions["With a role"], sessions["Zwei Wege 两条路"]
     assert with_role.role_name == ("Pirate" if old > 1 else "")
-    assert [s.message_count for s in sessions.values()] == [10, 60, 0]
+    assert (plain.message_count, with_role.message_count) == (10, 60)
     assert plain.total_tokens == 60
     assert plain.status == "interrupted"
 

@@ -31,7 +31,7 @@ Rows = dict[str, list[tuple[object, ...]]]
 def rows_of(path: Path, version: int = LATEST) -> Rows:
     with closing(sqlite3.connect(path)) as connection:
         return {
-            table: list(connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2"))
+            table: sorted(connection.execute(f"SELECT * FROM {table}"), key=repr)
             for table in shapes_at(version)
         }
 

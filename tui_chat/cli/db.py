@@ -102,7 +102,7 @@ def run_restore(path: Path, source: Path) -> None:
 
 def run_check(path: Path, *, as_json: bool) -> bool:
     """Print what is sound and what is not; True where all is. Raises InputError, StoreError."""
-    from tui_chat.store.check import Check, check
+    from tui_chat.store.check import DERIVED, Check, check
 
     def show(check: Check) -> None:
         sign = click.style("NO", fg="red") if check.faults else click.style("ok", fg="green")
@@ -126,6 +126,8 @@ def run_check(path: Path, *, as_json: bool) -> bool:
             sound=not faults,
             checks=[{"name": each.name, "faults": list(each.faults)} for each in checks],
         )
+    elif faults and all(each.name in DERIVED for each in checks if each.faults):
+        click.echo("\nNothing is lost. To make counts and search index anew:\n  tui-chat db repair")
     elif faults:
         click.echo(
             f"\n{path} is not sound. Make a copy of it first. Then either restore a backup:\n"
@@ -136,6 +138,14 @@ def run_check(path: Path, *, as_json: bool) -> bool:
     else:
         click.echo(f"\n{path} is sound.")
     return not faults
+
+
+def run_repair(path: Path) -> None:
+    """Make anew what is derived. Raises InputError, StoreError."""
+    from tui_chat.store import upkeep
+
+    upkeep.make_anew(path)
+    click.echo("Counts are made anew, and the search index will be before the next search.")
 
 
 def run_vacuum(path: Path) -> None:

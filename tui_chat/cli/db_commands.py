@@ -91,6 +91,15 @@ def check(path: Path, as_json: bool) -> None:
 
 @db.command()
 @click.pass_obj
+def repair(path: Path) -> None:
+    """Make counts and search index anew, where `check` finds them wrong. No message changes."""
+    from tui_chat.cli.db import run_repair
+
+    run_repair(path)
+
+
+@db.command()
+@click.pass_obj
 def vacuum(path: Path) -> None:
     """Give the space of what was deleted back to the disk."""
     from tui_chat.cli.db import run_vacuum

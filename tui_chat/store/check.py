@@ -18,6 +18,9 @@ from tui_chat.store.access import reading
 from tui_chat.store.faults import told
 from tui_chat.store.mend import UNREACHED, WRONG_HEADS
 
+DERIVED = ("counts", "search")
+"""Names of checks whose faults cost nothing: what they look at can be made anew."""
+
 _SHOWN = 5  # findings of one kind that are named one by one
 
 
@@ -111,14 +114,29 @@ def _trees(connection: sqlite3.Connection) -> Iterator[str]:
         yield f"Session {seq} shows a message that is not its own."
 
 
+def _hidden(connection: sqlite3.Connection) -> Iterator[str]:
+    if schema.version_of(connection) < _HIDDEN_SINCE:
+        return
+    for (message,) in connection.execute(_HIDDEN_IN_VAIN):
+        yield f"Message {message} is deleted, but what follows it is shown."
+
+
+_HIDDEN_SINCE = _COUNTED_SINCE = 3
+
+_HIDDEN_IN_VAIN = """
+    SELECT p.message_id FROM hidden_messages AS h JOIN messages AS p ON p.seq = h.message
+    WHERE EXISTS (SELECT 1 FROM sessions AS s WHERE s.head_id = p.message_id)
+       OR EXISTS (SELECT 1 FROM messages AS m WHERE m.parent_id = p.message_id
+                  AND m.seq NOT IN (SELECT message FROM hidden_messages))
+"""
+
+
 def _counts(connection: sqlite3.Connection) -> Iterator[str]:
     if schema.version_of(connection) < _COUNTED_SINCE:
         return
     for title, kept, true in connection.execute(_MISCOUNTED):
         yield f"Session “{title}” says it has {kept:,} messages and has {true:,}."
 
-
-_COUNTED_SINCE = 3
 
 _MISCOUNTED = """
     SELECT s.title, s.message_count, count(m.seq) - count(h.message) AS true
@@ -127,6 +145,30 @@ _MISCOUNTED = """
     LEFT JOIN hidden_messages AS h ON h.message = m.seq
     GROUP BY s.seq HAVING true <> s.message_count
 """
+
+
+def _search(connection: sqlite3.Connection) -> Iterator[str]:
+    """Compare what the index says it holds with what there is."""
+    if schema.version_of(connection) < _INDEXED_SINCE:
+        return
+    for index, wanted in _INDEXES.items():
+        found = f"SELECT id FROM {index}_docsize"
+        for one, other, words in (
+            (wanted, found, "is not in the search index"),
+            (found, wanted, "is in the search index and should not be"),
+        ):
+            for (seq,) in connection.execute(f"{one} EXCEPT {other}"):
+                yield f"{index.split('_')[0].capitalize()} {seq} {words}."
+
+
+_INDEXED_SINCE = 4
+
+_INDEXES = {
+    "message_index": "SELECT seq FROM messages WHERE status <> 'streaming' AND content <> '' "
+    "AND seq NOT IN (SELECT message FROM unindexed_messages)",
+    "title_index": "SELECT seq FROM sessions WHERE title <> '' "
+    "AND seq NOT IN (SELECT session FROM unindexed_sessions)",
+}
 
 
 def _json(connection: sqlite3.Connection) -> Iterator[str]:
@@ -154,7 +196,9 @@ _CHECKS: tuple[tuple[str, Callable[[sqlite3.Connection], Iterator[str]]], ...] =
     ("tables", _shape),
     ("references", _references),
     ("branches", _trees),
+    ("deletions", _hidden),
     ("counts", _counts),
+    ("search", _search),
     ("values", _json),
     ("requests", _hashes),
 )

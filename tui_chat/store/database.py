@@ -35,7 +35,13 @@ Row: TypeAlias = tuple[Any, ...]
 
 _LOG = logging.getLogger(__name__)
 
-_SETTINGS = ("journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "foreign_keys = ON")
+_SETTINGS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "fullfsync = ON",
+    "foreign_keys = ON",
+    "cache_size = -32000",  # at most 32 MB; 2 would be too few for the indexes of a large file
+)
 
 
 class Transaction:

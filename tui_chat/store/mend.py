@@ -90,6 +90,16 @@ _COUNTS = """
 """
 
 
+_REINDEX = (
+    "INSERT INTO message_index (message_index) VALUES ('delete-all')",
+    "INSERT INTO title_index (title_index) VALUES ('delete-all')",
+    "DELETE FROM unindexed_messages",
+    "DELETE FROM unindexed_sessions",
+    "INSERT INTO unindexed_messages SELECT seq FROM messages WHERE status <> 'streaming'",
+    "INSERT INTO unindexed_sessions SELECT seq FROM sessions",
+)
+
+
 def mend(connection: sqlite3.Connection) -> list[str]:
     """Make an open database of any version sound; return what was done, a sentence each.
 
@@ -115,7 +125,6 @@ def mend(connection: sqlite3.Connection) -> list[str]:
         done.append(f"Other rows that belonged to something lost, and were left out: {dropped:,}.")
     if connection.execute("SELECT 1 FROM pragma_table_info('hidden_messages')").fetchone():
         _show_what_leads_to_the_visible(connection)
-        connection.execute(_COUNTS)
     return done
 
 
@@ -133,21 +142,14 @@ def _show_what_leads_to_the_visible(connection: sqlite3.Connection) -> None:
     )
 
 
-_RECOUNT = """
-    UPDATE sessions AS s SET
-        message_count = (
-            SELECT count(*) FROM messages AS m LEFT JOIN hidden_messages AS h ON h.message = m.seq
-            WHERE m.session_id = s.session_id AND h.message IS NULL),
-        total_tokens = (
-            SELECT CAST(min(total(coalesce(usage_input, 0) + coalesce(usage_output, 0)), 4e18)
-                        AS INTEGER)
-            FROM messages AS m WHERE m.session_id = s.session_id)
-"""
-
-
-def recount(connection: sqlite3.Connection) -> None:
-    """Count anew what an open database of the present version counts as it grows."""
-    connection.execute(_RECOUNT)
+def derive(connection: sqlite3.Connection) -> None:
+    """Make anew what an open database of the present version derives from its rows: the counts of
+    sessions, and the search index, which is filled before the next search.
+    """
+    connection.execute(_COUNTS)
+    if connection.execute("SELECT 1 FROM pragma_table_info('message_index')").fetchone():
+        for statement in _REINDEX:
+            connection.execute(statement)
 
 
 def _drop_loose_ends(connection: sqlite3.Connection) -> int:

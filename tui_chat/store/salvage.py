@@ -25,7 +25,7 @@ from tui_chat.store import schema
 from tui_chat.store.access import refuse_in_use, require
 from tui_chat.store.copies import create, refuse_existing, settle
 from tui_chat.store.faults import told
-from tui_chat.store.mend import mend, recount
+from tui_chat.store.mend import derive, mend
 from tui_chat.store.pages import Pages, Row, Value
 from tui_chat.store.shapes import Shape, shapes_at
 
@@ -153,7 +153,7 @@ class _Salvage:
             )
         connection.execute("COMMIT")
         schema.migrate(connection, path)
-        recount(connection)
+        derive(connection)
         (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if verdict != "ok":
             raise AssertionError(f"the new file is not sound: {verdict}")

@@ -79,7 +79,8 @@ def shapes_at(version: int) -> dict[str, Shape]:
 def _shapes(connection: sqlite3.Connection) -> Iterator[Shape]:
     tables = connection.execute(
         "SELECT name, wr FROM pragma_table_list "
-        "WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
+        "WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' "
+        "AND name NOT LIKE 'unindexed_%'"  # what waits for the search index is told anew
     ).fetchall()
     for table, without_rowid in tables:
         columns: list[Column] = []

@@ -132,6 +132,20 @@ def rollback(path: Path, target: int, *, now: float) -> Path:
     return saved
 
 
+def make_anew(path: Path) -> None:
+    """Make counts and search index anew, beside an open app too. The database must have the
+    present version. Raises StoreError.
+    """
+    from tui_chat.store.mend import derive
+
+    if _version(path) < len(schema.migrations()):
+        raise InputError("The database is not up to date.", advice="`tui-chat db migrate` first.")
+    with told(path), closing(schema.connect(path, BUSY_SECONDS)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        derive(connection)
+        connection.execute("COMMIT")
+
+
 def backup(path: Path, target: Path | None, *, now: float, force: bool = False) -> Path:
     """Copy a database, also while others use it; return where. Without `target`, beside it."""
     with reading(path) as connection, told(path):

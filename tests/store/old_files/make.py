@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message, ToolCall
+from tui_chat.model.profile import Profile
 from tui_chat.model.reply import Usage
 from tui_chat.model.request import RequestRecord
 from tui_chat.model.role import Role
@@ -87,6 +88,14 @@ async def fill(path: Path) -> None:
             )
     await store.save_draft(empty.session_id, "a draft\nin two lines")
     await store.remember("session", plain.session_id)
+    if hasattr(store, "save_profile"):  # since version 3
+        await store.update_session(plain.session_id, pinned=True, tags=("work",), folder="f")
+        await store.save_profile(Profile("Kim", "Kim likes short answers."))
+        await store.keep_revision("preset", '{"name": "plain"}')
+        await store.save_variables(plain.session_id, {"mood": "glad"})
+        wrong = await store.add_message(with_role.session_id, Message("user", "oh"), parent)
+        await store.add_message(with_role.session_id, Message("user", "no"), wrong.message.id)
+        await store.delete_message(wrong.message.id)
     await store.close()
 
 
