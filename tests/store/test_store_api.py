@@ -208,6 +208,14 @@ async def test_the_status_is_of_the_newest_reply_on_the_shown_branch(
     assert await status() == "complete"
 
 
+async def test_the_beginning_of_the_list_can_be_asked_for(store: Store) -> None:
+    for title in "abc":
+        await store.create_session(title=title)
+    assert [s.title for s in await store.sessions(limit=2)] == ["c", "b"]
+    assert [s.title for s in await store.sessions(limit=0)] == []
+    assert len(await store.sessions()) == 3
+
+
 async def test_a_clock_that_goes_backwards_changes_no_order(
     store: Store, clock: Callable[[], float]
 ) -> None:

@@ -113,9 +113,12 @@ async def require(tx: Transaction, session_id: str) -> Session:
     return session
 
 
-async def summaries(tx: Transaction) -> tuple[SessionSummary, ...]:
-    """Return all sessions, the one that was active last first."""
-    rows = await tx.rows(f"{_SUMMARIES} WHERE s.deleted IS NULL ORDER BY s.touched DESC")
+async def summaries(tx: Transaction, limit: int | None) -> tuple[SessionSummary, ...]:
+    """Return all sessions, or so many, the one that was active last first."""
+    rows = await tx.rows(
+        f"{_SUMMARIES} WHERE s.deleted IS NULL ORDER BY s.touched DESC LIMIT ?",
+        -1 if limit is None else limit,
+    )
     return tuple(map(summary_of, rows))
 
 

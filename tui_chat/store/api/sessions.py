@@ -53,9 +53,13 @@ class Sessions(Base):
         """Return a session, None if it is gone or in the trash."""
         return await self._database.read(lambda tx: sessions.find(tx, session_id))
 
-    async def sessions(self) -> tuple[SessionSummary, ...]:
-        """Return all sessions but deleted ones, the one with the newest message first."""
-        return await self._database.read(sessions.summaries)
+    async def sessions(self, limit: int | None = None) -> tuple[SessionSummary, ...]:
+        """Return all sessions but deleted ones, the one with the newest message first.
+
+        `limit` leaves it at so many: a list of some hundred is there at once, while making
+        20,000 values takes long enough to be felt.
+        """
+        return await self._database.read(lambda tx: sessions.summaries(tx, limit))
 
     async def update_session(
         self, session_id: str, **changes: Unpack[sessions.SessionChanges]
