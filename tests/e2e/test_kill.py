@@ -26,9 +26,12 @@ import pytest
 from tui_chat.store import Store
 
 ROOT = Path(__file__).parents[2]
-LANES, LIVES = 4, 52
-LONGEST_LIFE = 0.55
-"""Seconds after which a program is killed at the latest; it flushes after some 0.15."""
+LANES, LIVES = 4, 51
+LONGEST_LIFE = 0.45
+"""Seconds after which a program is killed at the latest: after its start for every third, so that
+some never come to open the file, after its first reply began for the others. It flushes after
+some 0.15.
+"""
 
 ALLOWED_SECONDS = 0.25
 
@@ -91,11 +94,15 @@ def lane(path: Path, seeds: range) -> list[Life]:
             said, pid = program.stdout.readline().split()
             assert said == "pid"
             dying = Timer(chance.random() * LONGEST_LIFE, os.kill, (int(pid), signal.SIGKILL))
-            dying.start()
+            doomed_from = "pid" if seed % 3 == 0 else "begun"
+            if doomed_from == "pid":
+                dying.start()
             life = Life(seed)
             for line in program.stdout:
                 if line == "over\n":
                     break
+                if line.startswith(doomed_from) and dying.ident is None:
+                    dying.start()
                 life.hear(line)
             dying.join()
             lives.append(life)
@@ -148,7 +155,7 @@ async def test_two_hundred_kills_lose_nothing_that_was_acknowledged(
                     else:
                         assert entry.status in ("interrupted", "complete")
                     seen[entry.status] += 1
-    assert min(seen["sessions"], seen["complete"], seen["interrupted"]) > 50, seen
+    assert min(seen["sessions"], seen["complete"], seen["interrupted"]) > 20, seen
 
 
 async def test_no_kill_costs_more_than_a_quarter_second_of_text(
@@ -167,5 +174,5 @@ async def test_no_kill_costs_more_than_a_quarter_second_of_text(
             ages.append(age)
             # What the disk needed is not ours to promise: four programs and other tests share it.
             assert age - life.writing_since(lost[0]) <= ALLOWED_SECONDS, life.seed
-    assert len(ages) > 50, "kills came at moments at which nothing could be lost"
+    assert len(ages) > 20, "kills came at moments at which nothing could be lost"
     assert median(ages) <= ALLOWED_SECONDS

@@ -43,7 +43,7 @@ async def test_killed_at_any_moment_nothing_acknowledged_is_lost(
 ) -> None:
     chance = random.Random(20)
     told: dict[str, int] = {}
-    children = [run("child_streams.py", path, seed) for seed in range(15)]
+    children = [run("child_streams.py", path, seed) for seed in range(8)]
     for number, child in enumerate(children):  # they stream side by side, and go one by one
         reply_id = line(child)
         await asyncio.sleep(chance.random() * 0.12)
