@@ -3,6 +3,7 @@
 pane        ChatPane: title, transcript, find bar, activity and composer, one over the other
 transcript  Transcript: what keys and clicks do in the conversation
 posted      what a person asks for there, posted for the app to do
+copying     Copying: copying messages and code, opening links
 selecting   Selecting: selecting with the mouse; picked is what is selected
 reader      Reader: the conversation on the screen, drawn line by line
 viewport    which lines of which messages are on the screen; heights are their sums

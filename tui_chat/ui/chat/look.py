@@ -38,7 +38,8 @@ Transcript {
     & .transcript--link { color: $text-primary; text-style: underline; }
     & .transcript--url { color: $foreground 45%; }
     & .transcript--heading { color: $text-secondary; text-style: bold; }
-    & .transcript--heading-top { color: $text-primary; text-style: bold underline; }
+    & .transcript--heading-first { color: $text-primary; text-style: bold underline; }
+    & .transcript--heading-second { color: $text-primary; text-style: bold; }
     & .transcript--quote { color: $foreground 70%; }
     & .transcript--quote-bar { color: $foreground 30%; }
     & .transcript--rule { color: $foreground 20%; }

@@ -137,7 +137,7 @@ class _Layout:
             case "paragraph":
                 return self._paragraph(node, width, styles)
             case "heading":
-                level = "heading-top" if node.tag in ("h1", "h2") else "heading"
+                level = {"h1": "heading-first", "h2": "heading-second"}.get(node.tag, "heading")
                 return self._paragraph(node, width, (*styles, level))
             case "bullet_list" | "ordered_list":
                 return self._list(node, width, styles, depth)

@@ -93,6 +93,10 @@ class LinkClicked(Message, namespace="transcript"):
         self.url = url
 
 
+class UndoRequested(Message, namespace="transcript"):
+    """What was deleted last is to come back."""
+
+
 class FindRequested(Message, namespace="transcript"):
     """Words are to be asked for, that are to be found in the conversation."""
 

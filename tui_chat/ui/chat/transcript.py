@@ -14,13 +14,13 @@ from textual.binding import Binding, BindingType
 
 from tui_chat.model.session import Entry
 from tui_chat.ui.chat import look, posted
+from tui_chat.ui.chat.copying import Copying
 from tui_chat.ui.chat.lines import Action
 from tui_chat.ui.chat.posted import Requested
-from tui_chat.ui.chat.selecting import Selecting
 from tui_chat.ui.chat.viewport import START, Place
 
 
-class Transcript(Selecting):
+class Transcript(Copying):
     """A conversation that can be read, searched, copied from and worked with."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = look.COMPONENT_CLASSES
@@ -57,6 +57,7 @@ class Transcript(Selecting):
         Binding("e", "edit", "Edit", show=False),
         Binding("f", "fork", "Fork", show=False),
         Binding("d,delete", "delete", "Delete", show=False),
+        Binding("u", "undo", "Undo a deletion", show=False),
         Binding("p", "pin", "Pin", show=False),
         Binding("i", "inspect", "Show its request", show=False),
         Binding("a", "answer", "Answer a tool call", show=False),
@@ -73,16 +74,13 @@ class Transcript(Selecting):
     SiblingRequested = posted.SiblingRequested
     AnswerRequested = posted.AnswerRequested
     RunRequested = posted.RunRequested
-    CopyRequested = posted.CopyRequested
-    LinkClicked = posted.LinkClicked
+    UndoRequested = posted.UndoRequested
     FindRequested = posted.FindRequested
     Found = posted.Found
     Focused = posted.Focused
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._last_code: tuple[str, int] = "", -1
-        self._last_link: tuple[str, int] = "", -1
         self._find_from = START
 
     @property
@@ -197,64 +195,6 @@ class Transcript(Selecting):
     def _tell_found(self) -> None:
         self.post_message(self.Found(self._search.number, self._search.count, self._search.is_on))
 
-    # Copying and opening
-
-    def action_copy(self) -> None:
-        """Copy what is selected, else the message."""
-        chosen = self.screen.get_selected_text() if self.text_selection else None
-        current = self._current
-        if chosen:
-            self.post_message(self.CopyRequested(chosen, "selection"))
-        elif current is not None:
-            self.post_message(self.CopyRequested(self._layouts.source(current), "message"))
-
-    def action_copy_code(self) -> None:
-        """Copy the message's code; pressed again, its next block."""
-        current = self._current
-        codes = self._layouts(current).codes if current is not None else []
-        if current is None or not codes:
-            return
-        entry_id = self.entries[current].message.id
-        known, last = self._last_code
-        self._copy_code(current, (last + 1) % len(codes) if known == entry_id else 0)
-
-    def action_copy_all(self) -> None:
-        """Copy the whole conversation, each message under the name of its speaker."""
-        if self.entries:
-            said = [f"{_speaker(e)}:\n\n{e.message.content}" for e in self.entries]
-            self.post_message(self.CopyRequested("\n\n".join(said), "conversation"))
-
-    def action_open_link(self) -> None:
-        """Open the message's link; pressed again, its next one."""
-        current = self._current
-        if current is None:
-            return
-        urls = list(
-            dict.fromkeys(
-                piece.link
-                for lines in self._all_lines(current)
-                for line in lines
-                for piece in line.runs
-                if piece.link
-            )
-        )
-        if urls:
-            entry_id = self.entries[current].message.id
-            known, last = self._last_link
-            index = (last + 1) % len(urls) if known == entry_id else 0
-            self._last_link = entry_id, index
-            self.post_message(self.LinkClicked(urls[index]))
-
-    def _copy_code(self, message: int, index: int) -> None:
-        codes = self._layouts(message).codes
-        code = codes[index]
-        self._last_code = self.entries[message].message.id, index
-        which = f"code block {index + 1} of {len(codes)}" if len(codes) > 1 else "code block"
-        self._viewport.show(Place(message, code.part, 0))
-        self.cursor = message
-        self._publish()
-        self.post_message(self.CopyRequested(code.source, which))
-
     # Working with messages
 
     def action_unfold(self) -> None:
@@ -298,6 +238,10 @@ class Transcript(Selecting):
     def action_delete(self) -> None:
         """Delete the message with what follows it."""
         self._ask(self.DeleteRequested)
+
+    def action_undo(self) -> None:
+        """Bring back what was deleted last."""
+        self.post_message(self.UndoRequested())
 
     def action_inspect(self) -> None:
         """Show the request that produced the reply."""
@@ -357,9 +301,7 @@ class Transcript(Selecting):
                 self._layouts.unfolded ^= {action.key}
                 self._refold(place.message)
             case "code":
-                for index, code in enumerate(self._layouts(place.message).codes):
-                    if (code.part, str(code.number)) == (place.part, action.key):
-                        self._copy_code(place.message, index)
+                self.copy_code_at(place, action.key)
             case "older":
                 self.action_sibling(-1)
             case "newer":
@@ -380,10 +322,3 @@ class Transcript(Selecting):
         """Hide the cursor."""
         self.post_message(self.Focused(False))
         self.refresh()
-
-
-def _speaker(entry: Entry) -> str:
-    message = entry.message
-    if message.role == "assistant":
-        return entry.model or message.name or "Assistant"
-    return message.name or message.role.title()
