@@ -45,6 +45,19 @@ def test_the_body_alone_is_printed_and_what_was_changed_is_told_beside_it(run: R
     assert "logit_bias" in done.err
 
 
+def test_a_request_tells_itself_whose_it_is_and_may_be_in_a_curl_command(run: Run, tmp_path: Path):
+    path = written(tmp_path, f"curl https://here.invalid -d '{json.dumps(GEMINI)}'")
+    done = run("convert", path, "--to", "gemini")
+    assert json.loads(done.out) == GEMINI
+
+
+def test_what_is_no_request_is_told_with_the_file(run: Run, tmp_path: Path):
+    path = written(tmp_path, {"hello": 1})
+    done = run("convert", path, "--to", "gemini")
+    assert done.code == 2
+    assert str(path) in done.err
+
+
 def test_a_report_holds_body_and_notes(run: Run, tmp_path: Path):
     path = written(tmp_path, {**CHAT, "logit_bias": {"1": 2}})
     done = run("convert", path, "--from", "openai_chat", "--to", "gemini", "--report")

@@ -94,7 +94,7 @@ def build(settings: dict[str, object], **options: object) -> None:
 @cli.command()
 @click.argument("file", type=_INPUT)
 @click.option(
-    "--from", "source", type=click.Choice(PROTOCOLS), required=True, help="Whose request it is."
+    "--from", "source", type=click.Choice(PROTOCOLS), help="Whose request it is; told by its keys."
 )
 @click.option("--to", "target", type=click.Choice(PROTOCOLS), required=True, help="How to say it.")
 @click.option("--model", default="", help="The model to ask instead; Gemini's is in the URL.")
@@ -106,7 +106,7 @@ def build(settings: dict[str, object], **options: object) -> None:
 def convert(
     settings: dict[str, object],
     file: Path,
-    source: str,
+    source: str | None,
     target: str,
     model: str,
     endpoint: str,
@@ -114,13 +114,14 @@ def convert(
 ) -> None:
     """Say a request body (FILE, or - for the standard input) in another protocol.
 
+    Without --from a body may also be inside something else, such as a curl command.
     What is changed or left out on the way is told on the standard error stream, or with
     --report among the notes. In its own protocol a request comes back as it was.
     """
     from tui_chat.cli.convert import run_convert
     from tui_chat.model.endpoint import Protocol
 
-    ways = Protocol(source), Protocol(target)
+    ways = Protocol(source) if source else None, Protocol(target)
     run_convert(settings, file, *ways, model=model, endpoint=endpoint, report=report)
 
 

@@ -13,6 +13,7 @@ from typing import Any, cast
 import click
 
 from tui_chat import paths
+from tui_chat.analysis import read_captured
 from tui_chat.cli.envelope_json import note_json
 from tui_chat.cli.files import named, read_bytes
 from tui_chat.cli.preset_check import visible
@@ -31,7 +32,7 @@ PLACEHOLDER = "MODEL"
 def run_convert(
     settings: dict[str, object],
     file: Path,
-    source: Protocol,
+    source: Protocol | None,
     target: Protocol,
     *,
     model: str,
@@ -40,10 +41,14 @@ def run_convert(
 ) -> None:
     """Print the converted body, and the notes with it or on the standard error stream.
 
+    Without a `source` the request is looked for in the file, and tells itself whose it is.
     Raises InputError naming the file, the place in it and the fault.
     """
     place = _endpoint(settings, endpoint, target)
-    body, notes = convert(read_bytes(file), source, place, model=model, name=named(file))
+    request = read_bytes(file)
+    if source is None:
+        source, request = _found(request, named(file))
+    body, notes = convert(request, source, place, model=model, name=named(file))
     if report:
         told = {"body": json.loads(body), "notes": [note_json(note) for note in notes]}
         click.echo(json.dumps(told, indent=2, ensure_ascii=False).encode())
@@ -56,6 +61,14 @@ def run_convert(
     for note in notes:
         if note.level is not Level.INFO:
             click.echo(f"{note.level}: {visible(note.sentence)}", err=True)
+
+
+def _found(text: bytes, name: str) -> tuple[Protocol, bytes]:
+    try:
+        captured = read_captured(text.decode("utf-8", "replace"))
+    except InputError as error:
+        raise InputError(f"{name}: {error}", advice=error.advice) from error
+    return captured.protocol, captured.body
 
 
 def convert(
