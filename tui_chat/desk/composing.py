@@ -10,7 +10,7 @@ from tui_chat.context import Inputs, Settings
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.state import State
 from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.message import Message
+from tui_chat.model.message import Message, Part
 from tui_chat.model.session import Entry
 from tui_chat.tokens import NO_CORRECTION, Correction
 
@@ -22,26 +22,30 @@ class Composing:
         self._state = state
         self._outside = outside
         self._history: tuple[Message, ...] = ()
-        self._composed: dict[tuple[str, Protocol], Composed] = {}
+        self._composed: dict[tuple[str, tuple[Part, ...], Protocol], Composed] = {}
         self._seed = random.getrandbits(32)
         """Kept until something is sent, so that what is shown stands still."""
         self._corrections: dict[tuple[str, str], Correction] = {}
         """What replies taught of token estimates, by endpoint and model."""
 
-    def composed(self, draft: str, protocol: Protocol | None = None) -> Composed:
+    def composed(
+        self, draft: str, protocol: Protocol | None = None, attachments: tuple[Part, ...] = ()
+    ) -> Composed:
         """Return the request that sending `draft` now would send; see `Desk.composed`."""
         own = self._state.endpoint.protocol
         wanted = protocol or own
         # A change meanwhile, on another thread, puts another memory in this one's place: what
         # was composed before it must not be found after it.
         memory = self._composed
-        found = memory.get((draft, wanted))
+        found = memory.get((draft, attachments, wanted))
         if found is None:
-            base = memory.get((draft, own)) or compose(self._inputs(draft, self._history))
+            base = memory.get((draft, attachments, own)) or compose(
+                self._inputs(draft, self._history, attachments)
+            )
             found = base if wanted is own else encode(base.envelope, self._said_as(wanted))
-            for key in [key for key in tuple(memory) if key[0] != draft]:
+            for key in [key for key in tuple(memory) if key[:2] != (draft, attachments)]:
                 memory.pop(key, None)
-            memory |= {(draft, own): base, (draft, wanted): found}
+            memory |= {(draft, attachments, own): base, (draft, attachments, wanted): found}
         return found
 
     def again(self, before: tuple[Entry, ...]) -> Composed:
@@ -70,13 +74,16 @@ class Composing:
         self._seed = random.getrandbits(32)
         self.forget()
 
-    def _inputs(self, draft: str, history: tuple[Message, ...]) -> Inputs:
+    def _inputs(
+        self, draft: str, history: tuple[Message, ...], attachments: tuple[Part, ...] = ()
+    ) -> Inputs:
         state = self._state
         return Inputs(
             endpoint=state.endpoint,
             preset=state.preset,
             history=history,
             draft=draft,
+            draft_parts=attachments,
             role=state.role,
             profile=state.profile,
             settings=Settings(state.model, state.temperature, state.max_tokens),

@@ -23,6 +23,7 @@ from tui_chat.desk.replies import Replies
 from tui_chat.desk.roles import Roles
 from tui_chat.desk.state import State
 from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import Part
 from tui_chat.model.profile import Profile
 from tui_chat.model.role import Role
 from tui_chat.model.session import Entry, Session
@@ -96,13 +97,15 @@ class Desk(State):
         """Return how quickly a reply came and what it cost, as far as that is known."""
         return self._replies.timing(entry)
 
-    def composed(self, draft: str, protocol: Protocol | None = None) -> Composed:
-        """Return the request that sending `draft` now would send.
+    def composed(
+        self, draft: str, protocol: Protocol | None = None, attachments: tuple[Part, ...] = ()
+    ) -> Composed:
+        """Return the request that sending `draft` with these files now would send.
 
         With a `protocol` that is not the endpoint's own: the same context, said the way that
         protocol would want it. Pure, and the same object until something changes.
         """
-        return self._composing.composed(draft, protocol)
+        return self._composing.composed(draft, protocol, attachments)
 
     # --- opening -------------------------------------------------------------------------
 
@@ -204,18 +207,24 @@ class Desk(State):
         """Return what was being typed in the shown session."""
         return await self._drafts.shown()
 
-    async def keep_draft(self, session: Session | None, text: str) -> None:
+    async def draft_files(self) -> tuple[str, ...]:
+        """Return the paths of the files that were to go with the shown session's draft."""
+        return await self._drafts.files()
+
+    async def keep_draft(
+        self, session: Session | None, text: str, files: tuple[str, ...] = ()
+    ) -> None:
         """Keep what is being typed in a session (None: in the chat not yet begun)."""
-        await self._drafts.keep(session, text)
+        await self._drafts.keep(session, text, files)
 
     # --- talking -------------------------------------------------------------------------
 
-    async def submit(self, draft: str) -> bool:
-        """Send what was typed; True once it is on disk and on its way.
+    async def submit(self, draft: str, attachments: tuple[Part, ...] = ()) -> bool:
+        """Send what was typed, with files; True once it is on disk and on its way.
 
         False, with `Trouble` told, where it could not be sent; the draft is to be kept then.
         """
-        return await self._replies.submit(draft)
+        return await self._replies.submit(draft, attachments)
 
     async def retry(self, entry_id: str) -> bool:
         """Ask again for a reply, as a sibling of the one that is there."""

@@ -16,6 +16,8 @@ class Drafts:
         self._state = state
         self._outside = outside
         self._fault = ""
+        self._files: dict[str, str] = {}
+        """What was kept last of each draft's files: they change seldom."""
 
     async def shown(self) -> str:
         """Return what was being typed in the shown session."""
@@ -26,10 +28,22 @@ class Drafts:
             return await store.draft(session.session_id)
         return ""
 
-    async def keep(self, session: Session | None, text: str) -> None:
+    async def files(self) -> tuple[str, ...]:
+        """Return the paths of the files that go with the shown session's draft."""
+        key, kept = _files_of(self._state.session), ""
+        with self._outside.telling():
+            kept = await self._outside.store.recall(key) or ""
+        self._files[key] = kept
+        return tuple(kept.split("\n")) if kept else ()
+
+    async def keep(self, session: Session | None, text: str, files: tuple[str, ...] = ()) -> None:
         """Keep what is being typed in a session (None: in the chat not yet begun)."""
         store = self._outside.store
         try:
+            key, paths = _files_of(session), "\n".join(files)
+            if self._files.get(key, "") != paths:
+                await store.remember(key, paths)
+                self._files[key] = paths
             if session is None:
                 await store.remember("draft", text)
             else:
@@ -40,3 +54,8 @@ class Drafts:
                 self._outside.tell(Trouble(error))
         else:
             self._fault = ""
+
+
+def _files_of(session: Session | None) -> str:
+    """Return what the store calls the files of a draft."""
+    return "files" if session is None else f"files:{session.session_id}"

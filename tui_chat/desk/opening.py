@@ -73,7 +73,7 @@ class Opening:
         store = self._store
         session = await store.create_session(
             session_id=state.session_id,
-            title=first_words(draft),
+            title=first_words(draft) or "Files",
             role_id=state.role.role_id if state.role else None,
             model=state.model,
             endpoint=state.endpoint.name,

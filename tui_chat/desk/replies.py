@@ -19,7 +19,7 @@ from tui_chat.desk.opening import Opening
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.state import State
 from tui_chat.errors import InputError, TuiChatError
-from tui_chat.model.message import Message
+from tui_chat.model.message import Message, Part
 from tui_chat.model.session import Entry
 from tui_chat.model.text import clean
 from tui_chat.model.timing import Timing, cost_of
@@ -73,15 +73,16 @@ class Replies:
         session = self._state.session
         return self._partial.get(session.session_id) if session else None
 
-    async def submit(self, draft: str) -> bool:
+    async def submit(self, draft: str, attachments: tuple[Part, ...] = ()) -> bool:
         """Send what was typed; see `Desk.submit`."""
         if not self._may_send() or await self._was_changed_elsewhere():
             return False
         draft = clean(draft)
-        composed = self._composing.composed(draft)
+        composed = self._composing.composed(draft, attachments=attachments)
         entries = self._state.entries
         parent = entries[-1].message.id if entries else None
-        return await self._exchange(composed, parent, Message("user", draft), draft)
+        user = Message("user", draft, parts=attachments)
+        return await self._exchange(composed, parent, user, draft)
 
     async def retry(self, entry_id: str) -> bool:
         """Ask again for a reply, as a sibling of the one that is there."""

@@ -28,7 +28,7 @@ class Attaching(Drafting):
         """Read a file and let it go with the draft."""
         from tui_chat.attachments import read_attachment
 
-        path = Path(typed.strip("\"'"))
+        path = Path(typed.strip("\"'")).expanduser().absolute()  # noqa: ASYNC240 - asks no disk
         try:
             attachment = await asyncio.to_thread(read_attachment, path)
         except InputError as fault:

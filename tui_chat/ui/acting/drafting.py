@@ -6,11 +6,15 @@ composed in a thread.
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.timer import Timer
 
+from tui_chat.errors import InputError
+from tui_chat.model.message import Part
 from tui_chat.ui.acting.shell import Shell
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.commands import to_send
@@ -32,6 +36,7 @@ class Drafting(Shell):
 
     _composing = False
     _draft_timer: Timer | None = None
+    _parts: tuple[Part, ...] = ()
 
     @on(Composer.Changed)
     def _typed(self) -> None:
@@ -60,11 +65,11 @@ class Drafting(Shell):
         if len(typed) > LONG_DRAFT:
             self._compose_in_thread(desk, typed)
         else:
-            self._show_composed(typed, desk.composed(to_send(typed), self._protocol))
+            self._show_composed(typed, desk.composed(to_send(typed), self._protocol, self.parts))
 
     @work(group="compose", exclusive=True, thread=True)
     def _compose_in_thread(self, desk: Desk, typed: str) -> None:
-        composed = desk.composed(to_send(typed), self._protocol)
+        composed = desk.composed(to_send(typed), self._protocol, self.parts)
         self.call_from_thread(self._show_composed, typed, composed)
 
     def _show_composed(self, typed: str, composed: Composed) -> None:
@@ -80,11 +85,17 @@ class Drafting(Shell):
             what = f"Enter sends {about}{budget.total:,} tokens{left}" if sends else ""
             self._chat.set_status(what)
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What goes with the draft; the same tuple until it changes."""
+        return self._parts
+
     def show_attachments(self, attachments: tuple[Attachment, ...]) -> None:
         """Let these files go with the draft, and no others."""
         self._attachments = attachments
-        self._chat.attached.show(tuple(attachment.label for attachment in attachments))
-        self.compose_soon()
+        self._parts = tuple(attachment.part for attachment in attachments)
+        self._chat.attach(tuple(attachment.label for attachment in attachments))
+        self._typed()
 
     async def bring_draft(self, keep_typed: bool = False) -> None:
         """Put the shown session's draft into the composer."""
@@ -92,8 +103,24 @@ class Drafting(Shell):
             return
         kept = await self.desk.draft()
         self._composer.text = kept + (self._composer.text if keep_typed else "")
+        files = await self.desk.draft_files()
+        if files or (self._attachments and not keep_typed):
+            await self._bring_files(files)
+
+    async def _bring_files(self, files: tuple[str, ...]) -> None:
+        """Attach what was attached to a kept draft; what has gone meanwhile is told."""
+        from tui_chat.attachments import read_attachment
+
+        found: list[Attachment] = []
+        for file in files:
+            try:
+                found.append(await asyncio.to_thread(read_attachment, Path(file)))
+            except InputError as fault:
+                self.complain(fault)
+        self.show_attachments(tuple(found))
 
     async def keep_draft(self) -> None:
         """Have the shown session's draft on disk."""
         if self.desk is not None and self.is_laid:  # before that the kept one was not brought
-            await self.desk.keep_draft(self.desk.session, self._composer.text)
+            files = tuple(str(attachment.path) for attachment in self._attachments)
+            await self.desk.keep_draft(self.desk.session, self._composer.text, files)

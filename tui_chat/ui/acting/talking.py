@@ -20,7 +20,7 @@ class Talking(Commanding):
         line = understood(event.text)
         if not isinstance(line, str):
             self._obey(line)
-        elif event.text.strip() and not self._sending:  # a key that repeats sends once
+        elif not self._sending:  # a key that repeats sends once
             self._sending = True
             self._composer.past.said(event.text)
             self._send(line, event.text)
@@ -36,14 +36,19 @@ class Talking(Commanding):
         try:
             await self._laid.wait()  # Enter may come before the conversations are open
             desk = self.desk
-            if desk is None or not await may_send(self, desk.composed(draft).errors):
+            if desk is None:
+                return
+            files, parts = self._attachments, self.parts
+            if not await may_send(self, desk.composed(draft, attachments=parts).errors):
                 return
             session = desk.session
             self._composer.text = ""
-            if await desk.submit(draft):
+            self.show_attachments(())
+            if await desk.submit(draft, parts):
                 await desk.keep_draft(session, "")
             elif not self._composer.text:
                 self._composer.text = typed
+                self.show_attachments(files)
         finally:
             self._sending = False
 

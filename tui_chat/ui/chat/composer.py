@@ -101,6 +101,8 @@ class Composer(TextArea, inherit_bindings=False):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         self._pastes = Pastes()
         self.past = Past()
+        self.has_files = False
+        """Whether files go with the text: then it may be empty."""
         self._walked_to = ""
         """What the arrow keys brought last; once it is edited, it is the draft."""
         self.suggestions = Suggestions()
@@ -156,7 +158,7 @@ class Composer(TextArea, inherit_bindings=False):
     def action_submit(self) -> None:
         """Ask for the text to be sent."""
         text = self.text
-        if text.strip():
+        if text.strip() or self.has_files:
             self.post_message(self.Submitted(text))
 
     def action_new_line(self) -> None:

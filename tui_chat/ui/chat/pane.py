@@ -82,6 +82,11 @@ class ChatPane(Vertical):
         self.transcript.stream(entry_id, reply, timing)
         self.activity.grew(reply, timing)
 
+    def attach(self, labels: tuple[str, ...]) -> None:
+        """Show what goes with the draft."""
+        self.attached.show(labels)
+        self.composer.has_files = bool(labels)
+
     def set_status(self, words: str, tone: Tone = "hint") -> None:
         """Say something in the activity line; no words bring the hint back."""
         self.activity.say(words, tone)

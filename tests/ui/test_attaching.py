@@ -1,0 +1,53 @@
+"""Files with a message: chosen, shown, kept with the draft, and on the wire."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+from tests.ui.app_under_test import make_app, opened, replied, settle, until
+from tui_chat.loopback import Received
+from tui_chat.ui.chat import AttachedLine, Composer
+from tui_chat.ui.inspector import Inspector
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+
+
+async def test_a_file_is_attached_kept_and_sent_as_the_inspector_shows_it(tmp_path: Path):
+    picture = tmp_path / "photo.png"
+    picture.write_bytes(PNG)
+    received: list[Received] = []
+    app = make_app(tmp_path, model="echo", on_request=received.append)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        app.query_one(Composer).post_message(Composer.AttachRequested(str(picture)))
+        await until(pilot, lambda: app.query_one(AttachedLine).count == 1)
+        await pilot.press(*"look", "ctrl+q")
+    app = make_app(tmp_path, model="echo", on_request=received.append)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await until(pilot, lambda: app.query_one(AttachedLine).count == 1)
+        await settle(pilot)
+        assert app.query_one(Composer).text == "look"
+        shown = app.query_one(Inspector).composed
+        assert shown is not None
+        assert base64.b64encode(PNG) in shown.payload.body
+        await pilot.press("enter")
+        await replied(pilot)
+        assert [r.body for r in received] == [shown.payload.body]
+        desk = app.desk
+        assert desk is not None
+        assert [part.name for part in desk.entries[0].message.parts] == ["photo.png"]
+        assert app.query_one(AttachedLine).count == 0
+        assert await desk.draft_files() == ()
+
+
+async def test_what_cannot_be_attached_is_told(tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        app.query_one(Composer).text = f"/attach {tmp_path}/missing"
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(app._notifications))
+        assert "There is no file" in str([n.message for n in app._notifications])
+        assert app.query_one(AttachedLine).count == 0
