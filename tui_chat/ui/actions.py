@@ -14,7 +14,7 @@ class Action:
     id: str
     """What it is called in `[keys]` of the config."""
     keys: str
-    """Keys as Textual writes them, parted by commas."""
+    """Keys as Textual writes them, parted by commas; empty where it is in the palette only."""
     run: str
     """The app's action, without `action_`: `new`, `pane('sessions')`."""
     label: str
@@ -43,6 +43,12 @@ ACTIONS = (
     Action("light", "ctrl+t", "toggle_light", "Light/dark", "Change between dark and light"),
     Action("again", "ctrl+r", "again", "Ask again", "Ask again for the last reply"),
     Action("back", "escape", "back", "Back", "Stop a reply, or close a pane"),
+    Action("role", "", "choose_role", "Role", "Choose the role"),
+    Action("roles", "", "edit_roles", "Roles", "Write or change roles"),
+    Action("profile", "", "choose_profile", "Profile", "Choose who you are"),
+    Action("lorebooks", "", "choose_lorebooks", "Lorebooks", "Choose the lorebooks"),
+    Action("rename", "", "rename", "Rename", "Give the session another title"),
+    Action("edit", "ctrl+g", "edit_outside", "Editor", "Edit the message in $EDITOR"),
     Action("quit", "ctrl+q", "quit", "Quit", "Quit; the draft is kept", in_footer=True),
 )
 """In the order of footer, help and palette."""

@@ -47,7 +47,7 @@ class TuiChat(Hearing, Talking, Sessions, Choosing, Looking):
         (MEDIUM, "-medium"),
         (WIDE, "-wide"),
     ]
-    BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS]
+    BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS if action.keys]
 
     def __init__(
         self,

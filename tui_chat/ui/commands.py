@@ -27,6 +27,10 @@ class Command:
 COMMANDS = (
     Command("model", "Ask another model", "MODEL", run="choose_model"),
     Command("preset", "Choose the preset", "NAME", run="choose_preset"),
+    Command("role", "Choose the role", "NAME", run="choose_role"),
+    Command("roles", "Write or change roles", run="edit_roles"),
+    Command("profile", "Choose who you are", "NAME", run="choose_profile"),
+    Command("lorebook", "Choose the lorebooks", "NAME", run="choose_lorebooks"),
     Command("new", "Begin a new session", run="new"),
     Command("rename", "Give the session another title", "TITLE", run="rename"),
     Command("attach", "Attach a file to the message", "PATH"),

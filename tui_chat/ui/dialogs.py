@@ -198,6 +198,63 @@ class Choose(Dialog[str | None]):
         self.dismiss(event.option.id)
 
 
+class ChooseMany(Dialog[tuple[str, ...] | None]):
+    """Asks for any of many; the answer keeps the order in which they were marked."""
+
+    def __init__(self, title: str, choices: Sequence[Choice], marked: Sequence[str]) -> None:
+        super().__init__()
+        self._title = title
+        self._choices = choices
+        self._marked = list(marked)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical() as box:
+            box.border_title = self._title
+            if not self._choices:
+                yield Static("There are none yet.")
+            yield OptionList()
+            yield Static("Enter marks · Ctrl+S keeps the marked · Esc leaves", classes="hint")
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "keep", show=False, priority=True),
+        Binding("space", "mark", show=False),
+    ]
+
+    def on_mount(self) -> None:
+        """Show the marks."""
+        self._show()
+
+    def _show(self) -> None:
+        options = self.query_one(OptionList)
+        at = options.highlighted or 0
+        options.clear_options()
+        for choice in self._choices:
+            place = self._marked.index(choice.id) + 1 if choice.id in self._marked else 0
+            mark = f"{place:>2} " if place else " · "
+            options.add_option(Option(Text(mark + choice.label), id=choice.id))
+        options.highlighted = at if self._choices else None
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self) -> None:
+        self.action_mark()
+
+    def action_mark(self) -> None:
+        """Mark the line, or take its mark away."""
+        options = self.query_one(OptionList)
+        if options.highlighted is not None:
+            chosen = self._choices[options.highlighted].id
+            if chosen in self._marked:
+                self._marked.remove(chosen)
+            else:
+                self._marked.append(chosen)
+            self._show()
+
+    def action_keep(self) -> None:
+        """Answer with what is marked."""
+        self.dismiss(tuple(self._marked))
+
+
 class Help(Dialog[None]):
     """All keys at a glance."""
 

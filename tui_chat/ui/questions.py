@@ -13,8 +13,10 @@ from textual.app import App
 
 from tui_chat.errors import StoreDamaged
 from tui_chat.model.envelope import Note
+from tui_chat.model.role import Role
 from tui_chat.model.session import SessionSummary
-from tui_chat.ui.dialogs import AskText, Choice, Choose, Confirm
+from tui_chat.model.visible import one_line
+from tui_chat.ui.dialogs import AskText, Choice, Choose, ChooseMany, Confirm
 
 if TYPE_CHECKING:
     from tui_chat.desk import Desk
@@ -97,3 +99,53 @@ async def try_again(app: App[Any], fault: str) -> bool:
     title = "The conversations cannot be opened"
     dialog = Confirm(title, fault, yes="Try again", no="Quit")
     return bool(await app.push_screen_wait(dialog))
+
+
+NEW = "+"
+"""Stands for the line that makes another one."""
+
+
+async def ask_role(app: App[Any], desk: Desk, title: str) -> str | None:
+    """Ask for a role that can begin a session, the one used last first; empty for none."""
+    enabled = [role for role in desk.roles if role.status == "enabled"]
+    choices = [Choice(role.role_id, role.name, _about_role(role)) for role in enabled]
+    choices.append(Choice("", "No role", "No system prompt but the preset's"))
+    first = enabled[0].role_id if enabled else ""
+    return await app.push_screen_wait(Choose(title, choices, first))
+
+
+async def ask_role_to_edit(app: App[Any], desk: Desk) -> Role | None:
+    """Ask which role to change, or for a new one; one without an id and a name is new."""
+    choices = [
+        Choice(NEW, "+ New role"),
+        *(Choice(role.role_id, role.name, _about_role(role)) for role in desk.roles),
+    ]
+    current = desk.role.role_id if desk.role else NEW
+    chosen = await app.push_screen_wait(Choose("Change which role?", choices, current))
+    if chosen is None:
+        return None
+    return next((role for role in desk.roles if role.role_id == chosen), Role("", ""))
+
+
+def _about_role(role: Role) -> str:
+    """Say in a line how a role differs from others."""
+    facts = [role.model, role.preset, one_line(role.system_prompt, 60)]
+    if role.status == "disabled":
+        facts.insert(0, "disabled")
+    return " · ".join(fact for fact in facts if fact)
+
+
+async def ask_profile(app: App[Any], desk: Desk) -> str | None:
+    """Ask who the user is; empty for nobody, `NEW` for somebody else."""
+    choices = [
+        *(Choice(name, name) for name in desk.profiles),
+        Choice("", "Nobody", "The model is told nothing about you"),
+        Choice(NEW, "+ New profile"),
+    ]
+    return await app.push_screen_wait(Choose("Who are you?", choices, desk.profile_name))
+
+
+async def ask_lorebooks(app: App[Any], desk: Desk) -> tuple[str, ...] | None:
+    """Ask which lorebooks to use."""
+    choices = [Choice(name, name) for name in desk.lorebooks]
+    return await app.push_screen_wait(ChooseMany("Use which lorebooks?", choices, desk.lore_names))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from textual import work
 
 from tui_chat.errors import InputError
-from tui_chat.ui.acting.shell import Shell
+from tui_chat.ui.acting.drafting import Drafting
 
 
-class Choosing(Shell):
+class Choosing(Drafting):
     """Asks which, and tells the desk."""
 
     @work(group="dialog", exclusive=True)
@@ -80,3 +80,99 @@ class Choosing(Shell):
             self.complain(
                 InputError(f"There is no preset “{name}”.", advice=f"There are: {known}.")
             )
+
+    @work(group="dialog", exclusive=True)
+    async def action_choose_role(self) -> None:
+        """Give the chat that was not begun another role; a begun one keeps its own."""
+        from tui_chat.ui.questions import ask_role
+
+        await self._laid.wait()
+        desk = self.desk
+        if desk is None:
+            return
+        begun = desk.session is not None
+        title = "Begin a session with which role?" if begun else "Which role?"
+        chosen = await ask_role(self, desk, title)
+        if chosen is None:
+            return
+        if begun:
+            await self.begin(chosen)
+        else:
+            await desk.choose_role(chosen)
+
+    async def begin(self, role_id: str | None) -> None:
+        """Begin a new chat; None for the role that was used last, empty for none."""
+        if self.desk is not None:
+            await self.keep_draft()
+            await self.desk.new(role_id)
+            await self.bring_draft()
+            if self._panes.is_narrow:
+                self._panes.close_overlay()
+            self._composer.focus()
+
+    async def take_role(self, name: str) -> None:
+        """Go on with this role: in a new chat, where one has begun."""
+        desk = self.desk
+        if desk is None:
+            return
+        wanted = name.casefold()
+        role = next((each for each in desk.roles if each.name.casefold() == wanted), None)
+        if role is None:
+            known = ", ".join(each.name for each in desk.roles)
+            self.complain(InputError(f"There is no role “{name}”.", advice=f"There are: {known}."))
+        elif desk.session is not None:
+            await self.begin(role.role_id)
+        else:
+            await desk.choose_role(role.role_id)
+
+    @work(group="dialog", exclusive=True)
+    async def action_edit_roles(self) -> None:
+        """Write, change or disable roles."""
+        from tui_chat.ui.forms import RoleForm
+        from tui_chat.ui.questions import ask_role_to_edit
+
+        await self._laid.wait()
+        desk = self.desk
+        if desk is None or (role := await ask_role_to_edit(self, desk)) is None:
+            return
+        changed = await self.push_screen_wait(RoleForm(role, desk.presets))
+        if changed is not None:
+            await desk.save_role(changed)
+
+    @work(group="dialog", exclusive=True)
+    async def action_choose_profile(self) -> None:
+        """Tell the model of another user, or of nobody."""
+        from tui_chat.model.profile import Profile
+        from tui_chat.ui.forms import ProfileForm
+        from tui_chat.ui.questions import NEW, ask_profile
+
+        await self._laid.wait()
+        desk = self.desk
+        if desk is None or (chosen := await ask_profile(self, desk)) is None:
+            return
+        if chosen != NEW:
+            await desk.choose_profile(chosen)
+        elif profile := await self.push_screen_wait(ProfileForm(Profile("", ""))):
+            await desk.save_profile(profile)
+
+    @work(group="dialog", exclusive=True)
+    async def action_choose_lorebooks(self) -> None:
+        """Use other lorebooks from the next message on."""
+        from tui_chat.ui.questions import ask_lorebooks
+
+        await self._laid.wait()
+        desk = self.desk
+        if desk is not None and (names := await ask_lorebooks(self, desk)) is not None:
+            await desk.choose_lorebooks(names)
+
+    async def take_profile(self, name: str) -> None:
+        """Tell the model of this user from the next message on."""
+        if self.desk is not None:
+            await self.desk.choose_profile(name)
+
+    async def take_lorebook(self, name: str) -> None:
+        """Use this lorebook too, or no longer."""
+        desk = self.desk
+        if desk is not None:
+            kept = tuple(each for each in desk.lore_names if each != name)
+            await desk.choose_lorebooks(kept if name in desk.lore_names else (*kept, name))

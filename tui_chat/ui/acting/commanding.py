@@ -49,6 +49,12 @@ class Commanding(Attaching, Choosing, Looking):
                 await self.take_model(argument)
             case "preset":
                 await self.take_preset(argument)
+            case "role":
+                await self.take_role(argument)
+            case "profile":
+                await self.take_profile(argument)
+            case "lorebook":
+                await self.take_lorebook(argument)
             case "rename":
                 await self.take_title(argument)
             case "theme":
@@ -104,6 +110,13 @@ class Commanding(Attaching, Choosing, Looking):
                 ]
             case "preset" if desk is not None:
                 return [(name, "") for name in desk.presets]
+            case "role" if desk is not None:
+                return [(each.name, each.model) for each in desk.roles if each.status == "enabled"]
+            case "profile" if desk is not None:
+                return [(name, "") for name in desk.profiles]
+            case "lorebook" if desk is not None:
+                in_use = desk.lore_names
+                return [(name, "in use" if name in in_use else "") for name in desk.lorebooks]
             case _:
                 return []
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from textual import on, work
 
 from tui_chat.model.session import SessionSummary
-from tui_chat.ui.acting.drafting import Drafting
+from tui_chat.ui.acting.choosing import Choosing
 from tui_chat.ui.sidebar import SessionList
 
 
-class Sessions(Drafting):
+class Sessions(Choosing):
     """Answers the sidebar."""
 
     @on(SessionList.Opened)
@@ -25,15 +25,21 @@ class Sessions(Drafting):
     def _new_requested(self) -> None:
         self.action_new()
 
-    @work(group="open", exclusive=True)
+    @work(group="dialog", exclusive=True)
     async def action_new(self) -> None:
-        """Begin a new chat."""
+        """Begin a new chat; where there are several roles, ask for one."""
+        from tui_chat.ui.questions import ask_role
+
         await self._laid.wait()
-        if self.desk is not None:
-            await self.keep_draft()
-            await self.desk.new()
-            await self.bring_draft()
-            self._after_choosing_session()
+        desk = self.desk
+        if desk is None:
+            return
+        role_id: str | None = None
+        if sum(role.status == "enabled" for role in desk.roles) > 1:
+            role_id = await ask_role(self, desk, "Begin a session with which role?")
+            if role_id is None:
+                return
+        await self.begin(role_id)
 
     def _after_choosing_session(self) -> None:
         if self._panes.is_narrow:

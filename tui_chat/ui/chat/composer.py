@@ -56,7 +56,6 @@ class Composer(TextArea, inherit_bindings=False):
         Binding("escape", "stop", "Stop", show=False),
         Binding("up", "up", "Cursor up", show=False),
         Binding("down", "down", "Cursor down", show=False),
-        Binding("ctrl+g", "edit_outside", "Editor", show=False, tooltip="Edit it in $EDITOR"),
         *_EDITING,
     ]
 
