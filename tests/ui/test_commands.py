@@ -60,7 +60,7 @@ async def test_a_command_is_run_and_never_sent(tmp_path: Path):
         assert desk is not None
         await pilot.press(*"/mod")
         await until(pilot, lambda: app.query_one(Composer).suggestions.is_open)
-        await pilot.press("enter")
+        await pilot.press("tab")
         await until(pilot, lambda: app.query_one(Composer).text == "/model ")
         await pilot.press(*"thinker")
         await until(pilot, lambda: len(app.query_one(Composer).suggestions.options) == 4)

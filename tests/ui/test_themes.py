@@ -69,25 +69,47 @@ def value(theme: Theme, name: str) -> str:
     return colour
 
 
-def test_both_themes_ship() -> None:
-    assert {name: theme.dark for name, theme in THEMES.items()} == {DARK: True, LIGHT: False}
+MONO = "tui-chat-mono"
+IN_COLOUR = [name for name in THEMES if name != MONO]
+
+
+def test_six_themes_ship() -> None:
+    assert {name: theme.dark for name, theme in THEMES.items()} == {
+        DARK: True,
+        LIGHT: False,
+        "tui-chat-contrast": True,
+        "tui-chat-colourblind-dark": True,
+        "tui-chat-colourblind-light": False,
+        MONO: True,
+    }
     assert load_themes([bundled("themes")])[1] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "ground"), list(product((DARK, LIGHT), KINDS, GROUNDS)), ids=str
-)
+def test_mono_has_no_colour() -> None:
+    theme = THEMES[MONO]
+    colours = [value(theme, name) for name in (*TEXTS, *GROUNDS)] + list(theme.variables.values())
+    assert all(len(set(Color.parse(colour).rgb)) == 1 for colour in colours)
+
+
+@pytest.mark.parametrize(("kind", "ground"), list(product([*TEXTS, *KINDS], GROUNDS)))
+def test_high_contrast_is_high(kind: str, ground: str) -> None:
+    theme = THEMES["tui-chat-contrast"]
+    ink = value(theme, kind) if kind in TEXTS else theme.variables[f"origin-{kind}"]
+    assert contrast(ink, value(theme, ground)) >= 7
+
+
+@pytest.mark.parametrize(("name", "kind", "ground"), list(product(THEMES, KINDS, GROUNDS)), ids=str)
 def test_origins_can_be_read(name: str, kind: str, ground: str) -> None:
     theme = THEMES[name]
     assert contrast(theme.variables[f"origin-{kind}"], value(theme, ground)) >= 4.5
 
 
-@pytest.mark.parametrize(("name", "text", "ground"), list(product((DARK, LIGHT), TEXTS, GROUNDS)))
+@pytest.mark.parametrize(("name", "text", "ground"), list(product(THEMES, TEXTS, GROUNDS)))
 def test_texts_can_be_read(name: str, text: str, ground: str) -> None:
     assert contrast(value(THEMES[name], text), value(THEMES[name], ground)) >= 4.5
 
 
-@pytest.mark.parametrize(("name", "sight"), list(product((DARK, LIGHT), SIGHT)))
+@pytest.mark.parametrize(("name", "sight"), list(product(IN_COLOUR, SIGHT)))
 def test_origins_can_be_told_apart(name: str, sight: str) -> None:
     colours = {kind: seen(THEMES[name].variables[f"origin-{kind}"], sight) for kind in KINDS}
     nearest = min(
@@ -128,7 +150,7 @@ def test_a_fault_is_named_and_the_others_are_there(tmp_path: Path, text: str, fa
     (tmp_path / "bad.toml").write_text(text)
     (tmp_path / "good.toml").write_text('name = "mine"\n[colours]\nprimary = "#123456"\n')
     themes, faults = load_themes([bundled("themes"), tmp_path])
-    assert {theme.name for theme in themes} == {DARK, LIGHT, "mine"}
+    assert {theme.name for theme in themes} == {*THEMES, "mine"}
     [error] = faults
     assert isinstance(error, InputError)
     assert str(error).startswith(f"{tmp_path / 'bad.toml'}: ")

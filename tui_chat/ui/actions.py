@@ -32,6 +32,9 @@ class Action:
 
 ACTIONS = (
     Action("help", "f1", "keys", "Help", "Show all keys", in_footer=True),
+    Action(
+        "palette", "ctrl+p", "command_palette", "Commands", "Search all commands", in_footer=True
+    ),
     Action("sessions", "f2", "pane('sessions')", "Sessions", "Go to the sessions", in_footer=True),
     Action("preset", "f3", "choose_preset", "Preset", "Choose the preset", in_footer=True),
     Action(
@@ -41,6 +44,7 @@ ACTIONS = (
     Action("model", "ctrl+o", "choose_model", "Model", "Ask another model", in_footer=True),
     Action("find", "ctrl+f", "find", "Find", "Find a session by its title"),
     Action("light", "ctrl+t", "toggle_light", "Light/dark", "Change between dark and light"),
+    Action("theme", "", "change_theme", "Theme", "Choose the colours"),
     Action("again", "ctrl+r", "again", "Ask again", "Ask again for the last reply"),
     Action("back", "escape", "back", "Back", "Stop a reply, or close a pane"),
     Action("role", "", "choose_role", "Role", "Choose the role"),
@@ -52,8 +56,3 @@ ACTIONS = (
     Action("quit", "ctrl+q", "quit", "Quit", "Quit; the draft is kept", in_footer=True),
 )
 """In the order of footer, help and palette."""
-
-
-def key_name(key: str) -> str:
-    """Return a key as it is written on a keyboard: `ctrl+n` is Ctrl+N, `escape` is Esc."""
-    return "+".join({"escape": "Esc"}.get(part, part.title()) for part in key.split("+"))

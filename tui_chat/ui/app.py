@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.widgets import Footer
 
 from tui_chat.config import Config
-from tui_chat.errors import InputError
 from tui_chat.ui.acting.choosing import Choosing
 from tui_chat.ui.acting.hearing import Hearing
+from tui_chat.ui.acting.helping import Helping
 from tui_chat.ui.acting.looking import Looking
 from tui_chat.ui.acting.sessions import Sessions
 from tui_chat.ui.acting.talking import Talking
 from tui_chat.ui.actions import ACTIONS
+from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.panes import MEDIUM, WIDE
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ DESK_AFTER = 0.15
 """Seconds after the first frame until the conversations are opened."""
 
 
-class TuiChat(Hearing, Talking, Sessions, Choosing, Looking):
+class TuiChat(Hearing, Talking, Sessions, Choosing, Looking, Helping):
     """tui-chat's screen."""
 
     TITLE = "tui-chat"
     AUTO_FOCUS = "Composer"
     CSS = """
-    ToastRack { align: right top; margin-top: 1; }  /* not over what is being typed */
+    ToastRack { dock: top; align: right top; margin-top: 1; }  /* not over what is being typed */
     """
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it without ClassVar
         (0, "-narrow"),
@@ -61,29 +61,18 @@ class TuiChat(Hearing, Talking, Sessions, Choosing, Looking):
     def compose(self) -> ComposeResult:
         """Lay out the panes."""
         yield self._panes
-        yield Footer(show_command_palette=True)
+        yield KeyBar()
 
     def on_mount(self) -> None:
         """Show the first frame, then lay the desk."""
         for fault in self._theme_faults:
             self.complain(fault)
-        self._bind_keys()
+        self.bind_keys()
+        self.watch_theme_files()
         self._chat.show("New chat", "", ())
         self._composer.focus()
         # Loading what composes and keeps takes the loop for a moment: keys come first.
         self.set_timer(DESK_AFTER, self.lay_desk)
-
-    def _bind_keys(self) -> None:
-        """Bind the keys that the config names; tell of actions that there are not."""
-        actions = {action.id for action in ACTIONS}
-        for unknown in [name for name, _ in self._config.keys if name not in actions]:
-            known = ", ".join(sorted(actions))
-            self.complain(
-                InputError(
-                    f"[keys] names “{unknown}”, which is no action.", advice=f"There are: {known}."
-                )
-            )
-        self.set_keymap(dict(self._config.keys))
 
     async def action_quit(self) -> None:
         """Leave; what is being typed is kept."""

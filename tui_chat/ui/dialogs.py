@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
@@ -120,9 +120,17 @@ class Choose(Dialog[str | None]):
         Binding("up", "move(-1)", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, choices: Sequence[Choice], current: str) -> None:
+    def __init__(
+        self,
+        title: str,
+        choices: Sequence[Choice],
+        current: str,
+        preview: Callable[[str], None] | None = None,
+    ) -> None:
+        """`preview` is told the id of the marked choice, whenever another is marked."""
         super().__init__()
         self._title = title
+        self._preview = preview
         self._choices: Sequence[Choice] = ()
         self._label_width = 0
         self._current = current
@@ -192,6 +200,11 @@ class Choose(Dialog[str | None]):
         options = self.query_one(OptionList)
         if options.highlighted is not None:
             self.dismiss(options.get_option_at_index(options.highlighted).id)
+
+    @on(OptionList.OptionHighlighted)
+    def _marked(self, event: OptionList.OptionHighlighted) -> None:
+        if self._preview is not None and event.option.id is not None:
+            self._preview(event.option.id)
 
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:

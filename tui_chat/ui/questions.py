@@ -149,3 +149,16 @@ async def ask_lorebooks(app: App[Any], desk: Desk) -> tuple[str, ...] | None:
     """Ask which lorebooks to use."""
     choices = [Choice(name, name) for name in desk.lorebooks]
     return await app.push_screen_wait(ChooseMany("Use which lorebooks?", choices, desk.lore_names))
+
+
+async def ask_theme(app: App[Any]) -> str | None:
+    """Ask for a theme; the marked one is shown meanwhile."""
+    names = sorted(app.available_themes, key=lambda name: (not name.startswith("tui-chat"), name))
+    choices = [
+        Choice(name, name, "dark" if app.available_themes[name].dark else "light") for name in names
+    ]
+
+    def show(name: str) -> None:
+        app.theme = name
+
+    return await app.push_screen_wait(Choose("Choose the colours", choices, app.theme, show))

@@ -53,7 +53,6 @@ class Attaching(Drafting):
         """Take every file off the draft."""
         self.show_attachments(())
 
-    @on(Composer.EditorRequested)
     @work(group="dialog", exclusive=True)
     async def action_edit_outside(self) -> None:
         """Edit the draft in the user's own editor."""

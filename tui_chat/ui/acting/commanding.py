@@ -125,7 +125,7 @@ def _candidate(name: str) -> Candidate:
     command = BY_NAME[name]
     takes = f" {command.takes}" if command.takes else ""
     text = f"/{name}" + (" " if takes else "")
-    return Candidate(text, f"/{name}{takes}", command.words, is_whole=not takes)
+    return Candidate(text, f"/{name}{takes}", command.words, is_whole=bool(command.run))
 
 
 def _fitting(names: list[tuple[str, str]], typed: str) -> list[Candidate]:

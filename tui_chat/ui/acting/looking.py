@@ -1,23 +1,27 @@
-"""Looking: panes, themes, help and the palette."""
+"""Looking: panes and themes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from pathlib import Path
 
-from textual.app import App, SystemCommand
-from textual.screen import Screen
+from textual import work
+from textual.app import App
 
 from tui_chat.errors import InputError
 from tui_chat.paths import bundled
 from tui_chat.ui.acting.shell import Shell
-from tui_chat.ui.actions import key_name
 from tui_chat.ui.panes import SidePane
-from tui_chat.ui.themes import load_themes, origin_defaults
-from tui_chat.ui.welcome import KEYS_BY_PLACE
+from tui_chat.ui.theme_files import State, chosen_theme, files_now, keep_choice
+from tui_chat.ui.themes import DARK, LIGHT, load_themes, origin_defaults
+
+THEMES_EVERY = 1.0
+"""Seconds between looks at the theme files."""
 
 
 class Looking(Shell):
     """What is on the screen and in which colours."""
+
+    _theme_files: State = ()
 
     def action_pane(self, name: SidePane) -> None:
         """Show a pane and go there; from there, close it and go back."""
@@ -28,21 +32,23 @@ class Looking(Shell):
         self._panes.open("sessions")
         self.call_after_refresh(self._sessions.action_filter)
 
+    # --- themes --------------------------------------------------------------------------
+
     def load_our_themes(self) -> list[InputError]:
-        """Register the themes and take the configured one; return what is wrong with them.
+        """Register the themes and take the chosen one; return what is wrong with them.
 
         Before the app runs: a change of theme would have the style sheets read twice.
         """
-        folders = (bundled("themes"), self._config.config_dir / "themes")
-        themes, faults = load_themes(folders)
-        for theme in themes:
-            self.register_theme(theme)
-        wanted = self._config.theme
+        faults = self._read_themes()
+        configured = self._config.theme
+        wanted = chosen_theme(self._theme_note, configured)
+        if wanted not in self.available_themes:
+            wanted = configured
         if wanted not in self.available_themes:
             known = ", ".join(sorted(self.available_themes))
             fault = InputError(f"There is no theme “{wanted}”.", advice=f"There are: {known}.")
             faults.append(fault)
-            wanted = themes[0].name if themes else self.theme
+            wanted = DARK if DARK in self.available_themes else self.theme
         self.set_reactive(App.theme, wanted)
         dark = self.current_theme.dark
         self.set_class(dark, "-dark-mode", update=False)
@@ -50,37 +56,63 @@ class Looking(Shell):
         self.stylesheet.set_variables(self.get_css_variables())
         return faults
 
+    @property
+    def _theme_note(self) -> Path:
+        return self._config.data_dir / "theme"
+
+    @property
+    def _theme_folders(self) -> tuple[Path, Path]:
+        return bundled("themes"), self._config.config_dir / "themes"
+
+    def _read_themes(self) -> list[InputError]:
+        self._theme_files = files_now(self._theme_folders)
+        themes, faults = load_themes(self._theme_folders)
+        for theme in themes:
+            self.register_theme(theme)
+        return faults
+
+    def watch_theme_files(self) -> None:
+        """See what is changed in the theme files as soon as it is saved."""
+        self.set_interval(THEMES_EVERY, self._look_at_theme_files)
+
+    def _look_at_theme_files(self) -> None:
+        if files_now(self._theme_folders) == self._theme_files:
+            return
+        before = self.current_theme
+        for fault in self._read_themes():
+            self.complain(fault)
+        if self.current_theme != before:
+            self.mutate_reactive(App.theme)
+
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Give themes that are not ours colours for the origins."""
         return origin_defaults(self.current_theme.dark)
 
     def take_theme(self, name: str) -> None:
-        """Show everything in other colours."""
+        """Show everything in other colours, also after the next start."""
         if name in self.available_themes:
             self.theme = name
+            keep_choice(self._theme_note, name, self._config.theme)
         else:
             known = ", ".join(sorted(self.available_themes))
             self.complain(InputError(f"There is no theme “{name}”.", advice=f"There are: {known}."))
 
+    @work(group="dialog", exclusive=True)
+    async def action_change_theme(self) -> None:
+        """Choose the colours, seen while one chooses."""
+        from tui_chat.ui.questions import ask_theme
+
+        before = self.theme
+        chosen = await ask_theme(self)
+        if chosen is None:
+            self.theme = before
+        else:
+            self.take_theme(chosen)
+
     def action_toggle_light(self) -> None:
-        """Change between our dark and our light theme."""
-        self.theme = "tui-chat-light" if self.current_theme.dark else "tui-chat-dark"
-
-    def action_keys(self) -> None:
-        """Show all keys."""
-        from tui_chat.ui.dialogs import Help
-
-        here = [
-            (key_name(binding.key), binding.tooltip)
-            for _, binding in self._bindings
-            if binding.tooltip
-        ]
-        self.push_screen(Help((("Everywhere", here), *KEYS_BY_PLACE)))
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Offer every action of the app in the palette, with its key."""
-        for _, binding in self._bindings:
-            if binding.tooltip:
-                key = key_name(binding.key)
-                run = lambda action=binding.action: self.run_action(action)  # noqa: E731
-                yield SystemCommand(binding.tooltip, f"{binding.description} · {key}", run)
+        """Change between the dark and the light theme of a pair."""
+        now, dark = self.theme, self.current_theme.dark
+        other = now.replace("dark", "light") if dark else now.replace("light", "dark")
+        if other == now or other not in self.available_themes:
+            other = LIGHT if dark else DARK
+        self.take_theme(other)

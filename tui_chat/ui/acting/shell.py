@@ -45,6 +45,8 @@ class Shell(App[None]):
         """Files that go with the draft."""
         self._protocol: Protocol | None = None
         """The inspector's tab; None follows the endpoint's own."""
+        self._keys_now: dict[str, str] = {}
+        """The keys of each action, as the config has them."""
         self._laid = asyncio.Event()
         """Set once the desk is laid."""
 

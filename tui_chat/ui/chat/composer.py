@@ -6,6 +6,7 @@ from typing import ClassVar, cast
 
 from rich.text import Text
 from textual import events, on
+from textual.actions import SkipAction
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.document._document import EditResult, Location
@@ -51,11 +52,13 @@ class Composer(TextArea, inherit_bindings=False):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "Send", priority=False),
-        Binding("ctrl+j,shift+enter,alt+enter", "new_line", "New line", show=False),
-        Binding("escape", "stop", "Stop", show=False),
-        Binding("up", "up", "Cursor up", show=False),
-        Binding("down", "down", "Cursor down", show=False),
+        Binding("enter", "submit", "Send", tooltip="Send"),
+        Binding(
+            "ctrl+j,shift+enter,alt+enter", "new_line", "New line", show=False, tooltip="New line"
+        ),
+        Binding("escape", "stop", "Stop", show=False, tooltip="Stop the reply"),
+        Binding("up", "up", "Up", show=False, tooltip="From the first line: an earlier message"),
+        Binding("down", "down", "Down", show=False, tooltip="From the last line: a later one"),
         *_EDITING,
     ]
 
@@ -68,9 +71,6 @@ class Composer(TextArea, inherit_bindings=False):
 
     class StopRequested(Message):
         """Esc was pressed."""
-
-    class EditorRequested(Message):
-        """The text is to be edited in the user's own editor."""
 
     class Asking(Message):
         """Something is being typed that can be completed; see `Suggestions.offer`."""
@@ -194,10 +194,6 @@ class Composer(TextArea, inherit_bindings=False):
         if self.past.is_walking and self.document.text != self._walked_to:
             self.past.leave()
 
-    def action_edit_outside(self) -> None:
-        """Ask for the user's own editor."""
-        self.post_message(self.EditorRequested())
-
     def rewrite(self, text: str) -> None:
         """Put another text in place of all of it; undo brings the former back."""
         self.replace(self._pastes.hold(_tidy(text)), (0, 0), self.document.end)
@@ -260,7 +256,7 @@ class Composer(TextArea, inherit_bindings=False):
         if self.selected_text:
             self._clipboard.copy_to_clipboard(self._pastes.expand(self.selected_text))
         else:
-            super().action_copy()
+            raise SkipAction  # the app tells how to quit
 
     @property
     def _clipboard(self) -> App[object]:

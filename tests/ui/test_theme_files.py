@@ -1,0 +1,72 @@
+"""Themes while the program runs: chosen, kept, edited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ui.app_under_test import make_app, opened, settle, until
+from tui_chat.ui.chat import Composer
+from tui_chat.ui.theme_files import chosen_theme, files_now, keep_choice
+
+
+def test_a_choice_holds_until_the_configuration_names_another(tmp_path: Path):
+    note = tmp_path / "data" / "theme"
+    assert chosen_theme(note, "a") == "a"
+    keep_choice(note, "mine", "a")
+    assert chosen_theme(note, "a") == "mine"
+    assert chosen_theme(note, "b") == "b"
+
+
+@pytest.mark.parametrize("junk", [b"", b"\xff\xfe", b"one\n", b"1\n2\n3\n", b"\na\n"])
+def test_a_broken_note_chooses_nothing(junk: bytes, tmp_path: Path):
+    (tmp_path / "theme").write_bytes(junk)
+    assert chosen_theme(tmp_path / "theme", "a") == "a"
+
+
+def test_what_is_touched_is_seen(tmp_path: Path):
+    folder = tmp_path / "themes"
+    assert files_now([folder]) == ()
+    folder.mkdir()
+    (folder / "mine.toml").write_text("1")
+    first = files_now([folder])
+    assert files_now([folder]) == first
+    (folder / "mine.toml").write_text("22")
+    assert files_now([folder]) != first
+
+
+async def test_a_theme_is_chosen_seen_meanwhile_and_kept(tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        app.query_one(Composer).text = "/theme"
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"mono")
+        await until(pilot, lambda: app.theme == "tui-chat-mono")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.theme == "tui-chat-dark")
+        app.query_one(Composer).text = "/theme tui-chat-contrast"
+        await settle(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.theme == "tui-chat-contrast")
+    assert make_app(tmp_path).theme == "tui-chat-contrast"
+    assert make_app(tmp_path, theme="tui-chat-light").theme == "tui-chat-light"
+
+
+async def test_an_edited_theme_is_shown_and_a_broken_one_is_told(tmp_path: Path):
+    folder = tmp_path / "themes"
+    folder.mkdir()
+    mine = folder / "mine.toml"
+    mine.write_text('name = "mine"\n[colours]\nprimary = "#123456"\n')
+    app = make_app(tmp_path, theme="mine")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        mine.write_text('name = "mine"\n[colours]\nprimary = "#654321"\nbackground = "#fffff0"\n')
+        app._look_at_theme_files()
+        await until(pilot, lambda: app.screen.styles.background.hex6 == "#FFFFF0")
+        mine.write_text('name = "mine"\n[colours]\nprimary = "#6543"\n')
+        app._look_at_theme_files()
+        await until(pilot, lambda: bool(app._notifications))
+        assert app.screen.styles.background.hex6 == "#FFFFF0"

@@ -1,0 +1,125 @@
+"""Helping: keys as the config has them, the help and the palette."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from textual.app import SystemCommand
+from textual.markup import escape
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui_chat.errors import InputError
+from tui_chat.ui.acting.shell import Shell
+from tui_chat.ui.actions import ACTIONS
+from tui_chat.ui.commands import COMMANDS
+from tui_chat.ui.key_table import key_name, key_names, keys_of
+
+NOT_TO_BIND = {"ctrl+i": "Tab", "ctrl+m": "Enter", "ctrl+left_square_bracket": "Esc"}
+"""Keys that a terminal sends as others."""
+
+
+class Helping(Shell):
+    """Tells what can be done, and with which key."""
+
+    # --- keys ----------------------------------------------------------------------------
+
+    def bind_keys(self) -> None:
+        """Bind the keys that the config names; tell what is wrong with them."""
+        actions = {action.id: action for action in ACTIONS}
+        keymap: dict[str, str] = {}
+        for name, keys in self._config.keys:
+            if name not in actions:
+                self.complain(
+                    InputError(
+                        f"[keys] names “{name}”, which is no action.",
+                        advice=f"There are: {', '.join(sorted(actions))}.",
+                    )
+                )
+                continue
+            usable = [key for key in _split(keys) if key not in NOT_TO_BIND]
+            for key in (key for key in _split(keys) if key in NOT_TO_BIND):
+                same = NOT_TO_BIND[key]
+                self.complain(
+                    InputError(f"[keys] {name}: {key_name(key)} is {same} in a terminal.")
+                )
+            if usable:
+                keymap[name] = ",".join(usable)
+        self._keys_now = {action.id: keymap.get(action.id, action.keys) for action in ACTIONS}
+        for key, names in self._shared_keys():
+            listed = " and ".join(f"“{name}”" for name in names)
+            self.complain(
+                InputError(
+                    f"[keys] gives {key_name(key)} to {listed}.",
+                    advice="Only one of them can have it.",
+                )
+            )
+        for action in ACTIONS:
+            if not action.keys and action.id in keymap:
+                self.bind(keymap[action.id], action.run, description=action.label, show=False)
+        self.set_keymap(keymap)
+
+    def _shared_keys(self) -> Iterator[tuple[str, list[str]]]:
+        at: defaultdict[str, list[str]] = defaultdict(list)
+        for name, keys in self._keys_now.items():
+            for key in _split(keys):
+                at[key].append(name)
+        return ((key, names) for key, names in at.items() if len(names) > 1)
+
+    # --- help ----------------------------------------------------------------------------
+
+    def _panes_told(self) -> list[tuple[str, Widget]]:
+        """Return the panes there are, the one with the focus first."""
+        panes: list[tuple[str, Widget | None]] = [
+            ("Where you type", self._composer),
+            ("In the conversation", self._chat.transcript),
+            ("In the sessions", self._sessions),
+            ("In the request", self._panes.inspector),
+        ]
+        there = [(title, pane) for title, pane in panes if pane is not None]
+        return sorted(there, key=lambda pane: not pane[1].has_focus_within)
+
+    def action_keys(self) -> None:
+        """Show all keys and commands, those of the focused pane first."""
+        from tui_chat.ui.dialogs import Help
+
+        everywhere = [
+            (key_names(self._keys_now[action.id]), action.words)
+            for action in ACTIONS
+            if self._keys_now[action.id]
+        ]
+        panes = [
+            (title, [(key.keys, key.words) for key in keys_of(pane)])
+            for title, pane in self._panes_told()
+        ]
+        commands = [
+            (f"/{command.name} {command.takes}".rstrip(), command.words) for command in COMMANDS
+        ]
+        commands.append(("@", "Attach a file"))
+        commands.append(("//", "Begin a message with /"))
+        typed = ("Typed at the beginning of a message", commands)
+        self.push_screen(Help((panes[0], ("Everywhere", everywhere), typed, *panes[1:])))
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Offer every action in the palette, with its key: the app's, then each pane's."""
+        for action in ACTIONS:
+            key = key_names(self._keys_now[action.id]) or "no key"
+            run = lambda action=action: self.run_action(action.run)  # noqa: E731
+            yield SystemCommand(action.words, escape(f"{action.label} · {key}"), run)
+        for title, pane in self._panes_told():
+            for key in keys_of(pane):
+                yield SystemCommand(
+                    f"{title}: {key.words}",
+                    escape(key.keys),
+                    lambda key=key: self._run_in(key.node, key.action),
+                )
+
+    async def _run_in(self, node: Widget, action: str) -> None:
+        """Do what a pane's key does, there."""
+        node.focus()
+        await self.run_action(action, node)
+
+
+def _split(keys: str) -> list[str]:
+    return [key.strip() for key in keys.split(",") if key.strip()]

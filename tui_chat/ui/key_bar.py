@@ -1,0 +1,65 @@
+"""The line at the bottom: the keys that matter here, as many as fit whole."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from rich.cells import cell_len
+from textual import events
+from textual.app import App
+from textual.binding import Binding
+from textual.content import Content
+from textual.widget import Widget
+
+from tui_chat.ui.key_table import key_name
+
+FIRST = ("help", "palette")
+"""Ids of actions that are never left out: with them one finds the others."""
+
+
+class KeyBar(Widget):
+    """Shows the keys that are bound where the focus is; a click does what the key does."""
+
+    DEFAULT_CSS = """
+    KeyBar { dock: bottom; height: 1; background: $panel; color: $foreground; }
+    """
+
+    def on_mount(self) -> None:
+        """Follow the focus."""
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
+
+    def _items(self) -> list[tuple[str, str, Binding]]:
+        """Return key, word and binding of what fits, from left to right."""
+        shown: dict[str, Binding] = {}
+        for active in self.screen.active_bindings.values():
+            if active.binding.show:
+                shown.setdefault(active.binding.action, active.binding)
+        room = self.size.width
+        fitting: list[tuple[str, str, Binding]] = []
+        for binding in sorted(shown.values(), key=lambda binding: binding.id not in FIRST):
+            key = key_name(binding.key)
+            width = cell_len(key) + cell_len(binding.description) + 4
+            if width <= room:
+                room -= width
+                fitting.append((key, binding.description, binding))
+        return fitting
+
+    @property
+    def _app(self) -> App[object]:
+        return cast("App[object]", super().app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+
+    def render(self) -> Content:
+        """Draw the line."""
+        pieces: list[tuple[str, str] | str] = []
+        for key, word, _ in self._items():
+            pieces += [(f" {key} ", "bold $text-accent"), (f"{word}  ", "$foreground 80%")]
+        return Content.assemble(*pieces)
+
+    def on_click(self, event: events.Click) -> None:
+        """Do what the key under the mouse does."""
+        at = 0
+        for key, word, binding in self._items():
+            at += cell_len(key) + cell_len(word) + 4
+            if event.x < at:
+                self._app.simulate_key(binding.key)
+                break
