@@ -69,7 +69,7 @@ def make_app(
             new_id=lambda: f"desk{next(numbers):06}",
         )
 
-    return TuiChat(config, open_desk, now=lambda: NOON)
+    return TuiChat(config, open_desk, now=lambda: NOON, environ={})
 
 
 async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 30) -> None:

@@ -3,6 +3,7 @@
     endpoint = "work"            # what new sessions use
     model = "gpt-5-mini"
     theme = "tui-chat-light"
+    notify = "osc777"            # long replies, while you look elsewhere: or osc9, bell, off
 
     [keys]
     new = "ctrl+n,f9"            # an action's id, and its keys
@@ -80,6 +81,7 @@ def read_config_file(path: Path, defaults: Config) -> Config:
         endpoint=found.endpoint or defaults.endpoint,
         model=found.model or defaults.model,
         theme=found.theme or defaults.theme,
+        notify=found.notify or defaults.notify,
         keys=tuple(found.keys.items()),
     )
 

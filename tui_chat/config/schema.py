@@ -192,6 +192,7 @@ class FileTable(Strict):
     endpoint: str | None = None
     model: str | None = None
     theme: str | None = None
+    notify: Literal["osc9", "osc777", "bell", "off"] | None = None
     keys: dict[str, str] = Field(default_factory=dict)
     endpoints: dict[_EndpointName, EndpointTable] = Field(default_factory=dict)
 

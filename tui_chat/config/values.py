@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from tui_chat.config.ready_made import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ConfigError
@@ -22,6 +23,8 @@ class Config:
     model: str = ""
     """The model that new sessions use; empty for the endpoint's first."""
     theme: str = "tui-chat-dark"
+    notify: Literal["osc9", "osc777", "bell", "off"] = "osc9"
+    """How the end of a long reply is told while another window has the focus."""
     keys: tuple[tuple[str, str], ...] = ()
     """Rebound keys: an action's id, and the keys for it as Textual writes them."""
     data_dir: Path = Path()

@@ -44,7 +44,7 @@ ACTIONS = (
     Action("model", "ctrl+o", "choose_model", "Model", "Ask another model", in_footer=True),
     Action("find", "ctrl+f", "find", "Find", "Find a session by its title"),
     Action("light", "ctrl+t", "toggle_light", "Light/dark", "Change between dark and light"),
-    Action("theme", "", "change_theme", "Theme", "Choose the colours"),
+    Action("theme", "", "choose_theme", "Theme", "Choose the colours"),
     Action("again", "ctrl+r", "again", "Ask again", "Ask again for the last reply"),
     Action("back", "escape", "back", "Back", "Stop a reply, or close a pane"),
     Action("role", "", "choose_role", "Role", "Choose the role"),

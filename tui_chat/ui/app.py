@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import os
+from collections.abc import Awaitable, Callable, Mapping
 from time import time
 from typing import TYPE_CHECKING, ClassVar
 
@@ -54,8 +55,9 @@ class TuiChat(Hearing, Talking, Sessions, Choosing, Looking, Helping):
         config: Config,
         open_desk: Callable[[Callable[[Change], None]], Awaitable[Desk]],
         now: Callable[[], float] = time,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
-        super().__init__(config, open_desk, now)
+        super().__init__(config, open_desk, now, environ)
         self._theme_faults = self.load_our_themes()
 
     def compose(self) -> ComposeResult:

@@ -9,6 +9,7 @@ from textual import events
 from textual.app import App
 from textual.binding import Binding
 from textual.content import Content
+from textual.signal import Signal
 from textual.widget import Widget
 
 from tui_chat.ui.key_table import key_name
@@ -26,7 +27,11 @@ class KeyBar(Widget):
 
     def on_mount(self) -> None:
         """Follow the focus."""
-        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
+        signal = cast("Signal[object]", self.screen.bindings_updated_signal)  # pyright: ignore[reportUnknownMemberType] Textual types it Screen[Unknown]
+        signal.subscribe(self, self._follow)
+
+    def _follow(self, _: object) -> None:
+        self.refresh()
 
     def _items(self) -> list[tuple[str, str, Binding]]:
         """Return key, word and binding of what fits, from left to right."""

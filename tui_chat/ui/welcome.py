@@ -1,22 +1,46 @@
-"""The words of an empty chat."""
+"""The words of an empty chat: how to begin, on one screen."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 
-def welcome(model: str, is_offline: bool) -> str:
-    """Return the Markdown that an empty chat shows."""
-    partner = (
-        f"You are talking to **{model}**, which lives in this program: it needs no key and no "
-        "network."
-        if is_offline
-        else f"You are talking to **{model}**."
+from tui_chat.model.endpoint import Endpoint
+
+MOST_KEYS = 3
+"""Providers to offer at most."""
+
+
+def keys_found(endpoints: Sequence[Endpoint], environ: Mapping[str, str]) -> tuple[Endpoint, ...]:
+    """Return an endpoint for each key that the environment has."""
+    found: dict[str, Endpoint] = {}
+    for endpoint in endpoints:
+        kind, _, name = endpoint.key.partition(":")
+        if kind == "env" and environ.get(name) and endpoint.models:
+            found.setdefault(name, endpoint)
+    return tuple(found.values())[:MOST_KEYS]
+
+
+def welcome(model: str, is_offline: bool, found: Sequence[Endpoint] = ()) -> str:
+    """Return the Markdown that an empty chat shows; `found` are endpoints whose key is there."""
+    partner = f"You are talking to **{model}**."
+    if is_offline:
+        partner = f"**{model}** answers from within this program: no key, no network. "
+        partner += (
+            "Your environment has keys for others:"
+            if found
+            else "For a provider, set its key in the environment (`OPENAI_API_KEY`, "
+            "`ANTHROPIC_API_KEY`, `GEMINI_API_KEY` …), start again, and press **Ctrl+O**."
+        )
+    offers = "".join(
+        f"- `{each.key.partition(':')[2]}`: type `/model {each.name}/{each.models[0]}`\n"
+        for each in (found if is_offline else ())
     )
     return (
         "# tui-chat\n\n"
-        "Type below. The request that your words become is shown beside this, or with **F4**: "
-        "byte for byte, before it is sent, with a colour for where each part came from.\n\n"
-        f"{partner}\n\n"
-        "- **Enter** sends, **Ctrl+J** begins a new line, **Esc** stops a reply\n"
-        "- **Ctrl+O** asks another model, **Ctrl+N** begins another session\n"
-        "- **F4** goes to the request, **F2** to the sessions, **F1** shows all keys\n"
+        "Type below; **Enter** sends. The request that your words become is shown beside this, "
+        "or with **F4**: byte for byte, before it is sent.\n\n"
+        f"{partner}\n\n{offers}\n"
+        "- **Ctrl+J** begins a new line, **/** a command, **@** attaches a file\n"
+        "- **Ctrl+O** asks another model, **Ctrl+N** begins a session, **Esc** stops\n"
+        "- **Ctrl+P** finds every command, **F1** shows all keys\n"
     )

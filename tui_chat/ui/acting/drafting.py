@@ -84,6 +84,8 @@ class Drafting(Shell):
             sends = bool(to_send(typed).strip() or self._attachments)
             what = f"Enter sends {about}{budget.total:,} tokens{left}" if sends else ""
             self._chat.set_status(what)
+            of = "" if budget.limit is None else f" of {_short(budget.limit)}"
+            self._chat.title_line.weigh(f"{about}{_short(budget.total)}{of} tokens")
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -124,3 +126,12 @@ class Drafting(Shell):
         if self.desk is not None and self.is_laid:  # before that the kept one was not brought
             files = tuple(str(attachment.path) for attachment in self._attachments)
             await self.desk.keep_draft(self.desk.session, self._composer.text, files)
+
+
+def _short(tokens: int) -> str:
+    """Write a number of tokens in little room: 950, 12.3k, 1.05M."""
+    if tokens < 1_000:
+        return str(tokens)
+    if tokens < 999_500:
+        return f"{tokens / 1_000:.3g}k"
+    return f"{tokens / 1_000_000:.3g}M"

@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING
 from textual import work
 
 from tui_chat.errors import StoreDamaged, TuiChatError
+from tui_chat.model.session import Entry
 from tui_chat.paths import database_file
 from tui_chat.ui.acting.drafting import Drafting
-from tui_chat.ui.welcome import welcome
+from tui_chat.ui.welcome import keys_found, welcome
 
 if TYPE_CHECKING:
     from tui_chat.desk import Change
 
 
+LONG_REPLY = 5.0
+"""Seconds from which a reply's end is told to those who look elsewhere."""
+
+
 class Hearing(Drafting):
     """Shows what the desk tells."""
+
+    _arriving = ""
+    """Id of the reply that is arriving in the shown session."""
 
     @work(group="desk")
     async def lay_desk(self) -> None:
@@ -97,12 +105,13 @@ class Hearing(Drafting):
         title = desk.session.title if desk.session else "New chat"
         composed = desk.composed("")
         role = desk.role.name if desk.role else "no role"
-        subtitle = f"{role} · {composed.model or 'no model'} · {desk.endpoint.name}"
+        subtitle = f"{composed.model or 'no model'} · {desk.endpoint.name} · {role}"
         if desk.preset_name != "plain":
             subtitle += f" · {desk.preset_name}"
         if desk.role_fault:
             subtitle += f" · its role was {desk.role_fault}"
-        words = welcome(composed.model, desk.is_offline)
+        keys = keys_found(desk.config.endpoints, self._environ) if not desk.entries else ()
+        words = welcome(composed.model, desk.is_offline, keys)
         self._chat.show(title, subtitle, desk.entries, words, desk.timing)
         if desk.partial is not None:
             partial = desk.partial
@@ -110,4 +119,23 @@ class Hearing(Drafting):
         if self._panes.inspector is not None:
             self._panes.inspector.own_protocol = desk.endpoint.protocol
         self._show_sessions()
+        self._watch_ends(desk.entries)
         self.compose_soon()
+
+    def _watch_ends(self, entries: tuple[Entry, ...]) -> None:
+        """Tell whoever looks elsewhere that a long reply has ended."""
+        last = entries[-1] if entries else None
+        if last is not None and last.status == "streaming":
+            self._arriving = last.message.id
+        elif last is not None and last.message.id == self._arriving:
+            self._arriving = ""
+            if not self.app_focus and (last.seconds or 0) >= LONG_REPLY:
+                self.tell_outside(last.message.content or last.status)
+
+    def tell_outside(self, words: str) -> None:
+        """Say something outside of this window."""
+        from tui_chat.ui.terminal.notice import notice
+
+        written = notice(self._config.notify, "tui-chat", words, self._environ)
+        if written and self._driver is not None:
+            self._driver.write(written)

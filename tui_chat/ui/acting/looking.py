@@ -98,7 +98,7 @@ class Looking(Shell):
             self.complain(InputError(f"There is no theme “{name}”.", advice=f"There are: {known}."))
 
     @work(group="dialog", exclusive=True)
-    async def action_change_theme(self) -> None:
+    async def action_choose_theme(self) -> None:
         """Choose the colours, seen while one chooses."""
         from tui_chat.ui.questions import ask_theme
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from time import time
 from typing import TYPE_CHECKING
 
@@ -30,8 +30,10 @@ class Shell(App[None]):
         config: Config,
         open_desk: Callable[[Callable[[Change], None]], Awaitable[Desk]],
         now: Callable[[], float] = time,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
         super().__init__()
+        self._environ = environ
         self.desk: Desk | None = None
         """None until the conversations are open."""
         self._now = now

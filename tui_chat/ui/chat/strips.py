@@ -42,6 +42,13 @@ class TitleLine(Widget):
         self._title: str = ""
         self._subtitle: str = ""
         self._status: str = ""
+        self._tokens: str = ""
+
+    def weigh(self, tokens: str) -> None:
+        """Show how large the request is."""
+        if tokens != self._tokens:
+            self._tokens = tokens
+            self.refresh()
 
     def show(self, title: str, subtitle: str, status: str) -> None:
         """Show these; each is cut where there is no room, the status last."""
@@ -53,11 +60,14 @@ class TitleLine(Widget):
     def render(self) -> Content:
         """Draw the line."""
         width = self.content_size.width
-        status = self._status if cell_len(self._status) + 12 <= width else ""
+        both = " · ".join(words for words in (self._status, self._tokens) if words)
+        least = min(cell_len(self._title), 16) + min(cell_len(self._subtitle), 24) + 6
+        fitting = (words for words in (both, self._tokens) if cell_len(words) + least <= width)
+        status = next(fitting, "")
         room = width - (cell_len(status) + 2 if status else 0)
-        title = clipped(self._title, max(room, 1))
+        title = clipped(self._title, max(room // 2 if self._subtitle else room, 1))
         left = room - cell_len(title) - 3
-        subtitle = clipped(self._subtitle, left) if self._subtitle and left >= 8 else ""
+        subtitle = _fitted(self._subtitle, left) if self._subtitle and left >= 8 else ""
         between = "  " if subtitle else ""
         used = cell_len(title) + cell_len(between) + cell_len(subtitle) + cell_len(status)
         return Content.assemble(

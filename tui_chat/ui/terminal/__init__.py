@@ -2,5 +2,6 @@
 
 keyboard    Keyboard: what the terminal sends as keys, pastes and mouse; pastes whole
 driver      OurDriver: Textual's driver with that keyboard
+notice      words for the desktop, while another window has the focus
 editor      the user's own editor in our place
 """

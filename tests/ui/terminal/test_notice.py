@@ -1,0 +1,52 @@
+"""Notices to the desktop: well-formed, harmless, through tmux too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ui.app_under_test import make_app, opened, replied
+from tui_chat.ui.chat import Composer
+from tui_chat.ui.terminal.notice import Notify, notice
+
+
+@pytest.mark.parametrize(
+    ("how", "environ", "written"),
+    [
+        ("osc9", {}, "\x1b]9;tui-chat: done\x07\x07"),
+        ("osc777", {}, "\x1b]777;notify;tui-chat;done\x07\x07"),
+        ("osc9", {"TMUX": "x"}, "\x1bPtmux;\x1b\x1b]9;tui-chat: done\x07\x1b\\\x07"),
+        ("bell", {"TMUX": "x"}, "\x07"),
+        ("off", {}, ""),
+    ],
+)
+def test_what_is_written(how: Notify, environ: dict[str, str], written: str):
+    assert notice(how, "tui-chat", "done", environ) == written
+
+
+def test_nothing_in_it_is_obeyed():
+    written = notice("osc777", "a;b\x07\x1b]0;x", "c\x1b\\\x9d\n" + "d" * 500, {})
+    assert written.count("\x1b") == 1
+    assert written.count("\x07") == 2
+    assert written.count(";") == 3
+    assert len(written) < 250
+
+
+@pytest.mark.parametrize(
+    ("away", "seconds", "rings"), [(True, 60, 1), (False, 60, 0), (True, 1, 0)]
+)
+async def test_a_long_reply_is_told_to_who_is_away(
+    away: bool, seconds: int, rings: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    app = make_app(tmp_path, model="echo")
+    told: list[str] = []
+    monkeypatch.setattr(app, "tell_outside", told.append)
+    monkeypatch.setattr("tui_chat.ui.acting.hearing.LONG_REPLY", 2 if seconds < 2 else 0)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        app.app_focus = not away
+        app.query_one(Composer).text = "hello"
+        app.query_one(Composer).action_submit()  # a key would bring the focus back
+        await replied(pilot)
+        assert len(told) == rings
