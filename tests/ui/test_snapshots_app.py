@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.ui.app_under_test import make_app, opened, say, settle
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.attachments import Attachment
+from tui_chat.model.message import Part
+from tui_chat.ui.chat import Composer
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +59,37 @@ async def helped(pilot: Pilot[None]) -> None:
     await settle(pilot)
 
 
+async def completing(pilot: Pilot[None]) -> None:
+    app = await opened(pilot)
+    await pilot.press("/")
+    await until(pilot, lambda: app.query_one(Composer).suggestions.is_open)
+    await settle(pilot)
+
+
+async def attached(pilot: Pilot[None]) -> None:
+    app = await opened(pilot)
+    part = Part("image", "image/png", data="iVBORw0KGgo=", name="photo.png")
+    app.show_attachments((Attachment(Path("photo.png"), 34_000, part),))
+    await pilot.press(*"What is this?")
+    await settle(pilot)
+
+
+async def choosing_a_theme(pilot: Pilot[None]) -> None:
+    app = await opened(pilot)
+    await app.run_action("choose_theme")
+    await until(pilot, lambda: len(app.screen_stack) == 2)
+    await settle(pilot)
+
+
+async def writing_a_role(pilot: Pilot[None]) -> None:
+    app = await opened(pilot)
+    await app.run_action("edit_roles")
+    await until(pilot, lambda: len(app.screen_stack) == 2)
+    await pilot.press("enter")
+    await until(pilot, lambda: app.screen.__class__.__name__ == "RoleForm")
+    await settle(pilot)
+
+
 THEMES = ("tui-chat-dark", "tui-chat-light")
 WIDE, MEDIUM, NARROW = (160, 45), (120, 35), (80, 24)
 
@@ -92,3 +126,25 @@ def test_the_inspector_in_a_narrow_terminal(tmp_path: Path, snap_compare):
 
 def test_help(tmp_path: Path, snap_compare):
     assert snap_compare(make_app(tmp_path), terminal_size=NARROW, run_before=helped)
+
+
+@pytest.mark.parametrize(
+    ("theme", "size"), [("tui-chat-contrast", NARROW), ("tui-chat-colourblind-light", MEDIUM)]
+)
+def test_commands_to_choose_from(theme: str, size: tuple[int, int], tmp_path: Path, snap_compare):
+    app = make_app(tmp_path, theme=theme)
+    assert snap_compare(app, terminal_size=size, run_before=completing)
+
+
+@pytest.mark.parametrize("theme", ["tui-chat-mono", "tui-chat-colourblind-dark"])
+def test_a_file_is_attached(theme: str, tmp_path: Path, snap_compare):
+    app = make_app(tmp_path, theme=theme)
+    assert snap_compare(app, terminal_size=MEDIUM, run_before=attached)
+
+
+def test_themes_to_choose_from(tmp_path: Path, snap_compare):
+    assert snap_compare(make_app(tmp_path), terminal_size=NARROW, run_before=choosing_a_theme)
+
+
+def test_a_role_to_write(tmp_path: Path, snap_compare):
+    assert snap_compare(make_app(tmp_path), terminal_size=NARROW, run_before=writing_a_role)
