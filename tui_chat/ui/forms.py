@@ -27,8 +27,13 @@ class Form(Dialog[T]):
         & > Vertical { width: 84; height: 90%; }
         #fields { height: 1fr; max-height: 100%; }
         .label { color: $text-muted; margin-top: 1; }
-        Input { margin: 0; border: none; height: 1; padding: 0 1; background: $panel; }
-        TextArea { height: 1fr; min-height: 6; border: none; padding: 0 1; background: $panel; }
+        Input, Input:focus {
+            margin: 0; border: none; height: 1; padding: 0 1; background: $panel;
+        }
+        TextArea, TextArea:focus {
+            height: 1fr; min-height: 5; border: none; padding: 0 1; background: $panel;
+        }
+        Input:focus, TextArea:focus { background: $primary 20%; }
         Checkbox { border: none; padding: 0; background: $surface; margin-top: 1; }
         .pair { height: auto; }
         .pair Vertical { height: auto; width: 1fr; margin-right: 1; }
@@ -44,8 +49,8 @@ class Form(Dialog[T]):
         """Lay out what stands below the fields."""
         yield Static(id="fault")
         with Horizontal(classes="buttons"):
-            yield Button("Cancel", id="cancel")
-            yield Button("Keep", id="keep", variant="primary")
+            yield Button("Cancel", id="cancel", compact=True)
+            yield Button("Keep", id="keep", variant="primary", compact=True)
         yield Static(_HINT, classes="hint")
 
     def action_keep(self) -> None:

@@ -1,0 +1,127 @@
+"""Keys: as the config has them, told where they are bound, and never Tab or Enter by mistake."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.binding import Binding
+from textual.widgets import Static
+
+from tests.ui.app_under_test import make_app, opened, settle, until
+from tui_chat.ui.actions import ACTIONS
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.key_bar import KeyBar
+from tui_chat.ui.key_table import key_name, keys_of
+from tui_chat.ui.sidebar import SessionList
+
+
+def with_keys(folder: Path, **keys: str) -> TuiChat:
+    app = make_app(folder)
+    app._config = replace(app._config, keys=tuple(keys.items()))
+    return app
+
+
+def told(app: TuiChat) -> str:
+    return "\n".join(note.message for note in app._notifications)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"new": "f9"}, ""),
+        ({"new": "ctrl+o"}, "[keys] gives Ctrl+O to “new” and “model”"),
+        ({"new": "ctrl+i,f9"}, "[keys] new: Ctrl+I is Tab in a terminal"),
+        ({"news": "f9"}, "[keys] names “news”, which is no action"),
+        ({"roles": "f9"}, ""),
+    ],
+)
+async def test_keys_of_the_config(keys: dict[str, str], words: str, tmp_path: Path):
+    app = with_keys(tmp_path, **keys)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        assert (words in told(app)) if words else not told(app)
+        if keys == {"roles": "f9"}:
+            await pilot.press("f9")
+            await until(pilot, lambda: len(app.screen_stack) == 2)
+            await pilot.press("escape")
+        commands = [str(command.help) for command in app.get_system_commands(app.screen)]
+        assert any("F9" in words for words in commands) == (
+            "f9" in str(keys.get("new")) or "roles" in keys
+        )
+
+
+async def test_nothing_is_bound_to_tab_or_enter_by_another_name(tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=(160, 45)) as pilot:
+        await opened(pilot)
+        nodes = [app, app.screen, *app.screen.walk_children()]
+        keys = {
+            key.strip()
+            for node in nodes
+            for declared in type(node).__mro__
+            for binding in declared.__dict__.get("BINDINGS", ())
+            if isinstance(binding, Binding)
+            for key in binding.key.split(",")
+        }
+        assert "ctrl+n" in keys
+        assert not keys & {"ctrl+i", "ctrl+m"}
+
+
+@pytest.mark.parametrize("width", [60, 80, 96, 120, 160])
+async def test_no_key_is_cut_in_the_key_bar(width: int, tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=(width, 24)) as pilot:
+        await opened(pilot)
+        bar = app.query_one(KeyBar)
+        line = bar.render().plain
+        assert len(line) <= width
+        assert {"F1", "Ctrl+P"} <= set(line.split())
+        shown = {action.label for action in ACTIONS if action.in_footer} | {"Send"}
+        assert all(word in shown for _, word, _ in bar._items())
+
+
+async def test_ctrl_c_copies_what_is_selected_else_tells_how_to_quit(tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await pilot.press(*"words", "ctrl+c")
+        await until(pilot, lambda: "ctrl+q" in told(app))
+        assert app.query_one(Composer).text == "words"
+        app.query_one(Composer).action_select_all()
+        await pilot.press("ctrl+c")
+        assert app.clipboard == "words"
+        assert app.query_one(Composer).text == "words"
+
+
+async def test_help_begins_with_where_the_focus_is(tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=(160, 45)) as pilot:
+        await opened(pilot)
+        for pane, title in ((SessionList, "In the sessions"), (Transcript, "In the conversation")):
+            app.query_one(pane).focus()
+            await settle(pilot)
+            await pilot.press("f1")
+            await until(pilot, lambda: len(app.screen_stack) == 2)
+            assert str(app.screen.query(Static).first().render()).startswith(title)
+            await pilot.press("escape")
+            await until(pilot, lambda: len(app.screen_stack) == 1)
+
+
+async def test_every_pane_tells_its_keys(tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=(160, 45)) as pilot:
+        await opened(pilot)
+        for pane in (Composer, Transcript, SessionList, Inspector):
+            assert list(keys_of(app.query_one(pane)))
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [("ctrl+n", "Ctrl+N"), ("escape", "Esc"), ("g", "g"), ("G", "G"), ("ctrl+up", "Ctrl+↑")],
+)
+def test_names_of_keys(key: str, name: str):
+    assert key_name(key) == name

@@ -1,0 +1,61 @@
+"""Roles on the screen: a new session asks for one; they are written and disabled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.widgets import Input
+
+from tests.ui.app_under_test import make_app, opened, say, until
+from tui_chat.model.role import Role
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.forms import RoleForm
+
+
+async def test_a_new_session_asks_for_a_role_and_enter_takes_the_last_one(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        desk = app.desk
+        assert desk is not None
+        poet = await desk.save_role(Role("", "Poet", "Rhyme."))
+        assert poet is not None
+        await desk.new(poet.role_id)
+        await say(pilot, "hello")
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.session is None and len(app.screen_stack) == 1)
+        assert desk.role is not None
+        assert desk.role.name == "Poet"
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"assis", "enter")
+        await until(pilot, lambda: desk.role is not None and desk.role.name == "Assistant")
+
+
+async def test_a_role_is_written_with_its_faults_told(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        desk = app.desk
+        assert desk is not None
+        await app.run_action("edit_roles")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"new role", "enter")
+        await until(pilot, lambda: isinstance(app.screen, RoleForm))
+        await pilot.press("ctrl+s")
+        assert isinstance(app.screen, RoleForm)  # it has no name yet
+        await pilot.press(*"Critic", "tab", *"Judge.")
+        temperature(app).value = "hot"
+        await pilot.press("ctrl+s")
+        assert isinstance(app.screen, RoleForm)
+        temperature(app).value = "0.5"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: any(role.name == "Critic" for role in desk.roles))
+        critic = next(role for role in desk.roles if role.name == "Critic")
+        assert (critic.system_prompt, critic.temperature) == ("Judge.", 0.5)
+
+
+def temperature(app: TuiChat) -> Input:
+    return app.screen.query_one("#temperature", Input)
