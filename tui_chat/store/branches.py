@@ -16,11 +16,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tui_chat.errors import InputError, StoreError
-from tui_chat.model.session import Node, Session
-from tui_chat.store import messages, sessions
+from tui_chat.model.session import Entry, Node, Session
+from tui_chat.store import index, messages, sessions
 from tui_chat.store.database import Row, Transaction
 from tui_chat.store.growing import folded
-from tui_chat.store.rows import ENTRY, ENTRY_NAMES
+from tui_chat.store.rows import ENTRY, ENTRY_NAMES, entry_of
 
 Placed = tuple[Row, tuple[int, int]]
 """A row for `entry_of`, and which of how many siblings it is."""
@@ -98,6 +98,11 @@ async def _upwards(
     """Return the messages that lead to `end_id`, itself included, first message first."""
     rows = await tx.rows(_BRANCH, end_id, _EVERYTHING if last is None else last)
     rows.reverse()
+    return await _placed(tx, session_id, rows)
+
+
+async def _placed(tx: Transaction, session_id: str, rows: list[Row]) -> list[Placed]:
+    """Fill in what is not in the rows themselves."""
     families: defaultdict[str | None, list[str]] = defaultdict(list)
     for parent_id, message_id in await tx.rows(_FORKS, session_id):
         families[parent_id].append(message_id)
@@ -142,7 +147,7 @@ async def tree(tx: Transaction, session_id: str) -> tuple[Node, ...]:
 async def show(tx: Transaction, session_id: str, message_id: str) -> None:
     """Show the branch through a message, to the newest leaf below it."""
     await messages.check_parent(tx, session_id, message_id)
-    head = await _newest_below(tx, message_id)
+    head = await newest_below(tx, message_id)
     await sessions.move_head(tx, session_id, head)
 
 
@@ -185,7 +190,7 @@ async def hide(tx: Transaction, message_id: str, now: float) -> None:
         at = family.index(message_id)
         beside = family[at - 1] if at else family[1] if len(family) > 1 else None
         await sessions.move_head(
-            tx, session_id, parent_id if beside is None else await _newest_below(tx, beside)
+            tx, session_id, parent_id if beside is None else await newest_below(tx, beside)
         )
 
 
@@ -231,6 +236,10 @@ async def fork(
             for (old_id, fresh_id), parent_id in zip(fresh.items(), parents, strict=False)
         ],
     )
+    await index.add_messages(
+        tx,
+        await tx.rows("SELECT seq, content FROM messages WHERE session_id = ?", made.session_id),
+    )
     await tx.run_many(
         "INSERT INTO requests (message_id, endpoint, protocol, method, url, sha256, created, "
         "recipe, copied) SELECT ?, endpoint, protocol, method, url, sha256, created, recipe, 1 "
@@ -255,7 +264,32 @@ async def place(tx: Transaction, message_id: str) -> tuple[str, str | None]:
     return row[0], row[1]
 
 
-async def _newest_below(tx: Transaction, message_id: str) -> str:
+async def everything(tx: Transaction, session_id: str) -> tuple[Entry, ...]:
+    """Return the messages of all branches in the order in which they were made."""
+    rows = await tx.rows(
+        f"SELECT {ENTRY} FROM messages AS m WHERE m.session_id = ? AND {_VISIBLE} ORDER BY m.seq",
+        session_id,
+    )
+    return tuple(entry_of(*placed) for placed in await _placed(tx, session_id, rows))
+
+
+async def has_hidden(tx: Transaction, session_id: str) -> bool:
+    """Tell whether anything was deleted in a session."""
+    sql = "SELECT 1 FROM deletions JOIN messages AS m USING (message_id) WHERE m.session_id = ?"
+    return await tx.row(sql, session_id) is not None
+
+
+async def nearest_visible(tx: Transaction, message_id: str) -> str | None:
+    """Return the message itself or the nearest before it that is not hidden, None if all are."""
+    row = await tx.row(
+        f"{_PATH} SELECT message_id FROM up WHERE seq NOT IN (SELECT message FROM hidden_messages) "
+        "ORDER BY seq DESC LIMIT 1",
+        message_id,
+    )
+    return None if row is None else row[0]
+
+
+async def newest_below(tx: Transaction, message_id: str) -> str:
     """Return the newest message at or below a visible one."""
     row = await tx.row(f"{_BELOW} SELECT message_id, max(seq) FROM down", message_id)
     if row is None:

@@ -74,3 +74,11 @@ async def save_variables(tx: Transaction, session_id: str, values: Mapping[str, 
         "INSERT INTO variables (session_id, key, value) VALUES (?, ?, ?)",
         [(session_id, key, value) for key, value in values.items()],
     )
+
+
+async def add_variables(tx: Transaction, session_id: str, values: Mapping[str, str]) -> None:
+    """Add variables to a session; those that are there stay as they are."""
+    await tx.run_many(
+        "INSERT INTO variables (session_id, key, value) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        [(session_id, key, value) for key, value in values.items()],
+    )

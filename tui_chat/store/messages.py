@@ -10,19 +10,21 @@ from tui_chat.model.message import Message
 from tui_chat.model.session import Entry
 from tui_chat.store.database import Transaction
 from tui_chat.store.growing import drop_changes, folded
+from tui_chat.store.index import add_message, remove_messages
 from tui_chat.store.rows import ENTRY_NAMES, entry_of, json_text, usage_values
 from tui_chat.store.sessions import require, tell_status, touch
 
-_COLUMNS = 26
+_COLUMNS = 27
 
-_INSERT = f"""
+INSERT_AT = f"""
     INSERT INTO messages (
-        session_id, message_id, parent_id, message_role, content, parts, tool_calls, semantics,
+        seq, session_id, message_id, parent_id, message_role, content, parts, tool_calls, semantics,
         tool_call_id, name, timestamp, pinned, status, error, advice, model, endpoint, usage_input,
         usage_output, usage_cached, usage_cache_write, usage_reasoning, finish, seconds, owner,
         created
     ) VALUES ({", ".join("?" * _COLUMNS)})
 """
+"""Adds a message at a `seq`, or at the next one where that is NULL."""
 
 _FINISH = f"""
     UPDATE messages AS m SET
@@ -96,29 +98,30 @@ async def session_of(tx: Transaction, message_id: str) -> str:
 
 
 async def insert(tx: Transaction, entry: Entry, place: Place) -> None:
-    """Add an entry to its session's tree and nothing else; its parent was checked."""
+    """Add an entry to its session's tree and to the search index, and nothing else; its parent
+    was checked.
+    """
+    await tx.run(INSERT_AT, None, *values(entry, place))
+    if entry.status != "streaming":
+        await add_message(tx, entry.message.id)
+
+
+def values(entry: Entry, place: Place) -> tuple[object, ...]:
+    """Return the values for `INSERT_AT` that follow the `seq`."""
     message = entry.message
-    await tx.run(
-        _INSERT,
+    return (
         *(place.session_id, message.id, entry.parent_id, message.role, message.content),
         *_json_texts(message),
-        *(
-            message.tool_call_id,
-            message.name,
-            message.timestamp,
-            message.pinned,
-            entry.status,
-            entry.error,
-            entry.advice,
-        ),
-        *(entry.model, entry.endpoint, *usage_values(entry.usage), entry.finish, entry.seconds),
-        *(place.owner, place.created),
+        *(message.tool_call_id, message.name, message.timestamp, message.pinned),
+        *(entry.status, entry.error, entry.advice, entry.model, entry.endpoint),
+        *(*usage_values(entry.usage), entry.finish, entry.seconds, place.owner, place.created),
     )
 
 
 async def finish(tx: Transaction, entry: Entry, now: float) -> Entry:
     """Write a reply whole and end it, now; return the entry as it is stored."""
     message = entry.message
+    await remove_messages(tx, "m.message_id = ?", message.id)  # one that had ended before
     row = await tx.row(
         _FINISH,
         *(message.content, *_json_texts(message), message.tool_call_id, message.name),
@@ -128,6 +131,7 @@ async def finish(tx: Transaction, entry: Entry, now: float) -> Entry:
     if row is None:
         raise StoreError("The session of this reply no longer exists.")
     await drop_changes(tx, message.id)
+    await add_message(tx, message.id)
     session_id = await session_of(tx, message.id)
     await touch(tx, session_id, now)
     return await counted(tx, entry_of(row), session_id)
@@ -165,6 +169,7 @@ async def interrupt_all(tx: Transaction, token: str) -> None:
             entry_id,
         )
         await drop_changes(tx, entry_id)
+        await add_message(tx, entry_id)
         await tell_status(tx, session_id)
 
 

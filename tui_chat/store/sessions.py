@@ -9,6 +9,7 @@ from typing import TypedDict
 
 from tui_chat.errors import StoreError
 from tui_chat.model.session import Entry, Session, SessionSummary
+from tui_chat.store import index
 from tui_chat.store.database import Transaction
 from tui_chat.store.roles import enabled_role
 from tui_chat.store.rows import SESSION, names_text, session_of, summary_of
@@ -94,6 +95,7 @@ async def insert(tx: Transaction, session: Session) -> Session:
     )
     if row is None:
         raise AssertionError("an insert returns its row")
+    await index.add_title(tx, session.session_id)
     return session_of(row)
 
 
@@ -138,6 +140,8 @@ async def change(tx: Transaction, session_id: str, changes: SessionChanges) -> S
     if changes:
         settings = ", ".join(f"{name} = ?" for name in changes)
         stored: dict[str, object] = dict(changes)
+        if "title" in changes:
+            await index.remove_title(tx, session_id)
         if "tags" in changes:
             stored["tags"] = names_text(changes["tags"])
         if "lorebooks" in changes:
@@ -147,6 +151,8 @@ async def change(tx: Transaction, session_id: str, changes: SessionChanges) -> S
             *stored.values(),
             session_id,
         )
+        if "title" in changes:
+            await index.add_title(tx, session_id)
     return await require(tx, session_id)
 
 
@@ -195,15 +201,22 @@ async def restore(tx: Transaction, session_ids: Iterable[str]) -> None:
 
 async def empty_trash(tx: Transaction, before: float) -> int:
     """Remove for good what was deleted before a moment; return how many sessions went."""
-    gone = await tx.rows("DELETE FROM sessions WHERE deleted < ? RETURNING 1", before)
-    await tx.run(
-        "DELETE FROM messages WHERE seq IN (SELECT message FROM hidden_messages WHERE deletion "
-        "IN (SELECT seq FROM deletions WHERE deleted < ?))",
-        before,
-    )
-    return len(gone)
+    old = await tx.rows("SELECT session_id FROM sessions WHERE deleted < ?", before)
+    for (session_id,) in old:
+        await remove(tx, session_id)
+    await index.remove_messages(tx, f"m.seq IN ({_DELETED})", before)
+    await tx.run(f"DELETE FROM messages WHERE seq IN ({_DELETED})", before)
+    return len(old)
+
+
+_DELETED = """
+    SELECT message FROM hidden_messages
+    WHERE deletion IN (SELECT seq FROM deletions WHERE deleted < ?)
+"""
 
 
 async def remove(tx: Transaction, session_id: str) -> None:
     """Remove a session with all that belongs to it; one that is gone stays gone."""
+    await index.remove_title(tx, session_id)
+    await index.remove_messages(tx, "m.session_id = ?", session_id)
     await tx.run("DELETE FROM sessions WHERE session_id = ?", session_id)

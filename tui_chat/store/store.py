@@ -11,11 +11,13 @@ from tui_chat.store import schema
 from tui_chat.store.api.exchanges import Exchanges
 from tui_chat.store.api.library import Library
 from tui_chat.store.api.messages import Messages
+from tui_chat.store.api.search import Search
 from tui_chat.store.api.sessions import Sessions
+from tui_chat.store.api.transcripts import Transcripts
 from tui_chat.store.database import Database
 
 
-class Store(Sessions, Messages, Exchanges, Library):
+class Store(Sessions, Messages, Exchanges, Search, Transcripts, Library):
     """An open database. Made by `Store.open`; to be closed, or used with `async with`."""
 
     def __init__(

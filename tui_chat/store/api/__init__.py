@@ -7,5 +7,7 @@ over a `Transaction`.
 sessions    making, listing, organising and deleting them
 messages    the shown branch, its siblings, and what becomes of single messages
 exchanges   a question, its request, and the reply as it arrives
+transcripts whole conversations in and out, many at a time
+search      finding messages and sessions by their words
 library     roles, profiles, revisions and variables; drafts and settings
 """

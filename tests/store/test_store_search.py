@@ -1,0 +1,385 @@
+"""Search: words, phrases, prefixes, scripts without spaces; filters; what is never found."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui_chat.errors import InputError
+from tui_chat.model.message import Message
+from tui_chat.model.reply import Usage
+from tui_chat.model.request import RequestRecord
+from tui_chat.model.role import Role
+from tui_chat.model.search import Hit, Query
+from tui_chat.store import Store, schema
+from tui_chat.store.snippets import Finder
+from tui_chat.store.words import indexed, terms
+
+Make = Callable[..., RequestRecord]
+Opener = Callable[[], Awaitable[Store]]
+
+TEXTS = {
+    "plain": "The quick brown fox jumps over the lazy dog.",
+    "twice": "A fox is a fox.",
+    "accents": "Le café d'Élodie, naïve œuvre",
+    "chinese": "我们去北京大学，看见了一只狐狸。",
+    "short": "京",
+    "mixed": "用Python写的C++程序，Python最好",
+    "japanese": "東京タワーへ行きました",
+    "korean": "안녕하세요 세계",
+    "wide": "ＡＢＣ１２３",
+    "code": "def say_hello(x): return x->y",
+    "thai": "สวัสดีครับ",
+}
+
+
+@pytest.fixture
+async def filled(store: Store) -> Store:
+    session = await store.create_session(title="everything")
+    for name, text in TEXTS.items():
+        await store.add_message(session.session_id, Message("user", text, id=name), None)
+    return store
+
+
+async def ids(store: Store, text: str, **more: object) -> list[str | None]:
+    return [hit.message_id for hit in await store.search(Query(text, **more))]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("fox", {"plain", "twice"}),
+        ("FOX", {"plain", "twice"}),
+        ("fo", set()),
+        ("fo*", {"plain", "twice"}),
+        ("ox", set()),
+        ("quick dog", {"plain"}),
+        ("quick cat", set()),
+        ('"quick brown"', {"plain"}),
+        ('"brown quick"', set()),
+        ('"quick bro*"', {"plain"}),
+        ('"quick brown', {"plain"}),
+        ('"a fox" is', {"twice"}),
+        ("cafe", {"accents"}),
+        ("CAFÉ", {"accents"}),
+        ("elodie", {"accents"}),
+        ("naive œuvre", {"accents"}),
+        ("北京", {"chinese"}),
+        ("京大", {"chinese"}),
+        ("北大", set()),
+        ("北京大学", {"chinese"}),
+        ("我们 狐狸", {"chinese"}),
+        ("京", {"chinese", "short", "japanese"}),
+        ("狸", {"chinese"}),
+        ("狐狸", {"chinese"}),
+        ('"北京大学 看见"', {"chinese"}),
+        ("東京", {"japanese"}),
+        ("タワー", {"japanese"}),
+        ("ました", {"japanese"}),
+        ("안녕", {"korean"}),
+        ("하세", {"korean"}),
+        ("세계", {"korean"}),
+        ("python", {"mixed"}),
+        ("程序 python", {"mixed"}),
+        ("用python写", {"mixed"}),
+        ("c++程序", {"mixed"}),
+        ("abc123", {"wide"}),
+        ("abc*", {"wide"}),
+        ("say_hello", {"code"}),
+        ("hello", {"code"}),
+        ("x->y", {"code"}),
+        ("สวัสดี", {"thai"}),
+        ("ครับ", {"thai"}),
+    ],
+)
+async def test_what_words_find(filled: Store, text: str, found: set[str]) -> None:
+    hits = await filled.search(Query(text))
+    assert {hit.message_id for hit in hits} == found
+    assert all(hit.marks for hit in hits)
+
+
+HOSTILE = [
+    'fox"',
+    '"fox',
+    '""fox"',
+    "fox OR",
+    "fox AND",
+    "NOT fox",
+    "NEAR(fox dog)",
+    "fox -",
+    "words : fox",
+    "fox) (",
+    "{fox}",
+    "^fox",
+    "fox + dog",
+    "fo*x",
+    "fox'; DROP TABLE messages; --",
+    "fox \0 dog",
+    "fox\ud800",
+    "\\fox",
+    "%fox_",
+    "fox " * 300,
+    "狐*狸",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_no_text_is_taken_for_commands(filled: Store, text: str) -> None:
+    await filled.search(Query(text))
+    assert len(await filled.branch((await filled.sessions())[0].session_id)) == 1
+
+
+@pytest.mark.parametrize("text", ["", " ", '"', '""', "*", "…", "+-", "。", "\0"])
+async def test_a_query_without_words_is_told(filled: Store, text: str) -> None:
+    with pytest.raises(InputError, match="no word"):
+        await filled.search(Query(text))
+
+
+@given(st.text(max_size=60), st.data())
+def test_any_part_of_a_dense_text_and_any_word_is_among_its_words(
+    text: str, data: st.DataObject
+) -> None:
+    """The index is SQLite's own, so this says by simple means what it will find."""
+    words = indexed(text).lower().split()
+    assert all(word.isalnum() or not word.isascii() for word in words if not text.isascii())
+    try:
+        wanted = terms(text)
+    except InputError:
+        return
+    finder = Finder(wanted)
+    assert finder.has_all(text)
+    snippet, marks = finder.snippet(text)
+    assert all(0 <= start < stop <= len(snippet) for start, stop in marks)
+
+
+@given(st.text("北京大学a b，é", min_size=1, max_size=30), st.data())
+def test_every_stretch_is_found_where_it_stands(text: str, data: st.DataObject) -> None:
+    dense = [part for part in "".join(c if c in "北京大学" else " " for c in text).split() if part]
+    if not dense:
+        return
+    run = data.draw(st.sampled_from(dense))
+    start = data.draw(st.integers(0, len(run) - 1))
+    stretch = run[start : data.draw(st.integers(start + 1, len(run)))]
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE VIRTUAL TABLE i USING fts5 (w, content='', tokenize='ascii')")
+        connection.execute("INSERT INTO i (rowid, w) VALUES (1, ?)", (indexed(text),))
+        (term,) = terms(stretch)
+        found = connection.execute("SELECT rowid FROM i WHERE i MATCH ?", (term.match,)).fetchall()
+    assert found == [(1,)]
+    _, marks = Finder((term,)).snippet(text)
+    assert marks
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "snippet", "marked"),
+    [
+        ("A fox.", "fox", "A fox.", ["fox"]),
+        ("A\n fox\tand\r\nfoxes", "fox*", "A fox and foxes", ["fox", "foxes"]),
+        ("去北京大学", "京大", "去北京大学", ["京大"]),
+        ("Élodie et le café", "elodie cafe", "Élodie et le café", ["Élodie", "café"]),
+        ("Straße", "strasse", "Straße", ["Straße"]),
+        ("e\u0301lan vital", "elan", "e\u0301lan vital", ["e\u0301lan"]),
+        ("ＡＢＣ ok", "abc", "ＡＢＣ ok", ["ＡＢＣ"]),
+        ("say  hello", '"say hello"', "say hello", ["say hello"]),
+        ("[bold]fox[/]\x1b[0m", "fox", "[bold]fox[/]\x1b[0m", ["fox"]),
+    ],
+)
+def test_snippets_mark_what_was_looked_for(
+    text: str, query: str, snippet: str, marked: list[str]
+) -> None:
+    shown, marks = Finder(terms(query)).snippet(text)
+    assert shown == snippet
+    assert [shown[start:stop] for start, stop in marks] == marked
+
+
+async def test_a_snippet_shows_the_place_in_a_long_text(store: Store) -> None:
+    session = await store.create_session(title="t")
+    text = "word " * 5000 + "needle " + "word " * 5000
+    await store.add_message(session.session_id, Message("user", text), None)
+    (hit,) = await store.search(Query("needle"))
+    assert len(hit.snippet) < 300
+    assert hit.snippet.startswith("…word")
+    assert hit.snippet.endswith("…")
+    assert [hit.snippet[a:b] for a, b in hit.marks] == ["needle"]
+
+
+# What is found besides, and what is not
+
+
+async def test_sessions_are_found_by_title_and_by_role(store: Store) -> None:
+    await store.save_role(Role("r", "Sea Pirate"))
+    by_role = await store.create_session(title="talk", role_id="r")
+    by_title = await store.create_session(title="About pirate ships")
+    said = await store.add_message(by_title.session_id, Message("user", "A pirate!"), None)
+    hits = await store.search(Query("pirate"))
+    assert [(hit.session_id, hit.message_id) for hit in hits[-1:]] == [
+        (by_title.session_id, said.message.id)
+    ]
+    assert {(hit.session_id, hit.snippet) for hit in hits[:-1]} == {
+        (by_role.session_id, "Sea Pirate"),
+        (by_title.session_id, "About pirate ships"),
+    }
+    assert all(hit.message_role is None and hit.marks for hit in hits[:-1])
+
+    await store.update_session(by_title.session_id, title="About ships")
+    await store.save_role(Role("r", "Sailor"))
+    assert await ids(store, "pirate") == [said.message.id]
+    assert [hit.session_id for hit in await store.search(Query("ships"))] == [by_title.session_id]
+    assert [hit.session_id for hit in await store.search(Query("sailor"))] == [by_role.session_id]
+
+
+async def test_every_branch_is_searched_and_nothing_that_was_deleted(store: Store) -> None:
+    session = await store.create_session(title="t")
+    for name, parent in (("a", None), ("b", "a"), ("c", "b"), ("d", "a")):
+        await store.add_message(session.session_id, Message("user", f"fox {name}", id=name), parent)
+    everything = {"a", "b", "c", "d"}
+    assert set(await ids(store, "fox")) == everything
+    await store.delete_message("b")
+    assert set(await ids(store, "fox")) == {"a", "d"}
+    await store.restore_message("b")
+    assert set(await ids(store, "fox")) == everything
+    await store.delete_message("b")
+    assert await store.purge_trash(0) == 0
+    assert set(await ids(store, "fox")) == {"a", "d"}
+    await store.delete_sessions([session.session_id])
+    assert await ids(store, "fox") == []
+    assert await store.search(Query("t")) == ()
+    await store.restore_sessions([session.session_id])
+    assert set(await ids(store, "fox")) == {"a", "d"}
+    fork = await store.fork("d")
+    assert len(await ids(store, "fox")) == 4
+    await store.delete_session(session.session_id)
+    assert {hit.session_id for hit in await store.search(Query("fox"))} == {fork.session_id}
+
+
+async def test_rows_that_are_used_again_are_not_mistaken(store: Store) -> None:
+    session = await store.create_session(title="old")
+    await store.add_message(session.session_id, Message("user", "fox 狐狸", id="a"), None)
+    await store.delete_session(session.session_id)
+    other = await store.create_session(title="new")
+    await store.add_message(other.session_id, Message("user", "dog", id="b"), None)
+    assert await ids(store, "fox") == await ids(store, "狐狸") == await ids(store, "old") == []
+    assert await ids(store, "dog") == ["b"]
+
+
+async def test_a_reply_is_found_when_it_has_ended(store: Store, request_record: Make) -> None:
+    session = await store.create_session(title="t")
+    exchange = await store.begin_exchange(
+        session.session_id, parent_id=None, user=Message("user", "a question"), model="m",
+        endpoint="e", request=request_record(),
+    )  # fmt: skip
+    reply = exchange.reply.message
+    await store.flush_reply(reply.id, replace(reply, content="an answer"))
+    assert len(await ids(store, "question")) == 1
+    assert await ids(store, "answer") == []
+    for text in ("an answer", "another end"):
+        await store.finish_reply(
+            reply.id, message=replace(reply, content=text), status="complete", usage=Usage(1, 1)
+        )
+    assert await ids(store, "answer") == []
+    assert await ids(store, "end") == [reply.id]
+
+
+async def test_an_interrupted_reply_is_found(open_store: Opener, request_record: Make) -> None:
+    store = await open_store()
+    session = await store.create_session(title="t")
+    exchange = await store.begin_exchange(
+        session.session_id, parent_id=None, user=None, model="m", endpoint="e",
+        request=request_record(),
+    )  # fmt: skip
+    reply = exchange.reply.message
+    await store.flush_reply(reply.id, replace(reply, content="so far"))
+    await store.close()
+    assert await ids(await open_store(), "far") == [reply.id]
+
+
+# Order and filters
+
+
+async def test_the_best_or_the_newest_comes_first(store: Store) -> None:
+    session = await store.create_session(title="t")
+    for name, text in (
+        ("often", "fox fox fox"),
+        ("once", "a fox and " + "other words " * 50),
+        ("late", "other words " * 50 + "fox"),
+    ):
+        await store.add_message(session.session_id, Message("user", text, id=name), None)
+    assert await ids(store, "fox") == ["often", "once", "late"]
+    assert await ids(store, "fox", order="newest") == ["late", "once", "often"]
+    assert await ids(store, "fox", order="newest", limit=1) == ["late"]
+
+
+async def test_filters(store: Store, request_record: Make, clock: Callable[[], float]) -> None:
+    await store.save_role(Role("r", "Pirate"))
+    one = await store.create_session(title="one", role_id="r", model="m-1", endpoint="e-1")
+    two = await store.create_session(title="two", tags=("work", "C#"))
+    exchange = await store.begin_exchange(
+        one.session_id, parent_id=None, user=Message("user", "fox q", id="q"), model="m-2",
+        endpoint="e-2", request=request_record(),
+    )  # fmt: skip
+    reply = exchange.reply.message
+    await store.finish_reply(reply.id, message=replace(reply, content="fox a"), status="complete")
+    await store.add_message(two.session_id, Message("user", "fox t", id="t"), None)
+    middle = clock()
+    await store.add_message(two.session_id, Message("assistant", "fox u", id="u"), "t")
+    for more, found in (
+        ({"role_name": "pirate"}, {"q", reply.id}),
+        ({"role_name": "baker"}, set()),
+        ({"model": "m-1"}, {"q"}),
+        ({"model": "m-2"}, {reply.id}),
+        ({"endpoint": "e-2"}, {reply.id}),
+        ({"message_role": "user"}, {"q", "t"}),
+        ({"tag": "C#"}, {"t", "u"}),
+        ({"tag": "C"}, set()),
+        ({"session_id": one.session_id}, {"q", reply.id}),
+        ({"since": middle}, {"u"}),
+        ({"until": middle}, {"q", reply.id, "t"}),
+        ({"tag": "work", "message_role": "assistant", "since": middle}, {"u"}),
+    ):
+        assert set(await ids(store, "fox", **more)) == found, more
+    assert [hit.session_id for hit in await store.search(Query("one", role_name="Pirate"))] == [
+        one.session_id
+    ]
+    assert await store.search(Query("one", tag="work")) == ()
+    assert await store.search(Query("one", message_role="user")) == ()
+
+
+async def test_a_hit_says_where_it_is(store: Store) -> None:
+    session = await store.create_session(title="zoo")
+    entry = await store.add_message(session.session_id, Message("user", "fox"), None)
+    (hit,) = await store.search(Query("fox"))
+    assert hit == Hit(
+        session.session_id, entry.message.id, "zoo", "user", "fox", ((0, 3),), hit.created
+    )
+    assert hit.created > session.created
+
+
+async def test_what_was_there_before_the_index_is_found(path: Path, open_store: Opener) -> None:
+    path.parent.mkdir()
+    with closing(schema.connect(path, 1.0)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        schema.migrate(connection, path, schema.migrations()[:3])
+        connection.executescript(
+            """
+            INSERT INTO sessions (session_id, title, touched, created, updated)
+            VALUES ('s', 'old talk', 1, 5, 6);
+            INSERT INTO messages (message_id, session_id, message_role, created, content)
+            VALUES ('a', 's', 'user', 5, 'a fox'), ('b', 's', 'user', 5, '狐狸');
+            """
+        )
+    store = await open_store()
+    await store.update_session("s", title="new talk")
+    await store.add_message("s", Message("user", "fox too", id="c"), "a")
+    assert set(await ids(store, "fox")) == {"a", "c"}
+    assert await ids(store, "狐狸") == ["b"]
+    assert [hit.title for hit in await store.search(Query("new"))] == ["new talk"]
+    assert await store.search(Query("old")) == ()
+    await store.delete_session("s")
+    assert await ids(store, "fox") == []

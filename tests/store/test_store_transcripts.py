@@ -1,0 +1,133 @@
+"""Whole conversations in and out: lossless, and twice is once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from tests.store.test_store_api import RICH
+from tui_chat.model.message import Message
+from tui_chat.model.reply import Usage
+from tui_chat.model.role import Role
+from tui_chat.model.search import Query
+from tui_chat.model.session import Entry, Session
+from tui_chat.model.transcript import Imported, Transcript
+from tui_chat.store import Store
+
+Opener = Callable[[], Awaitable[Store]]
+
+SESSION = Session(
+    "s", "Talk", role_id="r", model="m", endpoint="e", preset="p", profile="f", head_id="c",
+    temperature=0.5, max_tokens=9, pinned=True, archived=True, folder="F", tags=("x",),
+    lorebooks=("l",), created=5.0, updated=6.0,
+)  # fmt: skip
+ENTRIES = (
+    Entry(Message("user", "a fox", id="a", timestamp=1.5), None),
+    Entry(replace(RICH, id="b"), "a", "failed", "It broke.", "Mend it.", "m", "e",
+          Usage(1, 2, 3, 4, 5), "length", 2.5, 0, 3),
+    Entry(Message("assistant", "狐狸", id="c"), "a", sibling=1, siblings=3),
+    Entry(Message("assistant", "d", id="d"), "a", sibling=2, siblings=3),
+    Entry(Message("user", "e", id="e"), "d"),
+)  # fmt: skip
+TRANSCRIPT = Transcript(SESSION, ENTRIES, Role("r", "Pirate", "Arr."), (("mood", "fine"),))
+
+
+async def shown(store: Store) -> list[str]:
+    return [entry.message.id for entry in await store.branch("s")]
+
+
+async def test_what_is_taken_in_is_given_out_the_same(store: Store) -> None:
+    assert await store.import_session(TRANSCRIPT) == Imported("s", "Talk", True, 5, 0)
+    assert await store.read_session("s") == TRANSCRIPT
+    assert await store.session("s") == SESSION
+    assert await store.branch("s") == (ENTRIES[0], ENTRIES[2])
+    (summary,) = await store.sessions()
+    assert (summary.message_count, summary.total_tokens, summary.status, summary.role_name) == (
+        *(5, 3, "complete", "Pirate"),
+    )
+    assert {hit.message_id for hit in await store.search(Query("fox"))} == {"a"}
+    assert {hit.message_id for hit in await store.search(Query("狐狸"))} == {"c"}
+    assert await store.read_session("nowhere") is None
+
+
+async def test_taking_in_twice_adds_nothing(store: Store) -> None:
+    await store.import_session(TRANSCRIPT)
+    await store.update_session("s", title="Mine", tags=())
+    await store.save_role(Role("r", "Sailor"))
+    await store.save_variables("s", {"mood": "bad"})
+    await store.show("s", "e")
+    before = await store.read_session("s")
+    assert await store.import_session(TRANSCRIPT) == Imported("s", "Mine", False, 0, 5)
+    assert await store.read_session("s") == before
+    assert len(await store.search(Query("fox"))) == 1
+
+
+async def test_what_has_grown_is_added_and_shown_where_it_goes_on(store: Store) -> None:
+    await store.import_session(TRANSCRIPT)
+    grown = (
+        *ENTRIES,
+        Entry(Message("user", "f", id="f"), "c"),
+        Entry(Message("user", "g", id="g"), "e"),
+    )
+    done = await store.import_session(replace(TRANSCRIPT, entries=grown))
+    assert (done.is_new, done.added, done.known) == (False, 2, 5)
+    assert await shown(store) == ["a", "c", "f"]
+    assert len(await store.tree("s")) == 7
+
+
+async def test_what_was_deleted_here_stays_deleted(store: Store) -> None:
+    await store.import_session(TRANSCRIPT)
+    await store.delete_message("d")
+    grown = (*ENTRIES, Entry(Message("user", "f fox", id="f"), "e"))
+    assert (await store.import_session(replace(TRANSCRIPT, entries=grown))).added == 1
+    assert await shown(store) == ["a", "c"]
+    assert [hit.message_id for hit in await store.search(Query("fox"))] == ["a"]
+    await store.restore_message("d")
+    assert len(await store.tree("s")) == 6
+
+
+async def test_a_session_in_the_trash_comes_back(store: Store) -> None:
+    await store.import_session(TRANSCRIPT)
+    await store.delete_sessions(["s"])
+    assert (await store.import_session(TRANSCRIPT)).added == 0
+    assert [s.session_id for s in await store.sessions()] == ["s"]
+
+
+async def test_what_the_source_does_not_say_is_filled_in(store: Store) -> None:
+    bare = Transcript(Session("s", ""), (Entry(Message("user", "x", id="a")),))
+    assert (await store.import_session(bare)).title == "New chat"
+    session = await store.session("s")
+    assert session is not None
+    assert session.head_id == "a"
+    assert session.created == session.updated > 0
+    await store.import_session(Transcript(Session("t", "", created=7.0)))
+    empty = await store.session("t")
+    assert empty is not None
+    assert (empty.created, empty.updated, empty.head_id) == (7.0, 7.0, None)
+    left = Transcript(Session("u", "U"), (Entry(Message("user", id="u1"), status="streaming"),))
+    await store.import_session(left)
+    assert (await store.branch("u"))[0].status == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (replace(TRANSCRIPT, session=replace(SESSION, session_id="")), "has no id"),
+        (replace(TRANSCRIPT, entries=ENTRIES[1:]), "follows one that is not there"),
+        (replace(TRANSCRIPT, entries=(*ENTRIES, ENTRIES[0])), "twice"),
+        (replace(TRANSCRIPT, entries=(Entry(Message("user")),)), "missing"),
+        (replace(TRANSCRIPT, session=replace(SESSION, session_id="t")), "another session"),
+    ],
+)
+async def test_one_that_does_not_fit_keeps_no_other_out(
+    store: Store, bad: Transcript, words: str
+) -> None:
+    await store.import_session(TRANSCRIPT)
+    other = Transcript(Session("o", "O"), (Entry(Message("user", "o", id="o")),))
+    first, second = await store.import_sessions((bad, other))
+    assert words in first.fault
+    assert (second.fault, second.added) == ("", 1)
+    assert {s.session_id for s in await store.sessions()} == {"s", "o"}
+    assert len(await store.tree("s")) == 5

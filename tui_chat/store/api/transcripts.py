@@ -1,0 +1,48 @@
+"""Whole conversations in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tui_chat.errors import InputError
+from tui_chat.model.transcript import Imported, Transcript
+from tui_chat.store import transcripts
+from tui_chat.store.api.base import Base
+from tui_chat.store.database import Transaction
+
+
+class Transcripts(Base):
+    """The store's methods for imports and exports."""
+
+    async def import_session(self, transcript: Transcript) -> Imported:
+        """Take in a conversation; see `Transcript` for what stays as it is. One in the trash
+        comes back. What does not fit is told in the result's `fault`.
+        """
+        (imported,) = await self.import_sessions((transcript,))
+        return imported
+
+    async def import_sessions(self, batch: Iterable[Transcript]) -> tuple[Imported, ...]:
+        """Take in several conversations in one transaction, which is much faster than one by one.
+        One that does not fit is left out, as its `fault` says, and keeps no other from coming in.
+
+        While it runs nothing else reaches the database: some thousand messages are a good batch.
+        """
+        wanted, now = tuple(batch), self._now()
+
+        async def work(tx: Transaction) -> tuple[Imported, ...]:
+            done: list[Imported] = []
+            for transcript in wanted:
+                try:
+                    done.append(await transcripts.take_in(tx, transcript, now))
+                except InputError as error:
+                    session = transcript.session
+                    done.append(
+                        Imported(session.session_id, session.title, False, fault=str(error))
+                    )
+            return tuple(done)
+
+        return await self._database.write(work)
+
+    async def read_session(self, session_id: str) -> Transcript | None:
+        """Return a session with all its branches, its role and variables; None if it is gone."""
+        return await self._database.read(lambda tx: transcripts.give_out(tx, session_id))

@@ -1,0 +1,95 @@
+"""The search index: what goes into it and out of it.
+
+1. A message is put in when it is whole: not while it streams. Its row there has its `seq`.
+2. The index holds no text, so taking a row out needs the very text that was put in. Texts do not
+   change after they were put in, and all removing goes through here.
+3. What was there before the index waits in `unindexed_messages` and `unindexed_sessions`, and is
+   put in step by step before the first search.
+"""
+# ruff: noqa: S608 - only our own constants are put into SQL
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tui_chat.store.database import Transaction
+from tui_chat.store.words import indexed
+
+_PUT = "INSERT INTO {} (rowid, words) VALUES (?, ?)"
+_TAKE = "INSERT INTO {0} ({0}, rowid, words) VALUES ('delete', ?, ?)"
+
+_STEP = 2000
+"""Rows that are put in within one transaction: some tenths of a second."""
+
+
+async def add_messages(tx: Transaction, texts: Iterable[tuple[int, str]]) -> None:
+    """Put in whole messages, each with its `seq`."""
+    rows = ((seq, indexed(text)) for seq, text in texts if text)
+    await tx.run_many(_PUT.format("message_index"), rows)
+
+
+async def add_message(tx: Transaction, message_id: str) -> None:
+    """Put in one message that is whole now."""
+    await add_messages(
+        tx, await tx.rows("SELECT seq, content FROM messages WHERE message_id = ?", message_id)
+    )
+
+
+async def remove_messages(tx: Transaction, where: str, *values: object) -> None:
+    """Take out the messages that a condition on `messages AS m` names, before they are removed."""
+    rows = await tx.rows(
+        f"SELECT m.seq, m.content FROM messages AS m WHERE ({where}) AND m.status <> 'streaming' "
+        "AND m.seq NOT IN (SELECT message FROM unindexed_messages)",
+        *values,
+    )
+    await tx.run_many(
+        _TAKE.format("message_index"), ((seq, indexed(text)) for seq, text in rows if text)
+    )
+
+
+async def add_title(tx: Transaction, session_id: str) -> None:
+    """Put in the title of a session."""
+    await _titles(tx, _PUT, session_id)
+
+
+async def remove_title(tx: Transaction, session_id: str) -> None:
+    """Take out the title of a session, before it changes or goes."""
+    await _titles(tx, _TAKE, session_id)
+
+
+async def _titles(tx: Transaction, statement: str, session_id: str) -> None:
+    rows = await tx.rows(
+        "SELECT seq, title FROM sessions WHERE session_id = ? "
+        "AND seq NOT IN (SELECT session FROM unindexed_sessions)",
+        session_id,
+    )
+    await tx.run_many(
+        statement.format("title_index"), [(seq, indexed(title)) for seq, title in rows if title]
+    )
+
+
+async def is_complete(tx: Transaction) -> bool:
+    """Tell whether nothing waits to be put in."""
+    found = await tx.row(
+        "SELECT 1 WHERE EXISTS (SELECT 1 FROM unindexed_messages) "
+        "OR EXISTS (SELECT 1 FROM unindexed_sessions)"
+    )
+    return found is None
+
+
+async def catch_up(tx: Transaction) -> None:
+    """Put in some of what waits, newest first."""
+    sessions = await tx.rows(
+        "SELECT s.seq, s.title FROM unindexed_sessions AS u JOIN sessions AS s "
+        f"ON s.seq = u.session ORDER BY s.seq DESC LIMIT {_STEP}"
+    )
+    await tx.run_many(
+        _PUT.format("title_index"), [(seq, indexed(title)) for seq, title in sessions if title]
+    )
+    await tx.run_many("DELETE FROM unindexed_sessions WHERE session = ?", [s[:1] for s in sessions])
+    messages = await tx.rows(
+        "SELECT m.seq, m.content FROM unindexed_messages AS u JOIN messages AS m "
+        f"ON m.seq = u.message ORDER BY m.seq DESC LIMIT {_STEP}"
+    )
+    await add_messages(tx, messages)
+    await tx.run_many("DELETE FROM unindexed_messages WHERE message = ?", [m[:1] for m in messages])

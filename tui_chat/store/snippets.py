@@ -1,0 +1,97 @@
+"""The words around what was found, and how well a text fits what was looked for."""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate
+
+from tui_chat.store.words import Term, fold
+
+_BEFORE, _LENGTH = 50, 200
+"""Characters of a snippet before the first mark, and altogether."""
+
+_SPACE = re.compile(r"\s+")
+
+
+class Finder:
+    """Finds the words of a query in texts, as the index found them."""
+
+    def __init__(self, terms: tuple[Term, ...]) -> None:
+        self._each = [re.compile(term.pattern) for term in terms]
+        self._any = re.compile("|".join(term.pattern for term in terms))
+
+    def score(self, text: str) -> float:
+        """Return how well a text fits: more where the words are often there and early on, in a
+        short text. From 0 up to about 2 for each term.
+        """
+        folded = fold(text)
+        score = 0.0
+        for pattern in self._each:
+            places = [match.start() for match in pattern.finditer(folded)]
+            if places:
+                score += len(places) / (len(places) + 1.2) + 1 / (1 + places[0] / 200)
+        return score / (1 + len(folded) / 2000)
+
+    def has_all(self, text: str) -> bool:
+        """Tell whether all of the words are there."""
+        folded = fold(text)
+        return all(pattern.search(folded) for pattern in self._each)
+
+    def has_any(self, text: str) -> bool:
+        """Tell whether any of the words is there."""
+        return self._any.search(fold(text)) is not None
+
+    def snippet(self, text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+        """Return a part of the text on one line, and where in it the words stand."""
+        found = self._ranges(text)
+        start = max(0, found[0][0] - _BEFORE) if found else 0
+        if start and (space := text.find(" ", start, found[0][0])) > 0:
+            start = space + 1
+        end = min(len(text), start + _LENGTH)
+        shown, marks = "…" if start else "", list[tuple[int, int]]()
+        at = start
+        for begin, stop in found:
+            if stop > end:
+                break
+            shown += _SPACE.sub(" ", text[at:begin])
+            marks.append(
+                (len(shown), len(shown) + len(marked := _SPACE.sub(" ", text[begin:stop])))
+            )
+            shown += marked
+            at = stop
+        shown += _SPACE.sub(" ", text[at:end])
+        return shown + ("…" if end < len(text) else ""), tuple(marks)
+
+    def _ranges(self, text: str) -> list[tuple[int, int]]:
+        """Return where the words stand in the text itself."""
+        folded = fold(text)
+        found = [
+            match.span() for match in self._any.finditer(folded) if match.end() > match.start()
+        ]
+        if not found or _folds_in_place(text):
+            return found
+        # Folding makes some letters longer and joins others: fold piece by piece to see where.
+        pieces = _PIECE.findall(text)
+        ends = list(accumulate(len(fold(piece)) for piece in pieces))
+        places = list(accumulate(map(len, pieces)))
+        if not ends or ends[-1] != len(folded):
+            return []
+        starts: dict[int, int] = {}
+        stops: dict[int, int] = {}
+        begin = place = 0
+        for piece_end, piece_place in zip(ends, places, strict=True):
+            for at in range(begin, piece_end):
+                starts[at], stops[at + 1] = place, piece_place
+            begin, place = piece_end, piece_place
+        return [(starts[first], stops[last]) for first, last in found]
+
+
+_PIECE = re.compile("(?s:.)[\u0300-\u036f\u3099\u309a\u1160-\u11ff]*")
+"""A character with what is joined to it."""
+
+
+def _folds_in_place(text: str) -> bool:
+    """Tell whether each character of a text is folded to one character."""
+    if text.isascii():
+        return True
+    return all(len(fold(character)) == 1 for character in set(text))

@@ -1,0 +1,110 @@
+"""Words for the search index, and queries in them.
+
+1. Text is folded: case, accents and the widths of East Asian letters make no difference.
+2. A word is a run of letters and digits. Scripts that are written without spaces are indexed in
+   pairs: of ABC the pairs AB and BC, and the last letter C alone. So any part of such a run is a
+   sequence of pairs, two letters are one lookup, and one letter is the beginning of a pair.
+3. Index and query go through the same functions, so what they call a word is always the same.
+4. A query is made of these words only, never of what was typed: nothing in it can be taken for
+   the index's own language.
+
+SQLite's trigram index would find nothing for queries under three characters, and its other
+tokenizers take a Chinese sentence for one word.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tui_chat.errors import InputError
+
+_DENSE = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f\u1780-\u17ff"  # Burmese, Khmer
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"  # kana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\uac00-\ud7a3"  # Hangul
+)
+_WORD = re.compile(f"[{_DENSE}]+|[^\\W_{_DENSE}]+")
+_LETTER = f"[^\\W_{_DENSE}]"
+_IS_DENSE = re.compile(f"[{_DENSE}]")
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+_PHRASE = re.compile(r'"([^"]*)"?|(\S+)')
+
+
+def fold(text: str) -> str:
+    """Return the text without what makes no difference to a search."""
+    if text.isascii():
+        return text.lower()
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", apart))
+
+
+def indexed(text: str) -> str:
+    """Return the words of a text as the index takes them, with spaces between."""
+    if text.isascii():
+        return text  # the index finds words and folds case there by itself
+    words: list[str] = []
+    for word in _WORD.findall(fold(text)):
+        if _IS_DENSE.match(word):
+            words += map("".join, pairwise(word))
+            words.append(word[-1])
+        else:
+            words.append(word)
+    return " ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Words that must follow each other."""
+
+    words: tuple[str, ...]
+    """Folded; each a run of letters and digits of one kind of script."""
+    is_prefix: bool = False
+    """Whether the last word may go on."""
+
+    @property
+    def match(self) -> str:
+        """The term in the index's language."""
+        tokens: list[str] = []
+        for number, word in enumerate(self.words, 1):
+            if not _IS_DENSE.match(word):
+                tokens.append(word)
+                continue
+            tokens += map("".join, pairwise(word))
+            if number < len(self.words):
+                tokens.append(word[-1])  # where the run ends, another word follows
+            elif len(word) == 1:
+                return f'"{" ".join([*tokens, word])}" *'
+        return f'"{" ".join(tokens)}"' + (" *" if self.is_prefix else "")
+
+    @property
+    def pattern(self) -> str:
+        """The term as a regular expression for folded text."""
+        first, *others = self.words
+        # Begins with letters, for which there is a quick search; what is before comes after.
+        start = first if _IS_DENSE.match(first) else f"{first}(?<!{_LETTER}{first})"
+        words = "[\\W_]*".join([start, *others])
+        if _IS_DENSE.match(self.words[-1]):
+            return words
+        return words + (f"{_LETTER}*" if self.is_prefix else f"(?!{_LETTER})")
+
+
+def terms(text: str) -> tuple[Term, ...]:
+    """Read what was typed. InputError where there is no word in it."""
+    found = tuple(_terms(text))
+    if not found:
+        raise InputError("There is no word to look for.", advice="Type a word or a part of one.")
+    return found
+
+
+def _terms(text: str) -> Iterator[Term]:
+    for match in _PHRASE.finditer(text):
+        phrase = match[1] if match[1] is not None else match[2]
+        words = tuple(_WORD.findall(fold(phrase)))
+        if words:
+            yield Term(words, is_prefix=phrase.endswith("*"))
