@@ -21,12 +21,11 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median, quantiles
 
-from tui_chat.model.search import Query
-
 from tests.benchmarks.store_data import LONG, fill
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message
 from tui_chat.model.request import RequestRecord
+from tui_chat.model.search import Query
 from tui_chat.store import Store
 
 VISIBLE = 60

@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,8 +20,10 @@ from tui_chat.errors import InputError, StoreError
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message, Part, ToolCall
 from tui_chat.model.request import RequestRecord
+from tui_chat.model.search import Query
 from tui_chat.model.semantics import MessageSemantics
-from tui_chat.model.session import Entry
+from tui_chat.model.session import Entry, Session
+from tui_chat.model.transcript import Transcript
 from tui_chat.store import Ending, Store
 from tui_chat.store.growing import Written, grown
 from tui_chat.store.json_values import pack, unpack
@@ -353,6 +355,41 @@ class StoreMachine(RuleBasedStateMachine):
             fork.entries[new_id] = replace(old, message=message, parent_id=fork.head)
             fork.head = new_id
         self.top(session_id)
+
+    @rule(count=st.integers(0, 3), message=replies)
+    def take_in(self, count: int, message: Message) -> None:
+        """A conversation comes in; what of it is known already stays as it is."""
+        number = next(self.ids)
+        entries = tuple(
+            Entry(replace(message, id=f"{number}-{at}"), f"{number}-{at - 1}" if at else None)
+            for at in range(count)
+        )
+        transcript = Transcript(Session(f"in-{number}", "in"), entries)
+        for already in (0, count):
+            done = self.run(self.store.import_session(transcript))
+            assert (done.added, done.known, done.fault) == (count - already, already, "")
+        known = self.known[f"in-{number}"] = Known()
+        known.entries = {entry.message.id: entry for entry in entries}
+        known.head = entries[-1].message.id if entries else None
+        self.top(f"in-{number}")
+        read = self.run(self.store.read_session(f"in-{number}"))
+        assert read is not None
+        assert read.entries == entries
+
+    @precondition(lambda self: self.messages())
+    @rule(which=pick, order=st.sampled_from(("rank", "newest")))
+    def find(self, which: int, order: Literal["rank", "newest"]) -> None:
+        """A message is found by its words, and nothing that is not there."""
+        _, known, entry_id = self.message(which)
+        entry = known.entries[entry_id]
+        there = {other for _, _, other in self.messages()} | {None}
+        try:
+            query = Query(f'"{entry.message.content.replace(chr(34), " ")}"', order=order)
+            found = {hit.message_id for hit in self.run(self.store.search(query))}
+        except InputError:
+            return  # it has no words
+        assert found <= there
+        assert len(found) == 50 or entry.status == "streaming" or entry_id in found
 
     @precondition(lambda self: self.live())
     @rule(which=pick, text=texts)

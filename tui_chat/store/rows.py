@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, Literal
 
@@ -114,12 +114,18 @@ def session_of(row: Row) -> Session:
     return Session(*values)
 
 
-def summary_of(row: Row) -> SessionSummary:
-    """Read a row of the session list; its query names the columns in the value's order."""
-    values = list(row)
-    values[10:13] = map(bool, row[10:13])  # pinned, archived, unread
-    values[14] = names_of(row[14])
-    return SessionSummary(*values)
+def summary_of(row: Row, roles: Mapping[str, tuple[str, str]]) -> SessionSummary:
+    """Read a row of the session list, whose query names its columns. `roles` has name and model
+    of each role.
+    """
+    role_name, role_model = roles.get(row[2], _NO_ROLE)
+    return SessionSummary(
+        row[0], row[1], role_name, row[3] or role_model, row[4], row[5], row[6], row[7], row[8],
+        row[9], row[10] == 1, row[11] == 1, row[12] == 1, row[13], names_of(row[14]), row[15],
+    )  # fmt: skip
+
+
+_NO_ROLE = ("", "")
 
 
 def names_of(text: str) -> tuple[str, ...]:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from tui_chat.errors import StoreError
 from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.store import index
-from tui_chat.store.database import Transaction
+from tui_chat.store.database import Row, Transaction
 from tui_chat.store.roles import enabled_role
 from tui_chat.store.rows import SESSION, names_text, session_of, summary_of
 
@@ -21,11 +21,9 @@ _NEXT_TOUCH = "(SELECT coalesce(max(touched), 0) + 1 FROM sessions)"
 
 _SUMMARIES = """
     SELECT
-        s.session_id, s.title, coalesce(r.name, ''),
-        CASE s.model WHEN '' THEN coalesce(r.model, '') ELSE s.model END, s.endpoint,
-        s.message_count, s.total_tokens, s.status, s.updated, s.created, s.pinned, s.archived,
-        s.unread, s.folder, s.tags, s.deleted
-    FROM sessions AS s LEFT JOIN roles AS r ON r.role_id = s.role_id
+        session_id, title, role_id, model, endpoint, message_count, total_tokens, status, updated,
+        created, pinned, archived, unread, folder, tags, deleted
+    FROM sessions
 """
 
 # That of the first reply on the way from a message to the root.
@@ -52,6 +50,10 @@ _SAY = f"""
     END
     WHERE session_id = ?
 """
+
+_MOVE = (
+    f"UPDATE sessions SET head_id = ?1, status = {_STATUS_AT.format('?1')} WHERE session_id = ?2"
+)
 
 
 class SessionChanges(TypedDict, total=False):
@@ -83,20 +85,30 @@ async def create(tx: Transaction, session: Session) -> Session:
 
 async def insert(tx: Transaction, session: Session) -> Session:
     """Add a session as it is, without a head; a role that is gone is left out."""
-    row = await tx.row(
+    await insert_many(tx, (session,))
+    return await require(tx, session.session_id)
+
+
+async def insert_many(tx: Transaction, many: Iterable[Session]) -> None:
+    """Add sessions as they are, without heads, each above the one before it in the list."""
+    added = tuple(many)
+    await tx.run_many(
         "INSERT INTO sessions (session_id, title, role_id, model, endpoint, preset, profile, "
         "temperature, max_tokens, pinned, archived, folder, tags, lorebooks, created, updated, "
         "touched) VALUES (?, ?, (SELECT role_id FROM roles WHERE role_id = ?), ?, ?, ?, ?, ?, ?, "
-        f"?, ?, ?, ?, ?, ?, ?, {_NEXT_TOUCH}) RETURNING {SESSION}",
-        *(session.session_id, session.title, session.role_id, session.model, session.endpoint),
-        *(session.preset, session.profile, session.temperature, session.max_tokens),
-        *(session.pinned, session.archived, session.folder, names_text(session.tags)),
-        *(names_text(session.lorebooks), session.created, session.updated),
+        f"?, ?, ?, ?, ?, ?, ?, {_NEXT_TOUCH})",
+        [
+            (
+                *(session.session_id, session.title, session.role_id, session.model),
+                *(session.endpoint, session.preset, session.profile, session.temperature),
+                *(session.max_tokens, session.pinned, session.archived, session.folder),
+                *(names_text(session.tags), names_text(session.lorebooks)),
+                *(session.created, session.updated),
+            )
+            for session in added
+        ],
     )
-    if row is None:
-        raise AssertionError("an insert returns its row")
-    await index.add_title(tx, session.session_id)
-    return session_of(row)
+    await index.add_titles(tx, [session.session_id for session in added])
 
 
 async def find(tx: Transaction, session_id: str) -> Session | None:
@@ -115,21 +127,34 @@ async def require(tx: Transaction, session_id: str) -> Session:
     return session
 
 
-async def summaries(tx: Transaction, limit: int | None) -> tuple[SessionSummary, ...]:
-    """Return all sessions, or so many, the one that was active last first."""
-    rows = await tx.rows(
-        f"{_SUMMARIES} WHERE s.deleted IS NULL ORDER BY s.touched DESC LIMIT ?",
-        -1 if limit is None else limit,
-    )
-    return tuple(map(summary_of, rows))
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Sessions as they come out of the file, to be read without holding it up."""
+
+    rows: list[Row]
+    roles: dict[str, tuple[str, str]]
+    """Name and model of each role. Looked up here, since joining them in takes twice as long."""
+
+    def read(self) -> tuple[SessionSummary, ...]:
+        """Return the sessions."""
+        return tuple([summary_of(row, self.roles) for row in self.rows])
 
 
-async def trash(tx: Transaction) -> tuple[SessionSummary, ...]:
+async def listed(tx: Transaction, limit: int | None) -> Listed:
+    """Return all sessions or the first ones, the one that was active last first."""
+    wanted = -1 if limit is None else limit  # which is no limit to SQLite
+    return await _listed(tx, "WHERE deleted IS NULL ORDER BY touched DESC LIMIT ?", wanted)
+
+
+async def trash(tx: Transaction) -> Listed:
     """Return the sessions that were deleted, the latest first."""
-    rows = await tx.rows(
-        f"{_SUMMARIES} WHERE s.deleted IS NOT NULL ORDER BY s.deleted DESC, s.touched DESC"
-    )
-    return tuple(map(summary_of, rows))
+    return await _listed(tx, "WHERE deleted IS NOT NULL ORDER BY deleted DESC, touched DESC")
+
+
+async def _listed(tx: Transaction, order: str, *values: object) -> Listed:
+    rows = await tx.rows(f"{_SUMMARIES} {order}", *values)
+    roles = await tx.rows("SELECT role_id, name, model FROM roles")
+    return Listed(rows, {role_id: (name, model) for role_id, name, model in roles})
 
 
 async def change(tx: Transaction, session_id: str, changes: SessionChanges) -> Session:
@@ -152,7 +177,7 @@ async def change(tx: Transaction, session_id: str, changes: SessionChanges) -> S
             session_id,
         )
         if "title" in changes:
-            await index.add_title(tx, session_id)
+            await index.add_titles(tx, [session_id])
     return await require(tx, session_id)
 
 
@@ -166,8 +191,12 @@ async def say_in(tx: Transaction, session_id: str, entry: Entry, now: float) -> 
 
 async def move_head(tx: Transaction, session_id: str, head_id: str | None) -> None:
     """Show the branch that ends at `head_id`."""
-    await tx.run("UPDATE sessions SET head_id = ? WHERE session_id = ?", head_id, session_id)
-    await tell_status(tx, session_id)
+    await move_heads(tx, [(head_id, session_id)])
+
+
+async def move_heads(tx: Transaction, heads: Iterable[tuple[str | None, str]]) -> None:
+    """Show the branches that end at these heads, each told with its session."""
+    await tx.run_many(_MOVE, heads)
 
 
 async def touch(tx: Transaction, session_id: str, now: float) -> None:

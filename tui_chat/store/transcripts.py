@@ -1,13 +1,16 @@
-"""Whole conversations in and out, many messages at a time."""
+"""Whole conversations in and out, many messages at a time.
+
+Taking in is done for many conversations at once: each statement runs once for all of them, since
+the way to the database and back costs more than what is done there for one message.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from tui_chat.errors import InputError
-from tui_chat.model.session import Entry
+from tui_chat.model.session import Entry, Session
 from tui_chat.model.transcript import Imported, Transcript
 from tui_chat.store import branches, index, library, messages, roles, sessions
 from tui_chat.store.database import Transaction
@@ -22,41 +25,25 @@ _HIDE_WHAT_FOLLOWS = """
 """
 
 
-async def take_in(tx: Transaction, transcript: Transcript, now: float) -> Imported:
-    """Add what is new of a transcript. InputError where it does not fit together or with what
-    is there.
-    """
-    wanted = transcript.session
-    ids = [entry.message.id for entry in transcript.entries]
-    found = await tx.rows(
-        "SELECT m.message_id, m.session_id FROM json_each(?) AS wanted "
-        "JOIN messages AS m ON m.message_id = wanted.value",
-        json.dumps(ids),
-    )
-    known = {message_id for message_id, _ in found}
-    _check(transcript, known)
-    if any(session_id != wanted.session_id for _, session_id in found):
-        raise InputError("Messages of this conversation are already in another session.")
-    row = await tx.row(
-        "SELECT title, head_id FROM sessions WHERE session_id = ?", wanted.session_id
-    )
-    if row is None:
-        title = await _add_session(tx, transcript, now)
-        head = None
-    else:
-        await sessions.restore(tx, [wanted.session_id])
-        title, head = row
-    fresh = [entry for entry in transcript.entries if entry.message.id not in known]
-    await _add_messages(tx, transcript, fresh, now)
-    await library.add_variables(tx, wanted.session_id, dict(transcript.variables))
-    if fresh:
-        if head is None:
-            visible = wanted.head_id if wanted.head_id in ids else ids[-1]
-            head = await branches.nearest_visible(tx, visible)
-        else:
-            head = await branches.newest_below(tx, head)
-        await sessions.move_head(tx, wanted.session_id, head)
-    return Imported(wanted.session_id, title, row is None, len(fresh), len(known))
+async def take_in(tx: Transaction, batch: Sequence[Transcript], now: float) -> tuple[Imported, ...]:
+    """Add what is new of transcripts. What does not fit is left out and told."""
+    plan = _Plan(await _known(tx, batch), await _titles(tx, batch))
+    done = tuple(plan.add(transcript, now) for transcript in batch)
+    for transcript in batch:
+        role = transcript.role
+        if role is not None and await roles.find(tx, role.role_id) is None:
+            await roles.save(tx, role, now)
+    await sessions.insert_many(tx, plan.sessions)
+    await sessions.restore(tx, plan.grown)
+    await _add_messages(tx, plan.fresh)
+    for transcript in batch:
+        if transcript.variables and transcript.session.session_id in plan.titles:
+            values = dict(transcript.variables)
+            await library.add_variables(tx, transcript.session.session_id, values)
+    await sessions.move_heads(tx, [(head, session_id) for session_id, head in plan.heads.items()])
+    for session_id in plan.grown:
+        await _go_on(tx, session_id)
+    return done
 
 
 async def give_out(tx: Transaction, session_id: str) -> Transcript | None:
@@ -72,60 +59,122 @@ async def give_out(tx: Transaction, session_id: str) -> Transcript | None:
     )
 
 
-def _check(transcript: Transcript, known: set[str]) -> None:
-    """Refuse entries that do not make a tree."""
-    if not transcript.session.session_id:
-        raise InputError("The conversation has no id.")
-    there = set(known)
+@dataclass
+class _Plan:
+    """What is to be added, worked out before anything is."""
+
+    known: dict[str, str]
+    """The messages that are there, with their sessions."""
+    titles: dict[str, str]
+    """The sessions that are there, with their titles."""
+    sessions: list[Session] = field(default_factory=list[Session])
+    fresh: list[tuple[Entry, messages.Place]] = field(
+        default_factory=list[tuple[Entry, messages.Place]]
+    )
+    heads: dict[str, str] = field(default_factory=dict[str, str])
+    """Of new sessions."""
+    grown: dict[str, None] = field(default_factory=dict[str, None])
+    """Sessions that were there before, in the order in which they came."""
+
+    def add(self, transcript: Transcript, now: float) -> Imported:
+        """Plan for a transcript."""
+        wanted = transcript.session
+        session_id = wanted.session_id
+        if fault := _fault(transcript, self.known):
+            return Imported(session_id, wanted.title, False, fault=fault)
+        is_new = session_id not in self.titles
+        if is_new:
+            role = transcript.role
+            title = wanted.title or (role.name if role else "") or sessions.UNTITLED
+            created = wanted.created or now
+            updated = wanted.updated or created
+            self.titles[session_id] = title
+            self.sessions.append(replace(wanted, title=title, created=created, updated=updated))
+        else:
+            self.grown[session_id] = None
+        added = 0
+        for entry in transcript.entries:
+            if entry.message.id in self.known:
+                continue
+            if entry.status == "streaming":
+                entry = replace(entry, status="interrupted")
+            time = entry.message.timestamp
+            place = messages.Place(session_id, (wanted.created or now) if time is None else time)
+            self.fresh.append((entry, place))
+            self.known[entry.message.id] = session_id
+            added += 1
+        if is_new and transcript.entries:
+            shown = wanted.head_id if wanted.head_id in self.known else None
+            self.heads[session_id] = shown or transcript.entries[-1].message.id
+        known = len(transcript.entries) - added
+        return Imported(session_id, self.titles[session_id], is_new, added, known)
+
+
+def _fault(transcript: Transcript, known: dict[str, str]) -> str:
+    """Return why a transcript cannot be taken in, empty if it can."""
+    session = transcript.session
+    if not session.session_id:
+        return "The conversation has no id."
     seen = set[str]()
     for entry in transcript.entries:
-        message_id = entry.message.id
+        message_id, parent_id = entry.message.id, entry.parent_id
         if not message_id or message_id in seen:
-            raise InputError(f"The id of a message is missing or there twice: “{message_id}”.")
-        if entry.parent_id is not None and entry.parent_id not in there:
-            raise InputError(f"The message “{message_id}” follows one that is not there.")
+            return f"The id of a message is missing or there twice: “{message_id}”."
+        if known.get(message_id, session.session_id) != session.session_id:
+            return "Messages of this conversation are already in another session."
+        if (
+            parent_id is not None
+            and parent_id not in seen
+            and known.get(parent_id) != session.session_id
+        ):
+            return f"The message “{message_id}” follows one that is not there."
         seen.add(message_id)
-        there.add(message_id)
+    return ""
 
 
-async def _add_session(tx: Transaction, transcript: Transcript, now: float) -> str:
-    wanted, role = transcript.session, transcript.role
-    if role is not None and await roles.find(tx, role.role_id) is None:
-        await roles.save(tx, role, now)
-    made = await sessions.insert(
-        tx,
-        replace(
-            wanted,
-            title=wanted.title or (role.name if role else "") or sessions.UNTITLED,
-            created=wanted.created or now,
-            updated=wanted.updated or wanted.created or now,
-        ),
+async def _known(tx: Transaction, batch: Sequence[Transcript]) -> dict[str, str]:
+    ids = [entry.message.id for transcript in batch for entry in transcript.entries]
+    rows = await tx.rows(
+        "SELECT m.message_id, m.session_id FROM json_each(?) AS wanted "
+        "JOIN messages AS m ON m.message_id = wanted.value",
+        json.dumps(ids),
     )
-    return made.title
+    return dict(rows)
 
 
-async def _add_messages(
-    tx: Transaction, transcript: Transcript, fresh: list[Entry], now: float
-) -> None:
-    session = transcript.session
+async def _titles(tx: Transaction, batch: Sequence[Transcript]) -> dict[str, str]:
+    rows = await tx.rows(
+        "SELECT session_id, title FROM json_each(?) JOIN sessions ON session_id = value",
+        json.dumps([transcript.session.session_id for transcript in batch]),
+    )
+    return dict(rows)
+
+
+async def _add_messages(tx: Transaction, fresh: list[tuple[Entry, messages.Place]]) -> None:
     row = await tx.row("SELECT coalesce(max(seq), 0) + 1 FROM messages")
     if row is None:
         raise AssertionError("an aggregate returns a row")
     first: int = row[0]
-    created = session.created or now
 
     def rows() -> Iterator[tuple[object, ...]]:
-        for seq, entry in enumerate(fresh, first):
-            ended = replace(entry, status="interrupted") if entry.status == "streaming" else entry
-            time = entry.message.timestamp
-            place = messages.Place(session.session_id, created if time is None else time)
-            yield (seq, *messages.values(ended, place))
+        for seq, (entry, place) in enumerate(fresh, first):
+            yield (seq, *messages.values(entry, place))
 
     await tx.run_many(messages.INSERT_AT, rows())
-    await index.add_messages(
-        tx, ((seq, entry.message.content) for seq, entry in enumerate(fresh, first))
-    )
+    texts = ((seq, entry.message.content) for seq, (entry, _) in enumerate(fresh, first))
+    await index.add_messages(tx, texts)
+
+
+async def _go_on(tx: Transaction, session_id: str) -> None:
+    """Show what follows now where a session that was there before ended."""
     # What was deleted here stays deleted, with what follows it in the file.
-    if await branches.has_hidden(tx, session.session_id):
-        while await tx.rows(_HIDE_WHAT_FOLLOWS, session.session_id):
+    if await branches.has_hidden(tx, session_id):
+        while await tx.rows(_HIDE_WHAT_FOLLOWS, session_id):
             pass
+    session = await sessions.find(tx, session_id)
+    if session is not None and session.head_id is not None:
+        head = await branches.newest_below(tx, session.head_id)
+    else:
+        nodes = await branches.tree(tx, session_id)
+        head = nodes[-1].message_id if nodes else None
+    await sessions.move_head(tx, session_id, head)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tui_chat.errors import InputError
 from tui_chat.model.transcript import Imported, Transcript
 from tui_chat.store import transcripts
 from tui_chat.store.api.base import Base
-from tui_chat.store.database import Transaction
 
 
 class Transcripts(Base):
@@ -28,20 +26,7 @@ class Transcripts(Base):
         While it runs nothing else reaches the database: some thousand messages are a good batch.
         """
         wanted, now = tuple(batch), self._now()
-
-        async def work(tx: Transaction) -> tuple[Imported, ...]:
-            done: list[Imported] = []
-            for transcript in wanted:
-                try:
-                    done.append(await transcripts.take_in(tx, transcript, now))
-                except InputError as error:
-                    session = transcript.session
-                    done.append(
-                        Imported(session.session_id, session.title, False, fault=str(error))
-                    )
-            return tuple(done)
-
-        return await self._database.write(work)
+        return await self._database.write(lambda tx: transcripts.take_in(tx, wanted, now))
 
     async def read_session(self, session_id: str) -> Transcript | None:
         """Return a session with all its branches, its role and variables; None if it is gone."""
