@@ -187,7 +187,7 @@ async def test_it_stays_where_the_user_scrolled() -> None:
             await pilot.pause()
             assert text_of(app) == before
             assert (app.view.cursor_row, app.view.under) == (row, under)
-        await pilot.press("d")
+        await pilot.press("f")
         draft_of(app, "back again")
         await pilot.pause()
         assert app.view.following
@@ -395,7 +395,7 @@ async def test_infos_are_only_counted_until_opened() -> None:
         notes = app.query_one(NotesList)
         assert not notes.expanded
         assert app.query_one(NotesHeader).render().plain.startswith("▸ ● 1 note")
-        await pilot.press("n")
+        await pilot.press("o")
         await pilot.pause()
         assert notes.expanded
         assert app.query_one(NoteRows).has_focus

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
@@ -17,6 +17,8 @@ from tui_chat.model.payload import Arr, Lines, Obj, Payload, Tree, body_of, line
 
 CONTEXT = 2
 """Lines shown around what differs."""
+_HIGH = 100
+"""Lines from which a part is compared piece by piece and not as a whole."""
 _PATIENCE = 4_000_000
 """Up to so many pairs of items the best alignment is looked for; beyond it a good one is."""
 
@@ -98,11 +100,18 @@ def difference(was: Payload, now: Payload) -> Difference:
 def changed_part(was: str, now: str) -> tuple[range, range]:
     """Return which characters of two lines that stand for each other are not the same."""
     end = min(len(was), len(now))
-    head = next((i for i in range(end) if was[i] != now[i]), end)
-    tail = 0
-    while tail < end - head and was[-1 - tail] == now[-1 - tail]:
-        tail += 1
+    head = _most(end, lambda n: was[:n] == now[:n])
+    tail = _most(end - head, lambda n: was[len(was) - n :] == now[len(now) - n :])
     return range(head, len(was) - tail), range(head, len(now) - tail)
+
+
+def _most(limit: int, fits: Callable[[int], bool]) -> int:
+    """Return the greatest number up to a limit that fits, where all smaller ones fit too."""
+    low = 0
+    while low < limit:
+        middle = (low + limit + 1) // 2
+        low, limit = (middle, limit) if fits(middle) else (low, middle - 1)
+    return low
 
 
 def _joined(runs: Iterator[Run]) -> Iterator[Run]:
@@ -128,7 +137,9 @@ def _compare(one: Tree, other: Tree, at: int, other_at: int) -> Iterator[Run]:
     """Yield the runs of two nodes that stand for each other, from their first lines on."""
     height, other_height = len(Lines(one)), len(Lines(other))
     whole = range(at, at + height), range(other_at, other_at + other_height)
-    if one is other or (height == other_height and body_of(one) == body_of(other)):
+    # The bytes of what is high are not made for this: its parts are compared.
+    alike = height == other_height < _HIGH
+    if one is other or (alike and body_of(one) == body_of(other)):
         yield Run(True, *whole)
         return
     if not one_kind(one, other) or height == 1 or other_height == 1:
@@ -155,8 +166,9 @@ def _items(same: bool, one: _Slice, other: _Slice) -> Iterator[Run]:
     ):
         yield Run(True, _lines(node, items, at), _lines(other_node, other_items, other_at))
         return
-    pairs = min(len(items), len(other_items))
-    for index, other_index in zip(items, other_items, strict=False):
+    # Values under other keys do not stand for each other, be they as alike as they may.
+    pairs = 0 if isinstance(node, Obj) and not same else min(len(items), len(other_items))
+    for index, other_index in zip(items[:pairs], other_items[:pairs], strict=True):
         yield from _compare(
             _value(node, index),
             _value(other_node, other_index),
@@ -173,8 +185,10 @@ def _items(same: bool, one: _Slice, other: _Slice) -> Iterator[Run]:
 def _aligned(one: Obj | Arr, other: Obj | Arr) -> Iterator[tuple[bool, range, range]]:
     """Yield which items stand for each other: the same ones, and those in between."""
     count, other_count = len(one.items), len(other.items)
-    head = 0
-    while head < min(count, other_count) and _same_item(one, head, other, head):
+    most = min(count, other_count)
+    # Slices of nodes are compared by identity, in C: what nobody touched costs nothing.
+    head = _most(most, lambda n: one.items[:n] == other.items[:n])
+    while head < most and _same_item(one, head, other, head):
         head += 1
     tail = 0
     while tail < min(count, other_count) - head and _same_item(

@@ -1,13 +1,22 @@
-"""The reason this program exists: the exact request body, live, before it is sent."""
+"""The reason this program exists: the exact request, live, before it is sent.
+
+1. What is shown is one `Composed`. Only the view that is in sight is drawn; the others catch up
+   when they are chosen.
+2. A banner says where the request is not the one that Enter would send: one that was sent, one
+   that was pasted, one that only asks what if. Esc asks to go back.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from textual import events
+from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -17,6 +26,8 @@ from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Turn
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector.figures import size_in_words
+from tui_chat.ui.inspector.forecast_line import ForecastLine
+from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.legend import Legend
 from tui_chat.ui.inspector.looking import Under
 from tui_chat.ui.inspector.notes_list import NotesList
@@ -24,15 +35,38 @@ from tui_chat.ui.inspector.origin_status import OriginStatus
 from tui_chat.ui.inspector.payload_view import PayloadView
 from tui_chat.ui.inspector.protocol_tabs import ProtocolTabs
 from tui_chat.ui.inspector.summary import Summary
+from tui_chat.ui.inspector.views import (
+    BudgetView,
+    Came,
+    ContextView,
+    DiffView,
+    ReplyView,
+    RequestView,
+    RowsView,
+    View,
+    ViewTabs,
+)
+from tui_chat.ui.inspector.views import diff as diffs
+from tui_chat.ui.inspector.views import request as requests
+from tui_chat.ui.inspector.views.tabs import KEYS
 
 if TYPE_CHECKING:
+    from tui_chat.analysis import Forecast
     from tui_chat.compose import Composed
+    from tui_chat.model.payload import Payload
 
 _EMPTY = """[bold]Nothing to send yet[/]
 
 [$foreground-muted]Write a message: the request that Enter would send appears here while you \
 type, byte for byte, each character in the colour of where it came from.[/]"""
 
+_VIEWS: dict[View, type[RowsView]] = {
+    View.CONTEXT: ContextView,
+    View.REQUEST: RequestView,
+    View.DIFF: DiffView,
+    View.REPLY: ReplyView,
+    View.BUDGET: BudgetView,
+}
 _PLENTY = 100_000
 """Bytes above which some terminals ignore what is put on the clipboard."""
 
@@ -45,7 +79,13 @@ class Inspector(Widget):
             Binding(str(number), f"protocol('{protocol}')", protocol.label, show=False)
             for number, protocol in enumerate(Protocol, 1)
         ),
-        Binding("n", "notes", "Notes", show=False),
+        *(Binding(key, f"view('{view}')", view.title(), show=False) for view, key in KEYS.items()),
+        Binding("left_square_bracket", "step_view(-1)", "Previous view", show=False),
+        Binding("right_square_bracket", "step_view(1)", "Next view", show=False),
+        Binding("o", "notes", "Notes", show=False),
+        Binding("a", "against", "Compare with", show=False),
+        Binding("Y", "copy('http')", "Copy as HTTP", show=False),
+        Binding("escape", "live", "Back to live", show=False),
     ]
     DEFAULT_CSS = """
     Inspector {
@@ -53,11 +93,21 @@ class Inspector(Widget):
         background: $background;
         color: $foreground;
         & > #inspector-body { height: 1fr; }
+        #inspector-banner {
+            display: none;
+            height: 1;
+            padding: 0 1;
+            background: $warning-muted;
+            color: $text-warning;
+            &.-told { display: block; }
+        }
+        .-away { display: none; }
         #inspector-empty { display: none; height: 1fr; padding: 1 2; }
         &.-empty #inspector-empty { display: block; }
         &.-empty PayloadView, &.-empty OriginStatus, &.-empty Legend, &.-empty Summary,
-        &.-empty NotesList { display: none; }
-        &.-tiny Legend { display: none; }
+        &.-empty NotesList, &.-empty RowsView, &.-empty ForecastLine { display: none; }
+        &.-tiny Legend, &.-tiny ForecastLine { display: none; }
+        &.-low ViewTabs { display: none; }
     }
     """
 
@@ -82,15 +132,47 @@ class Inspector(Widget):
             self.start = start
             """Offset in the origin's own text, where the characters are quoted from there."""
 
+    class OriginPointed(Message):
+        """The cursor is on something that came from elsewhere now; None for nothing."""
+
+        def __init__(self, origin: Origin | None) -> None:
+            super().__init__()
+            self.origin = origin
+
+    class ViewChanged(Message):
+        """Another view is in sight, and may want what it shows."""
+
+        def __init__(self, view: View) -> None:
+            super().__init__()
+            self.view = view
+
+    class AgainstWanted(Message):
+        """The user wants to compare with something else."""
+
+    class LiveWanted(Message):
+        """The user wants to see the request again that Enter would send."""
+
+    view_shown: reactive[View] = reactive(View.PAYLOAD)
+    """The view that is in sight."""
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.composed: Composed | None = None
         """What is shown; None for nothing yet."""
         self._stale = True
         """Whether `composed` has yet to reach the screen."""
+        self._came: Came | None = None
+        self._against: tuple[str, Payload | None, str] = ("", None, "")
+        self._pinned: Collection[str] = ()
         self._tabs = ProtocolTabs()
+        self._view_tabs = ViewTabs()
+        self._banner = Static(id="inspector-banner")
         self._summary = Summary()
         self._view = PayloadView()
+        self._views: dict[View, RowsView] = {}
+        """The other views; each is made when it is first chosen."""
+        self._body = Vertical(id="inspector-body")
+        self._forecast = ForecastLine()
         self._status = OriginStatus()
         self._legend = Legend()
         self._notes = NotesList()
@@ -98,23 +180,38 @@ class Inspector(Widget):
     def compose(self) -> ComposeResult:
         """Put the body in the middle, one-liners around it."""
         yield self._tabs
+        yield self._view_tabs
+        yield self._banner
         yield self._summary
-        with Vertical(id="inspector-body"):
+        with self._body:
             yield self._view
             yield Static(_EMPTY, id="inspector-empty")
+        yield self._forecast
         yield self._status
         yield self._legend
         yield self._notes
 
     def focus(self, scroll_visible: bool = True) -> Self:
-        """Focus the body."""
-        self._view.focus(scroll_visible)
+        """Focus the view in sight."""
+        self.view_now.focus(scroll_visible)
         return self
 
     @property
     def view(self) -> PayloadView:
         """The pane with the body."""
         return self._view
+
+    @property
+    def view_now(self) -> PayloadView | RowsView:
+        """The pane that is in sight."""
+        return self._views.get(self.view_shown, self._view)
+
+    @property
+    def is_banner_up(self) -> bool:
+        """Whether what is shown is not what Enter would send."""
+        return self._banner.has_class("-told")
+
+    # Being told
 
     def show(self, composed: Composed | None) -> None:
         """Show a request. While the inspector is out of sight this costs nothing."""
@@ -125,9 +222,39 @@ class Inspector(Widget):
         if self.is_on_screen:
             self._draw()
 
-    def reveal(self, origin: Origin) -> bool:
-        """Move to what came from an origin; False where nothing in the body did."""
+    def show_reply(self, came: Came | None) -> None:
+        """Have the reply view show this."""
+        self._came = came
+        if isinstance(view := self.view_now, ReplyView):
+            view.show(came)
+
+    def compare_with(self, name: str, was: Payload | None, why: str = "") -> None:
+        """Have the diff view hold requests against this; None with the reason why not."""
+        self._against = name, was, why
+        if isinstance(view := self.view_now, DiffView):
+            view.compare_with(name, was, why)
+
+    def show_forecast(self, forecast: Forecast | None) -> None:
+        """Tell what a prompt cache can do."""
+        self._forecast.forecast = forecast
+
+    def show_banner(self, words: str) -> None:
+        """Say what is shown, where it is not what Enter would send; empty for the live one."""
+        self._banner.update(Content(shown(words)))
+        self._banner.set_class(bool(words), "-told")
+
+    def keep_pinned(self, ids: Collection[str]) -> None:
+        """Take which messages always stay: they do not fall out next."""
+        self._pinned = ids
+
+    def reveal(self, origin: Origin) -> int:
+        """Move to what came from an origin, and mark all its places; return how many."""
+        if self.view_shown is View.CONTEXT and isinstance(view := self.view_now, ContextView):
+            return int(view.reveal(origin))
+        self.view_shown = View.PAYLOAD
         return self._view.reveal(origin)
+
+    # Drawing
 
     def _draw(self) -> None:
         self._stale = False
@@ -137,19 +264,57 @@ class Inspector(Widget):
             self._view.show(None)
             self._notes.show(())
             return
-        self._view.show(composed.payload, composed.protocol)
+        self._draw_view(composed)
         self._notes.show(composed.notes)
         self._tell_sizes()
+
+    def _draw_view(self, composed: Composed) -> None:
+        """Let the view in sight show what there is."""
+        match self.view_now:
+            case ContextView() as view:
+                view.show(composed)
+            case RequestView() as view:
+                view.show(composed)
+            case DiffView() as view:
+                view.compare_with(*self._against)
+                view.show(composed)
+            case ReplyView() as view:
+                view.show(self._came)
+            case BudgetView() as view:
+                view.show(composed, self._pinned)
+            case _:
+                self._view.show(composed.payload, composed.protocol, composed.notes)
 
     def _tell_sizes(self) -> None:
         """Fill in what the laid-out body tells about itself."""
         if self.composed is None:
             return
         layout = self._view.layout_now
-        size = layout.size if layout else len(self.composed.payload.body)
-        self._summary.show(self.composed, size, self.own_protocol)
-        if layout:
+        if layout is not None and layout.payload is self.composed.payload:
+            self._summary.show(self.composed, layout.size, self.own_protocol)
             self._legend.kinds = layout.kinds()
+        else:
+            self._summary.show(self.composed, None, self.own_protocol)
+
+    def watch_view_shown(self) -> None:
+        """Put the view in sight, made if it was never there."""
+        view = self.view_shown
+        self._view_tabs.active = view
+        if view is not View.PAYLOAD and view not in self._views:
+            self._views[view] = _VIEWS[view]()
+            self._body.mount(self._views[view])
+        had_focus = self.has_focus_within
+        now = self.view_now
+        for other in (self._view, *self._views.values()):
+            other.set_class(other is not now, "-away")
+        self._legend.set_class(view is not View.PAYLOAD, "-away")
+        if had_focus:
+            now.focus()
+        if self.composed is not None and not self._stale:
+            self._draw()
+        if isinstance(now, RowsView):
+            now.tell_again()
+        self.post_message(self.ViewChanged(view))
 
     def watch_own_protocol(self) -> None:
         """Mark the tab."""
@@ -169,10 +334,81 @@ class Inspector(Widget):
     def on_resize(self, event: events.Resize) -> None:
         """Give the body its room: in a low pane the rest makes itself small."""
         height = event.size.height
-        self.set_class(height < 16, "-tiny")
-        self._summary.lines = 1 if height < 13 else 2 if height < 20 else 3
-        self._status.set_class(height < 20, "-one")
-        self._notes.make_room(height >= 16)
+        self.set_class(height < 18, "-tiny")
+        self.set_class(height < 10, "-low")
+        self._summary.lines = 1 if height < 14 else 2 if height < 22 else 3
+        self._status.set_class(height < 22, "-one")
+        self._notes.make_room(height >= 18)
+
+    def on_view_tabs_chosen(self, event: ViewTabs.Chosen) -> None:
+        """Show it."""
+        event.stop()
+        self.view_shown = event.view
+
+    def action_view(self, name: str) -> None:
+        """Show a view by its key."""
+        self.view_shown = View(name)
+
+    def action_step_view(self, step: int) -> None:
+        """Show the neighbour, round the end."""
+        order = list(View)
+        self.view_shown = order[(order.index(self.view_shown) + step) % len(order)]
+
+    def action_against(self) -> None:
+        """Compare with something else."""
+        self.view_shown = View.DIFF
+        self.post_message(self.AgainstWanted())
+
+    def action_live(self) -> None:
+        """Go back to the request that Enter would send; where it is shown, leave the pane."""
+        if not self.is_banner_up:
+            raise SkipAction
+        self.post_message(self.LiveWanted())
+
+    def action_copy(self, form: str) -> None:
+        """Put the request on the clipboard, as curl or as HTTP."""
+        from tui_chat.request_text import as_curl, as_http
+
+        if self.composed is not None:
+            text = as_curl(self.composed) if form == "curl" else as_http(self.composed)
+            self.app.copy_to_clipboard(text)  # pyright: ignore[reportUnknownMemberType]  # Textual's App is generic
+            self._tell_copied("the request as curl" if form == "curl" else "the request", text)
+
+    def on_click(self, event: events.Click) -> None:
+        """Go back to live by a click on the banner."""
+        if event.widget is self._banner:
+            self.post_message(self.LiveWanted())
+
+    def on_rows_view_pointed(self, event: RowsView.Pointed) -> None:
+        """Say in words what is under the cursor."""
+        event.stop()
+        row = event.row
+        origin = row.origin if row is not None else None
+        self._status.under = None if origin is None else Under(origin, origin, "", 0)
+        self._status.rule = row.says if row is not None else ""
+        self.post_message(self.OriginPointed(origin))
+
+    def on_rows_view_chosen(self, event: RowsView.Chosen) -> None:
+        """Do what the row offers."""
+        event.stop()
+        match event.row.does:
+            case diffs.CHOOSE:
+                self.post_message(self.AgainstWanted())
+            case requests.COPY_CURL:
+                self.action_copy("curl")
+            case requests.COPY_HTTP:
+                self.action_copy("http")
+            case _ if event.row.origin is not None:
+                self.post_message(self.OriginChosen(event.row.origin, None))
+            case _:
+                pass
+
+    def on_forecast_line_pressed(self, event: ForecastLine.Pressed) -> None:
+        """Go to the first difference."""
+        event.stop()
+        forecast = self._forecast.forecast
+        if forecast is not None and forecast.at.origin is not None:
+            self.reveal(forecast.at.origin)
 
     def on_protocol_tabs_chosen(self, event: ProtocolTabs.Chosen) -> None:
         """Pass the wish on."""
@@ -199,6 +435,7 @@ class Inspector(Widget):
         self._status.under = under
         self._status.rule = self._rule(under) if under is not None else ""
         self._legend.current = under.origin.kind if under is not None else None
+        self.post_message(self.OriginPointed(under.origin if under is not None else None))
 
     def on_payload_view_origin_chosen(self, event: PayloadView.OriginChosen) -> None:
         """Pass the wish on."""
@@ -208,10 +445,14 @@ class Inspector(Widget):
     def on_payload_view_copied(self, event: PayloadView.Copied) -> None:
         """Tell that the body was copied."""
         event.stop()
-        told = f"Copied the body: {size_in_words(event.size)}."
-        if event.size > _PLENTY:
+        self._tell_copied("the body", event.text)
+
+    def _tell_copied(self, what: str, text: str) -> None:
+        size = len(text.encode())
+        told = f"Copied {what}: {size_in_words(size)}."
+        if size > _PLENTY:
             told += " Some terminals refuse so much."
-        self.notify(told, severity="warning" if event.size > _PLENTY else "information")
+        self.notify(told, severity="warning" if size > _PLENTY else "information")
 
     def on_legend_picked(self, event: Legend.Picked) -> None:
         """Go to the next place of the kind."""
@@ -222,6 +463,7 @@ class Inspector(Widget):
         """Go to the note's place, else to what came from its origin."""
         event.stop()
         note = event.note
+        self.view_shown = View.PAYLOAD
         if not (note.place and self._view.go_to(note.place)) and note.origin is not None:
             self._view.reveal(note.origin)
 

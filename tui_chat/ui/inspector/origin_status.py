@@ -33,15 +33,15 @@ class OriginStatus(Widget):
     def render(self) -> Content:
         """Draw the origin, then the place."""
         under = self.under
-        if under is None:
-            return Content("")
         width = self.size.width
+        if under is None:
+            return Content.styled(cut(self.rule, width), "$foreground-muted")
         label = cut(phrase(under), width - 2)
         kind = under.origin.kind
         parts = [("▍ ", f"$origin-{kind}"), (label, f"bold $origin-{kind}")]
         room = width - 2 - cell_len(label)
         if room >= 10:
-            place = cut_front(under.pointer or "/", room - 2)
+            place = cut_front(under.pointer or "/" * bool(under.line), room - 2)
             parts += [(" " * (room - cell_len(place)), ""), (place, "$foreground-muted")]
         if self.size.height > 1:
             told = f"hides {under.hidden}" if under.hidden else self.rule

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -19,6 +19,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from tui_chat.model.envelope import Note
 from tui_chat.model.payload import Payload, Str
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector.drawn_line import DrawnLine
@@ -47,7 +48,7 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("end,G", "bottom", "End", show=False),
         Binding("left,h", "piece(-1)", "Piece left", show=False),
         Binding("right,l", "piece(1)", "Piece right", show=False),
-        Binding("d", "follow", "To the draft"),
+        Binding("f", "follow", "To the draft"),
         Binding("enter", "open", "Open origin"),
         Binding("y,ctrl+c", "copy", "Copy body"),
     ]
@@ -104,14 +105,14 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
     class Copied(Message):
         """The body went to the clipboard."""
 
-        def __init__(self, size: int) -> None:
+        def __init__(self, text: str) -> None:
             super().__init__()
-            self.size = size
-            """In bytes."""
+            self.text = text
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.payload: Payload | None = None
+        self._notes: Sequence[Note] = ()
         self.layout_now: Layout | None = None
         """How the payload is laid out; None until it is shown at some width."""
         self.following = True
@@ -130,13 +131,14 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
 
     # Showing
 
-    def show(self, payload: Payload | None, form: str = "") -> None:
+    def show(self, payload: Payload | None, form: str = "", notes: Sequence[Note] = ()) -> None:
         """Show a payload in place of the one before; the eye keeps its place.
 
         `form` names the shape of the body, its protocol. In another form the cursor goes to
         what came from the same origin.
         """
         self.payload = payload
+        self._notes = notes
         self._mouse = None
         if form == self._form or self.layout_now is None:
             self._form = form
@@ -436,9 +438,9 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
     def action_copy(self) -> None:
         """Put the exact body on the clipboard."""
         if self.payload is not None:
-            body = self.payload.body
-            self.app.copy_to_clipboard(body.decode())  # pyright: ignore[reportUnknownMemberType]  # Textual's App is generic
-            self.post_message(self.Copied(len(body)))
+            body = self.payload.body.decode()
+            self.app.copy_to_clipboard(body)  # pyright: ignore[reportUnknownMemberType]  # Textual's App is generic
+            self.post_message(self.Copied(body))
 
     def rows_shown(self) -> Iterator[str]:
         """Yield the text of the visible rows, for tests and for screen readers."""

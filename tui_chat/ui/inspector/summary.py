@@ -44,11 +44,11 @@ class Summary(Widget):
     def __init__(self) -> None:
         super().__init__()
         self._composed: Composed | None = None
-        self._bytes = 0
+        self._bytes: int | None = None
         self._own: Protocol | None = None
 
-    def show(self, composed: Composed | None, size: int, own: Protocol | None) -> None:
-        """Show a request whose body has `size` bytes."""
+    def show(self, composed: Composed | None, size: int | None, own: Protocol | None) -> None:
+        """Show a request whose body has `size` bytes; None where nobody counted them."""
         had = self._height()
         self._composed, self._bytes, self._own = composed, size, own
         self.refresh(layout=had != self._height())
@@ -95,7 +95,7 @@ class Summary(Widget):
     def _figures(self, composed: Composed, width: int) -> Content:
         budget = composed.envelope.budget
         turns = counted(len(composed.envelope.turns), "turn")
-        rest = [turns, size_in_words(self._bytes)]
+        rest = [turns] if self._bytes is None else [turns, size_in_words(self._bytes)]
         if self.lines == 1:
             rest.insert(0, cut(composed.model, 20))
         if budget is None:

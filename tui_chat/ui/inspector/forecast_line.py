@@ -1,0 +1,84 @@
+"""How much of the request a prompt cache can serve, and what breaks it off, in one line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from tui_chat.ui.inspector.figures import cut, short_number
+from tui_chat.ui.inspector.hostile import shown
+
+if TYPE_CHECKING:
+    from tui_chat.analysis import Forecast
+
+WHOLE = 64
+"""Columns from which the line begins with whole figures."""
+
+
+class ForecastLine(Widget):
+    """One line; a click asks for the place where the request ceases to be like the last one."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    ForecastLine {
+        height: 1;
+        padding: 0 1;
+        background: $surface;
+        color: $foreground;
+        display: none;
+        &.-told { display: block; }
+    }
+    """
+
+    forecast: reactive[Forecast | None] = reactive["Forecast | None"](None)
+    """What is to be told; None for nothing."""
+
+    class Pressed(Message):
+        """The user wants to see the first difference."""
+
+    def watch_forecast(self) -> None:
+        """Take the line's room only where there is something to tell."""
+        told = self.forecast
+        self.set_class(told is not None and told.at.kind not in ("first", "model"), "-told")
+        if told is not None:
+            self.tooltip = Content(shown(in_words(told)))
+
+    def render(self) -> Content:
+        """Draw the figures, then the sentence."""
+        told = self.forecast
+        if told is None:
+            return Content("")
+        width = self.size.width
+        same = f"{told.common:,} of {told.total:,} tokens as last time"
+        if width < WHOLE:
+            same = f"{short_number(told.common)}/{short_number(told.total)} as last time"
+        if told.served < told.common:
+            same += f", {short_number(told.served)} kept"
+        share = told.common / told.total if told.total else 0.0
+        style = "$text-success" if share > 0.5 else "$text-warning"
+        rest = cut(f" · {told.at.sentence}", max(width - len(same) - 2, 0))
+        return Content.assemble(("⛁ ", style), (same, style), (rest, "$foreground-muted"))
+
+    def on_click(self) -> None:
+        """Say so."""
+        self.post_message(self.Pressed())
+
+
+def in_words(told: Forecast) -> str:
+    """Return all of a forecast as sentences."""
+    served = ""
+    if told.served < told.common:
+        served = f" The provider's cache can serve {told.served:,} of them."
+    return f"{told.common:,} of {told.total:,} tokens as last time.{served} {told.at.sentence}"
+
+
+def against_usage(told: Forecast, cached: int | None, reported: int | None) -> str:
+    """Hold a forecast against what the provider reported of its cache."""
+    if cached is None:
+        return f"Forecast: up to {told.served:,} tokens from the cache; none were reported."
+    of = f" of {reported:,}" if reported is not None else ""
+    return f"Forecast: up to {told.served:,} tokens from the cache; reported: {cached:,}{of}."

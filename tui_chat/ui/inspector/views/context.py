@@ -1,0 +1,251 @@
+"""The context before any protocol had its say: which turns, from where, why there, at what cost.
+
+1. The turns stand in zones: what comes first of all, the preset's list, the chat history, the
+   list again. A zone says how many turns it has and what they cost.
+2. A turn is one row; unfolded it has its rule and its whole text. What came from the same source
+   stays unfolded from keystroke to keystroke.
+3. What is not sent has its zone too, each with its reason: who looks for a missing message finds
+   it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from tui_chat.model.envelope import ChatEnvelope, Dropped, Turn
+from tui_chat.model.message import MessageRole
+from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.model.text import Origin, OriginKind
+from tui_chat.ui.inspector.figures import counted, cut
+from tui_chat.ui.inspector.views.rows import BLANK, Part, Row, Rows, line, many, sides
+from tui_chat.ui.inspector.views.rows_view import RowsView
+from tui_chat.ui.inspector.views.said import first_words, said
+
+if TYPE_CHECKING:
+    from tui_chat.compose import Composed
+
+_ROLES: dict[MessageRole, str] = {
+    "system": "system",
+    "user": "user",
+    "assistant": "model",
+    "tool": "tool",
+}
+_ZONES = {
+    "system": "First of all",
+    "skeleton": "Preset list",
+    "before": "Preset list",
+    "after": "Preset list",
+    "depth": "Chat history",
+    "history": "Chat history",
+    "draft": "Chat history",
+}
+_UNFOLD = "unfold"
+_UNFOLD_DROPPED = "unfold dropped"
+
+
+class ContextView(RowsView):
+    """The turns of an envelope."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._envelope: ChatEnvelope | None = None
+        self._preset: Preset | None = None
+        self._open: set[tuple[OriginKind, str]] = set()
+        self._dropped_open = False
+        self._at_end = True
+
+    def show(self, composed: Composed) -> None:
+        """Show a request's context."""
+        self._envelope = composed.envelope
+        self._preset = composed.inputs.preset if composed.inputs is not None else None
+        self.rebuild()
+
+    def reveal(self, origin: Origin) -> bool:
+        """Put the cursor on the turn that came from an origin; False where none did."""
+        for number, row in enumerate(self.rows):
+            if row.origin is not None and _key(row.origin) == _key(origin):
+                self.set_cursor(number)
+                return True
+        return False
+
+    def choose(self, row: Row) -> bool:
+        """Fold and unfold."""
+        if row.does == _UNFOLD_DROPPED:
+            self._dropped_open = not self._dropped_open
+        elif row.does == _UNFOLD and row.origin is not None:
+            self._open ^= {_key(row.origin)}
+        else:
+            return False
+        at, self._at_end = self.cursor, False
+        self.rebuild()
+        self.set_cursor(at)
+        return True
+
+    def build(self, width: int) -> Rows:
+        """Lay the turns out in their zones."""
+        envelope = self._envelope
+        return Rows() if envelope is None else Rows(self._parts(envelope, width))
+
+    def _parts(self, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
+        turns, tokens = envelope.turns, envelope.tokens or (0,) * len(envelope.turns)
+        zones = _zones(turns)
+        for number, (name, start, stop) in enumerate(zones):
+            if number:
+                yield BLANK
+            cost = counted(sum(tokens[start:stop]), "token")
+            told = f"{counted(stop - start, 'turn')} · {cost}"
+            yield line(*sides(width, ((name, "heading"),), told))
+            if name == "Chat history" and envelope.dropped:
+                yield from self._dropped(envelope, width)
+            yield from self._zone(turns, tokens, range(start, stop), width)
+        missing = _missing(envelope, self._preset)
+        if missing:
+            yield BLANK
+            yield line(("Not sent", "heading"))
+            yield many([_missing_row(message, why, width) for message, why in missing])
+
+    def _zone(
+        self, turns: Sequence[Turn], tokens: Sequence[int], zone: range, width: int
+    ) -> Iterator[Part]:
+        """Yield the turns of a zone: rows made when they are seen, around what is unfolded."""
+        at = zone.start
+        if self._open:
+            for index in zone:
+                if _key(turns[index].origin) in self._open:
+                    yield self._folded(turns, tokens, at, index + 1, width)
+                    yield many(_unfolded(turns[index], width))
+                    at = index + 1
+        yield self._folded(turns, tokens, at, zone.stop, width)
+
+    def _folded(
+        self, turns: Sequence[Turn], tokens: Sequence[int], start: int, stop: int, width: int
+    ) -> Part:
+        def row(number: int) -> Row:
+            turn = turns[start + number]
+            is_open = _key(turn.origin) in self._open
+            return _turn_row(turn, tokens[start + number], is_open, width)
+
+        return stop - start, row
+
+    def _dropped(self, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
+        dropped, budget = envelope.dropped, envelope.budget
+        cost = sum(one.tokens for one in dropped) if budget is None else budget.dropped
+        sign = "▾" if self._dropped_open else "▸"
+        why = "The newest messages that fit are kept; pinned ones always, calls with their results."
+        yield line(
+            *sides(width, ((f"{sign} {len(dropped):,} left out to fit", "warning"),), f"{cost:,}"),
+            does=_UNFOLD_DROPPED,
+            says=why,
+        )
+        if self._dropped_open:
+            yield len(dropped), lambda number: _dropped_row(dropped[number], width)
+
+
+def _key(origin: Origin) -> tuple[OriginKind, str]:
+    return origin.kind, origin.id
+
+
+def _zones(turns: Sequence[Turn]) -> list[tuple[str, int, int]]:
+    """Return the runs of turns in one zone: its name, its first turn and the one behind it."""
+    zones: list[tuple[str, int, int]] = []
+    at = 0
+    for name, run in groupby(turns, lambda turn: _ZONES[turn.placement.kind]):
+        count = sum(1 for _ in run)
+        zones.append((name, at, at + count))
+        at += count
+    return zones
+
+
+def _where(turn: Turn) -> str:
+    """Say in a word or two where a turn was put, where that is not plain from its zone."""
+    place = turn.placement
+    match place.kind:
+        case "before" | "after":
+            return f"{place.kind} {_called(place.anchor)}"
+        case "depth":
+            return f"depth {place.depth}"
+        case "draft":
+            return "draft"
+        case "skeleton" if place.anchor:
+            return f"at {_called(place.anchor)}"
+        case _:
+            return ""
+
+
+def _called(anchor: str) -> str:
+    return "history" if anchor == "__CHAT_HISTORY__" else anchor
+
+
+def _turn_row(turn: Turn, tokens: int, is_open: bool, width: int) -> Row:
+    kind = turn.origin.kind
+    pieces = [("▎", kind), (f"{_ROLES[turn.role]:<7}", "strong")]
+    if where := _where(turn):
+        pieces.append((f"{cut(where, max(width // 4, 8))} ", "link" if kind != "draft" else kind))
+    if kind not in (OriginKind.HISTORY, OriginKind.DRAFT) and turn.origin.name:
+        pieces.append((f"{cut(turn.origin.name, max(width // 4, 8))}  ", kind))
+    words = first_words(turn.text.plain, width)
+    if not words:
+        calls = ", ".join(call.name for call in turn.tool_calls)
+        words = f"calls {calls}" if calls else counted(len(turn.parts), "file")
+    pieces.append((words, "" if is_open else "muted"))
+    return Row(
+        sides(width, pieces, f"{tokens:,}"),
+        turn.origin,
+        _UNFOLD,
+        turn.placement.rule,
+    )
+
+
+def _unfolded(turn: Turn, width: int) -> list[Row]:
+    origin = turn.origin
+    rows = said(f"{origin.label}. {turn.placement.rule}", width, "  │ ", "muted", origin)
+    rows += said(turn.text.plain, width, "  │ ", "", origin)
+    for call in turn.tool_calls:
+        rows += said(f"calls {call.name}({call.arguments})", width, "  │ ", "setting", origin)
+    for part in turn.parts:
+        rows += said(f"{part.kind} {part.name or part.mime}", width, "  │ ", "setting", origin)
+    return rows
+
+
+def _dropped_row(dropped: Dropped, width: int) -> Row:
+    pieces = (
+        ("┆", "bar"),
+        (f"{_ROLES[dropped.role]:<7}", "muted"),
+        (first_words(dropped.preview, width), "muted"),
+    )
+    return Row(
+        sides(width, pieces, f"{dropped.tokens:,}"),
+        dropped.origin,
+        says=f"Left out to fit: keeping it would have cost {counted(dropped.tokens, 'token')}.",
+    )
+
+
+def _missing(envelope: ChatEnvelope, preset: Preset | None) -> list[tuple[PresetMessage, str]]:
+    """Return what stands in the preset and not in the context, each with the reason."""
+    if preset is None:
+        return []
+    here = {turn.origin.id for turn in envelope.turns if turn.origin.kind is not OriginKind.HISTORY}
+    anchors = {turn.placement.anchor for turn in envelope.turns}
+    found: list[tuple[PresetMessage, str]] = []
+    for message in preset.messages:
+        if message.is_anchor:
+            empty = message.anchor_id not in anchors and message.type != "chat_history"
+            why = "an anchor at which nothing stands" if empty else ""
+        elif not message.enabled:
+            why = "disabled"
+        elif message.id not in here:
+            why = "says nothing" if not message.content.strip() else "nothing is left of it here"
+        else:
+            why = ""
+        if why:
+            found.append((message, why))
+    return found
+
+
+def _missing_row(message: PresetMessage, why: str, width: int) -> Row:
+    sign = "⚓ " if message.is_anchor else ""
+    pieces = (("┆", "bar"), (sign, "muted"), (f"{message.name or message.id}  ", "preset"))
+    origin = Origin(OriginKind.PRESET, message.id, message.name)
+    return Row(sides(width, pieces, why), origin, says=f"{origin.label} is not sent: {why}.")

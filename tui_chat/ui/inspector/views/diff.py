@@ -1,0 +1,237 @@
+"""A request beside another one: what is gone, what is new, line by line of their pretty text.
+
+1. Equal lines fold away but for a few around what differs. Only the rows in sight are made.
+2. Of two lines that stand for each other the changed part is marked; a long line is cut so that
+   its change is in sight, and unfolds to all of it.
+3. Comparing goes with the typing for as long as it is quick; else it waits for a pause, and is
+   done in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from itertools import pairwise
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from textual.timer import Timer
+
+from tui_chat.analysis import Difference, difference
+from tui_chat.analysis.difference import CONTEXT, Run, changed_part
+from tui_chat.model.payload import Line, Payload
+from tui_chat.model.text import Origin
+from tui_chat.ui.inspector.figures import counted, cut
+from tui_chat.ui.inspector.hostile import shown
+from tui_chat.ui.inspector.looking import kind_shown
+from tui_chat.ui.inspector.views.rows import Part, Piece, Row, Rows, line, many, sides
+from tui_chat.ui.inspector.views.rows_view import RowsView
+from tui_chat.ui.inspector.views.said import said
+
+if TYPE_CHECKING:
+    from tui_chat.compose import Composed
+
+CHOOSE = "choose what to compare with"
+QUICK = 0.006
+"""Seconds that comparing may take to be done with every keystroke."""
+PAUSE = 0.25
+"""Seconds without a keystroke after which what is slow is compared."""
+_UNFOLD = "unfold line "
+
+
+class DiffView(RowsView):
+    """The difference between a request and the one it is held against."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._name = ""
+        self._was: Payload | None = None
+        self._now: Payload | None = None
+        self._found: Difference | None = None
+        self._why = ""
+        self._took = 0.0
+        self._timer: Timer | None = None
+        self._open: set[tuple[str, int]] = set()
+
+    @property
+    def against(self) -> Payload | None:
+        """What requests are compared with."""
+        return self._was
+
+    def compare_with(self, name: str, was: Payload | None, why: str = "") -> None:
+        """Compare with another body from now on; None with the reason why there is none."""
+        if (name, was, why) == (self._name, self._was, self._why):
+            return
+        if was is not self._was:
+            self._found, self._took = None, 0.0
+            self._open.clear()
+        self._name, self._was, self._why = name, was, why
+        self._compare()
+
+    def show(self, composed: Composed) -> None:
+        """Show a request beside the other."""
+        if composed.payload is self._now:
+            return
+        self._now = composed.payload
+        self._compare()
+
+    def _compare(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if self._was is None or self._now is None:
+            self._found = None
+            self.rebuild()
+        elif self._took <= QUICK:
+            begun = perf_counter()
+            self._found = difference(self._was, self._now)
+            self._took = perf_counter() - begun
+            self.rebuild()
+        else:
+            self._timer = self.set_timer(PAUSE, self._compare_aside)
+
+    async def _compare_aside(self) -> None:
+        was, now = self._was, self._now
+        if was is None or now is None:
+            return
+        begun = perf_counter()
+        found = await asyncio.to_thread(difference, was, now)
+        if (was, now) == (self._was, self._now) and self.is_attached:
+            self._took = perf_counter() - begun
+            self._found = found
+            self.rebuild()
+
+    def choose(self, row: Row) -> bool:
+        """Unfold a line, or fold it again."""
+        if not row.does.startswith(_UNFOLD):
+            return False
+        side, _, number = row.does.removeprefix(_UNFOLD).partition(" ")
+        self._open ^= {(side, int(number))}
+        self.rebuild()
+        return True
+
+    def build(self, width: int) -> Rows:
+        """Lay the difference out."""
+        return Rows(self._parts(width))
+
+    def _parts(self, width: int) -> Iterator[Part]:
+        found = self._found
+        told = ""
+        if found is not None:
+            told = "the same" if found.is_none else f"-{found.gone:,} +{found.new:,}"
+        name = cut(self._name or "nothing yet", width - 22)
+        head = (("against ", "muted"), (name, "link"), (" a", "muted"))
+        yield line(
+            *sides(width, head, told), does=CHOOSE, says="Enter or a: compare with something else."
+        )
+        if found is None:
+            yield many(said(self._why or "Comparing…", width, "", "muted"))
+            return
+        last = len(found.runs) - 1
+        for index, run in enumerate(found.runs):
+            if run.same:
+                yield from self._equal(found, run, index == 0, index == last, width)
+            else:
+                yield from self._other(found, run, width)
+
+    def _equal(
+        self, found: Difference, run: Run, first: bool, last: bool, width: int
+    ) -> Iterator[Part]:
+        head, tail = (0 if first else CONTEXT), (0 if last else CONTEXT)
+        count = len(run.now)
+        if count <= head + tail + 1:
+            head, tail = count, 0
+        yield from self._lines(found.now, " ", run.now[:head], None, width)
+        folded = count - head - tail
+        if folded:
+            words = f"  ⋯ {counted(folded, 'equal line')}"
+            yield line((words, "bar"))
+        yield from self._lines(found.now, " ", run.now[count - tail :], None, width)
+
+    def _other(self, found: Difference, run: Run, width: int) -> Iterator[Part]:
+        pairs = min(len(run.was), len(run.now))
+        if pairs and len(run.was) == len(run.now) == 1:
+            yield from self._lines(found.was, "-", run.was, (found.now, run.now), width)
+            yield from self._lines(found.now, "+", run.now, (found.was, run.was), width)
+            return
+        beside = (found.now, run.now) if pairs == len(run.was) == len(run.now) else None
+        yield from self._lines(found.was, "-", run.was, beside, width)
+        beside = (found.was, run.was) if beside else None
+        yield from self._lines(found.now, "+", run.now, beside, width)
+
+    def _lines(
+        self,
+        payload: Payload,
+        sign: str,
+        numbers: range,
+        beside: tuple[Payload, range] | None,
+        width: int,
+    ) -> Iterator[Part]:
+        """Yield lines of one side; `beside` are those of the other that they stand for."""
+
+        def rows(start: int, stop: int) -> Part:
+            def row(index: int) -> Row:
+                at = start + index
+                here = payload.lines[numbers[at]]
+                part = None
+                if beside is not None:
+                    there = beside[0].lines[beside[1][at]]
+                    part = changed_part(_plain(there), _plain(here))[1]
+                return _row(here, sign, part, width, f"{_UNFOLD}{sign} {numbers[at]}")
+
+            return stop - start, row
+
+        at = 0
+        for side, number in sorted(self._open):
+            if side == sign and number in numbers:
+                index = numbers.index(number)
+                yield rows(at, index + 1)
+                yield many(said(_plain(payload.lines[number]), width, f"{sign} │ "))
+                at = index + 1
+        yield rows(at, len(numbers))
+
+
+def _plain(line: Line) -> str:
+    return "".join(piece.text for piece in line.pieces)
+
+
+def _row(line: Line, sign: str, changed: range | None, width: int, unfold: str) -> Row:
+    """Draw a line of the one or the other side in one row."""
+    ground = {"-": "gone", "+": "new"}.get(sign, "")
+    indent = "  " * min(line.indent, 4)
+    room = max(width - len(indent) - 2, 8)
+    length = sum(len(piece.text) for piece in line.pieces)
+    start = 0
+    if changed is not None and length > room and changed.start > room * 2 // 3:
+        start = changed.start - room // 3
+    pieces: list[Piece] = [(f"{sign} ", ground), (indent, ground)]
+    if start:
+        pieces.append(("…", f"muted {ground}"))
+    at, used = 0, 0
+    origin: Origin | None = None
+    for piece in line.pieces:
+        end = at + len(piece.text)
+        name = kind_shown(piece).value if sign != " " else "muted"
+        if name != "glue" and origin is None:
+            origin = piece.origin
+        cuts = {max(at, start), end}
+        if changed is not None:
+            cuts |= {cut for cut in (changed.start, changed.stop) if at < cut < end}
+        edges = sorted(edge for edge in cuts if max(at, start) <= edge <= end)
+        for low, high in pairwise(edges):
+            high = min(high, low + room)
+            text = shown(piece.text[low - at : high - at])
+            part = changed is not None and changed.start <= low < changed.stop
+            pieces.append((text, f"{name} {ground}{'-part' if part and ground else ''}".strip()))
+            used += cell_len(text)
+        at = end
+        if used > room:
+            break
+    does = unfold if length > room else ""
+    if used > room:
+        says = "Enter shows the whole line."
+    else:
+        pieces.append((" " * (room - used), ground))
+        says = ""
+    return Row(tuple(pieces), origin, does, says)

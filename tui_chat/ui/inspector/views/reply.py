@@ -1,0 +1,122 @@
+"""What came back: the reply as we read it, and its events as they were received."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tui_chat.model.message import Message
+from tui_chat.model.reply import Usage
+from tui_chat.model.session import Entry
+from tui_chat.ui.inspector.figures import cut, size_in_words
+from tui_chat.ui.inspector.views.rows import BLANK, Part, Row, Rows, line, many
+from tui_chat.ui.inspector.views.rows_view import RowsView
+from tui_chat.ui.inspector.views.said import said
+
+_UNFOLD_RAW = "unfold raw"
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """A reply, with what is known of how it came."""
+
+    entry: Entry
+    message: Message
+    """What has arrived so far; the entry's own once it has ended."""
+    raw: str | None = None
+    """The body as it was received; None where it was not kept."""
+    told: str = ""
+    """What the forecast said of it, beside what was reported."""
+
+
+class ReplyView(RowsView):
+    """The reply to the request, or the last one of the branch."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._came: Came | None = None
+        self._raw_open = False
+
+    def show(self, came: Came | None) -> None:
+        """Show a reply; None for none yet."""
+        if came != self._came:
+            self._came = came
+            self.rebuild()
+
+    def choose(self, row: Row) -> bool:
+        """Fold and unfold the raw events."""
+        if row.does != _UNFOLD_RAW:
+            return False
+        self._raw_open = not self._raw_open
+        self.rebuild()
+        return True
+
+    def build(self, width: int) -> Rows:
+        """Lay the reply out."""
+        if self._came is None:
+            words = "No reply yet. What comes back is shown here."
+            return Rows([many(said(words, width, "", "muted"))])
+        return Rows(self._parts(self._came, width))
+
+    def _parts(self, came: Came, width: int) -> Iterator[Part]:
+        entry, message = came.entry, came.message
+        state = {"complete": "good", "streaming": "link", "stopped": "warning"}
+        who = cut(f"{entry.model} at {entry.endpoint}", width - 14)
+        yield line((entry.status, state.get(entry.status, "error")), (f"  {who}", "muted"))
+        how = [f"finish: {entry.finish}"] if entry.finish else []
+        how += [f"{entry.seconds:.1f} s"] if entry.seconds is not None else []
+        how += _usage(entry.usage)
+        if how:
+            yield many(said(" · ".join(how), width, "", ""))
+        if came.told:
+            yield many(said(came.told, width, "", "muted"))
+        if entry.error:
+            yield many(said(entry.error, width, "", "error"))
+        if entry.advice:
+            yield many(said(entry.advice, width, "", "muted"))
+        thoughts = [block for block in message.semantics.reasoning if block.text]
+        hidden = len(message.semantics.reasoning) - len(thoughts)
+        if thoughts or hidden:
+            yield BLANK
+            yield line(("Reasoning", "heading"))
+            for block in thoughts:
+                yield many(said(block.text, width, "  ", "muted"))
+            if hidden:
+                yield line((f"  {hidden} blocks that only the provider can read", "bar"))
+        if message.content:
+            yield BLANK
+            yield line(("Content", "heading"))
+            yield many(said(message.content, width, "  "))
+        if message.semantics.refusal:
+            yield BLANK
+            yield line(("Refusal", "heading"))
+            yield many(said(message.semantics.refusal, width, "  ", "warning"))
+        for call in message.tool_calls:
+            yield BLANK
+            yield line(("Calls ", "heading"), (cut(call.name, width - 8), "setting"))
+            yield many(said(call.arguments, width, "  "))
+        yield from self._raw(came, width)
+
+    def _raw(self, came: Came, width: int) -> Iterator[Part]:
+        yield BLANK
+        if came.raw is None:
+            why = "As received: kept only for replies that came since the program started."
+            yield many(said(why, width, "", "bar"))
+            return
+        sign = "▾" if self._raw_open else "▸"
+        size = size_in_words(len(came.raw.encode()))
+        yield line((f"{sign} As received, {size}", "heading"), does=_UNFOLD_RAW)
+        if self._raw_open:
+            yield many(said(came.raw, width, "  ", "muted"))
+
+
+def _usage(usage: Usage) -> list[str]:
+    told: list[str] = []
+    if usage.input is not None:
+        apart = [f"{usage.cached:,} cached"] if usage.cached is not None else []
+        apart += [f"{usage.cache_write:,} written to the cache"] if usage.cache_write else []
+        told.append(f"input {usage.input:,}" + (f" ({', '.join(apart)})" if apart else ""))
+    if usage.output is not None:
+        thought = f" ({usage.reasoning:,} of them thought)" if usage.reasoning else ""
+        told.append(f"output {usage.output:,}{thought}")
+    return told

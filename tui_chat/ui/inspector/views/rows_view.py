@@ -1,0 +1,227 @@
+"""A view that is a list of rows: only those in sight are made; one of them has the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui_chat.model.text import OriginKind
+from tui_chat.ui.inspector.views.rows import Row, Rows
+from tui_chat.ui.palette import Palette
+
+_STYLES = ("muted", "strong", "heading", "warning", "error", "good", "link", "new", "gone")
+
+
+class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
+    """Shows the rows that `build` makes for a width."""
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *(f"rows--{kind}" for kind in OriginKind),
+        *(f"rows--{name}" for name in _STYLES),
+        "rows--new-part",
+        "rows--gone-part",
+        "rows--bar",
+        "rows--cursor",
+        "rows--focused",
+    }
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home,g", "go(0)", "Top", show=False),
+        Binding("end,G", "go(-1)", "End", show=False),
+        Binding("enter,space", "choose", "Open", show=False),
+    ]
+    DEFAULT_CSS = """
+    RowsView {
+        height: 1fr;
+        background: $background;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-gutter: stable;
+        scrollbar-size: 0 1;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+        scrollbar-color: $foreground 25%;
+        scrollbar-color-hover: $foreground 40%;
+        scrollbar-color-active: $primary;
+        & > .rows--system { color: $origin-system; }
+        & > .rows--preset { color: $origin-preset; }
+        & > .rows--profile { color: $origin-profile; }
+        & > .rows--lore { color: $origin-lore; }
+        & > .rows--history { color: $origin-history; }
+        & > .rows--draft { color: $origin-draft; text-style: bold; }
+        & > .rows--macro { color: $origin-macro; }
+        & > .rows--setting { color: $origin-setting; }
+        & > .rows--glue { color: $origin-glue; }
+        & > .rows--muted { color: $foreground-muted; }
+        & > .rows--strong { text-style: bold; }
+        & > .rows--heading { text-style: bold; color: $text-primary; }
+        & > .rows--warning { color: $text-warning; }
+        & > .rows--error { color: $text-error; }
+        & > .rows--good { color: $text-success; }
+        & > .rows--link { color: $text-accent; text-style: underline; }
+        & > .rows--new { background: $success 15%; }
+        & > .rows--gone { background: $error 15%; }
+        & > .rows--new-part { background: $success 40%; }
+        & > .rows--gone-part { background: $error 40%; }
+        & > .rows--bar { color: $foreground-disabled; }
+        & > .rows--cursor { background: $surface; }
+        & > .rows--focused { background: $panel; }
+    }
+    """
+
+    class Pointed(Message):
+        """The cursor is on another row, or its row shows something else."""
+
+        def __init__(self, row: Row | None) -> None:
+            super().__init__()
+            self.row = row
+
+    class Chosen(Message):
+        """The user asks for what a row offers."""
+
+        def __init__(self, row: Row) -> None:
+            super().__init__()
+            self.row = row
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.rows = Rows()
+        self.cursor = 0
+        self._at_end = False
+        """Whether the cursor stays on the last row, whatever comes."""
+        self._pointed: Row | None = None
+        self._palette = Palette(self, "rows")
+        self._built_for = 0
+
+    def build(self, width: int) -> Rows:
+        """Return the rows for a width in cells."""
+        raise NotImplementedError
+
+    def choose(self, row: Row) -> bool:
+        """Do what a row offers, where the view can by itself; False leaves it to the owner."""
+        return False
+
+    @property
+    def room(self) -> int:
+        """Cells that a row has."""
+        return self.scrollable_content_region.width
+
+    def rebuild(self) -> None:
+        """Show what there is now; the cursor stays where it is, or at the end."""
+        width = self.room
+        if width <= 0:
+            return
+        self._built_for = width
+        self.rows = self.build(width)
+        self.virtual_size = Size(width, len(self.rows))
+        last = max(len(self.rows) - 1, 0)
+        self.cursor = last if self._at_end else min(self.cursor, last)
+        if self._at_end:
+            self.scroll_to(y=max(len(self.rows) - self.size.height, 0), animate=False, force=True)
+        self.refresh()
+        self._tell()
+
+    def on_resize(self) -> None:
+        """Lay out again where the width changed."""
+        if self.room != self._built_for:
+            self.rebuild()
+        elif self._at_end:
+            self.scroll_to(y=max(len(self.rows) - self.size.height, 0), animate=False, force=True)
+
+    def notify_style_update(self) -> None:
+        """Forget colours that a theme or a focus changed."""
+        super().notify_style_update()
+        self._palette.clear()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one visible row."""
+        number = self.scroll_offset.y + y
+        width = self.size.width
+        over = ""
+        if number == self.cursor and number < len(self.rows):
+            over = "focused" if self.has_focus else "cursor"
+        plain = self._palette(over)
+        if number >= len(self.rows):
+            return Strip.blank(width, plain)
+        segments: list[Segment] = []
+        used = 0
+        for text, names in self.rows[number].pieces:
+            cells = cell_len(text)
+            if used + cells > width:
+                text, cells = set_cell_size(text, width - used), width - used
+            segments.append(Segment(text, self._palette(*names.split(), over)))
+            used += cells
+        segments.append(Segment(" " * (width - used), plain))
+        return Strip(segments, width)
+
+    def _tell(self) -> None:
+        row = self.rows[self.cursor] if self.cursor < len(self.rows) else None
+        if row != self._pointed:
+            self._pointed = row
+            self.post_message(self.Pointed(row))
+
+    def tell_again(self) -> None:
+        """Say what the cursor is on, also where that did not change."""
+        self._pointed = None
+        self._tell()
+
+    def set_cursor(self, number: int) -> None:
+        """Put the cursor on a row and have it in sight."""
+        last = max(len(self.rows) - 1, 0)
+        self.cursor = max(0, min(number, last))
+        self._at_end = self._at_end and self.cursor == last
+        top, height = self.scroll_offset.y, self.size.height
+        if self.cursor < top:
+            self.scroll_to(y=self.cursor, animate=False, force=True)
+        elif self.cursor >= top + height:
+            self.scroll_to(y=self.cursor - height + 1, animate=False, force=True)
+        self.refresh()
+        self._tell()
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor by rows."""
+        self.set_cursor(self.cursor + rows)
+
+    def action_page(self, pages: int) -> None:
+        """Move by a pane, less one row that stays as a guide."""
+        self.set_cursor(self.cursor + max(self.size.height - 1, 1) * pages)
+
+    def action_go(self, number: int) -> None:
+        """Go to a row; -1 is the last."""
+        self.set_cursor(number if number >= 0 else len(self.rows) - 1)
+
+    def action_choose(self) -> None:
+        """Do what the row under the cursor offers."""
+        if self.cursor < len(self.rows):
+            row = self.rows[self.cursor]
+            if not self.choose(row):
+                self.post_message(self.Chosen(row))
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor under the mouse; what unfolds does so at once, the rest on a double."""
+        offset = event.get_content_offset(self)
+        number = self.scroll_offset.y + offset.y if offset is not None else len(self.rows)
+        if number < len(self.rows):
+            self.set_cursor(number)
+            if self.rows[number].does or event.chain == 2:
+                self.action_choose()
+
+    def rows_shown(self) -> Iterator[str]:
+        """Yield the text of the visible rows, for tests and for screen readers."""
+        for y in range(self.size.height):
+            yield self.render_line(y).text.rstrip()
