@@ -36,7 +36,7 @@ class TakesIn(Protocol):
     """The store, as far as imports need it."""
 
     async def import_sessions(
-        self, transcripts: Sequence[Transcript], *, dry_run: bool = False
+        self, batch: Sequence[Transcript], *, dry_run: bool = False
     ) -> tuple[Imported, ...]:
         """Take transcripts in, all in one transaction."""
         ...
@@ -107,7 +107,10 @@ async def import_files(
         report = Report(path)
         reports.append(report)
         batches = _batches(path, report)
-        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+        batch = await asyncio.to_thread(next, batches, None)
+        while batch is not None:
+            # The next batch is read while this one is written.
+            reading = asyncio.create_task(asyncio.to_thread(next, batches, None))
             taken = await store.import_sessions(
                 [found.transcript for found in batch if found.transcript], dry_run=dry_run
             )
@@ -115,6 +118,7 @@ async def import_files(
                 _count(report, found, imported)
             if progress is not None:
                 progress(report)
+            batch = await reading
     return tuple(reports)
 
 

@@ -128,7 +128,7 @@ def test_a_broken_line_is_named():
     data = chat(tavern("Hello.")) + b'\n{"name": "Ada", "mes": }\n' + lines(tavern("Bye."))
     [found] = read(data)
     assert (found.place, found.transcript) == ("line 3", None)
-    assert "line 3, column" in found.fault
+    assert found.fault == "is not JSON: Expecting value at line 3"
 
 
 def test_a_line_that_is_no_message_is_named():

@@ -12,6 +12,7 @@ from tui_chat.model.message import MESSAGE_ROLES, Message, Part, ToolCall
 from tui_chat.model.reply import Usage
 from tui_chat.model.role import Role
 from tui_chat.model.semantics import (
+    KeptReply,
     Layout,
     MessageSemantics,
     Piece,
@@ -72,6 +73,7 @@ semantics = st.builds(
         short,
         objects,
     ),
+    kept_as=st.none() | st.builds(KeptReply, short, short),
 )
 messages = st.builds(
     Message,
@@ -140,5 +142,5 @@ def transcripts(draw: st.DrawFn, ids: st.SearchStrategy[str] | None = None) -> T
         created=draw(st.floats(1, 4e9)),
         updated=draw(st.floats(1, 4e9)),
     )
-    variables = tuple(draw(st.dictionaries(short, words, max_size=2)).items())
+    variables = tuple(sorted(draw(st.dictionaries(short, words, max_size=2)).items()))
     return Transcript(session, tuple(told), role, variables)

@@ -9,6 +9,12 @@ read_reply  reads a recorded reply
 endpoints   lists the providers, and tests whether one works
 preset      checks presets (preset_check), runs their cases (preset_golden, preset_cases)
 db          looks after the database file (its flags: db_commands)
+imports     takes conversations in from files
+exports     writes sessions to files
+sessions    lists the sessions
+search      finds what was said
+view        opens the app on exported conversations, read-only
+open_store  the database, for headless commands
 serve       the offline provider on a loopback socket
 
 Each command's module is imported when it is called: `--help` and the first frame need none

@@ -27,9 +27,7 @@ def run_app(
     data_dir: Path | None, config_dir: Path | None, flags: Mapping[str, str | None]
 ) -> None:
     """Open the screen and stay until it is closed. Raises ConfigError."""
-    config = load_config(
-        config_dir or paths.config_dir(), data_dir or paths.data_dir(), os.environ, flags
-    )
+    config = settled_config(data_dir, config_dir, flags)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError("The screen needs a terminal.", advice="`tui-chat --help` lists the rest.")
     from tui_chat.ui.app import TuiChat
@@ -38,6 +36,15 @@ def run_app(
     app.run()
     if app.return_code:
         sys.exit(app.return_code)
+
+
+def settled_config(
+    data_dir: Path | None, config_dir: Path | None, flags: Mapping[str, str | None]
+) -> Config:
+    """Return what flags, environment and file settle. Raises ConfigError."""
+    return load_config(
+        config_dir or paths.config_dir(), data_dir or paths.data_dir(), os.environ, flags
+    )
 
 
 async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from tui_chat import __version__
+from tui_chat.cli.conversation_commands import COMMANDS
 from tui_chat.cli.db_commands import db
 
 PROTOCOLS = ("openai_chat", "openai_responses", "anthropic", "gemini")
@@ -241,6 +242,8 @@ def endpoints_test(settings: dict[str, object], name: str, model: str, as_json: 
 
 
 cli.add_command(db)
+for _command in COMMANDS:
+    cli.add_command(_command)
 
 
 def run() -> None:

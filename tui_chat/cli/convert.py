@@ -16,13 +16,13 @@ from tui_chat import paths
 from tui_chat.analysis import read_captured
 from tui_chat.cli.envelope_json import note_json
 from tui_chat.cli.files import named, read_bytes
-from tui_chat.cli.preset_check import visible
 from tui_chat.config import load_config
 from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import ChatEnvelope, Level, Note, Sourced
 from tui_chat.model.payload import render
 from tui_chat.model.text import Origin, OriginKind
+from tui_chat.model.visible import visible
 from tui_chat.wire.registry import protocol_of
 
 PLACEHOLDER = "MODEL"

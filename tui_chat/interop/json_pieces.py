@@ -100,8 +100,11 @@ class JsonPieces:
         try:
             return _DECODER.decode(raw)
         except json.JSONDecodeError as error:
-            where = f"line {line + error.lineno - 1}, column {error.colno}"
-            raise BadValue(f"is not JSON: {error.msg} at {where}") from error
+            # In its first line the value may stand anywhere: its columns are not the file's.
+            column = f", column {error.colno}" if error.lineno > 1 else ""
+            fault = error.msg.removesuffix(" at")
+            where = f"line {line + error.lineno - 1}{column}"
+            raise BadValue(f"is not JSON: {fault} at {where}") from error
         except ValueError as error:
             raise BadValue(f"is not JSON: {error}") from error
         except RecursionError as error:

@@ -41,7 +41,7 @@ async def take_in(tx: Transaction, batch: Sequence[Transcript], now: float) -> t
             values = dict(transcript.variables)
             await library.add_variables(tx, transcript.session.session_id, values)
     await sessions.move_heads(tx, [(head, session_id) for session_id, head in plan.heads.items()])
-    for session_id in plan.grown:
+    for session_id in plan.longer:
         await _go_on(tx, session_id)
     return done
 
@@ -75,6 +75,8 @@ class _Plan:
     """Of new sessions."""
     grown: dict[str, None] = field(default_factory=dict[str, None])
     """Sessions that were there before, in the order in which they came."""
+    longer: dict[str, None] = field(default_factory=dict[str, None])
+    """Those of them that have new messages."""
 
     def add(self, transcript: Transcript, now: float) -> Imported:
         """Plan for a transcript."""
@@ -103,6 +105,8 @@ class _Plan:
             self.fresh.append((entry, place))
             self.known[entry.message.id] = session_id
             added += 1
+        if added and not is_new:
+            self.longer[session_id] = None
         if is_new and transcript.entries:
             shown = wanted.head_id if wanted.head_id in self.known else None
             self.heads[session_id] = shown or transcript.entries[-1].message.id

@@ -1,0 +1,221 @@
+"""`tui-chat import`, `export`, `sessions list`, `search`: what they print, write and refuse."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Done, Run
+from tests.interop.exports import chatgpt, node
+
+Command = Callable[..., Done]
+
+
+@pytest.fixture
+def chat(run: Run, tmp_path: Path) -> Command:
+    """Call a command on a database of its own."""
+    return lambda *words: run("--data-dir", tmp_path / "data", *words)
+
+
+def conversation(title: str, said: str, **facts: Any) -> dict[str, Any]:
+    nodes = [
+        node("q", None, "user", said),
+        node("a", "q", "assistant", "North.", metadata={"model_slug": "gpt-4"}),
+        node("b", "q", "assistant", "South."),
+    ]
+    return chatgpt(*nodes, title=title, conversation_id=title, current="a", **facts)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "conversations.json"
+    told = [conversation("A walk", "Where to, 去北方好吗?"), conversation("A swim", "How far?")]
+    path.write_text(json.dumps(told))
+    return path
+
+
+@pytest.fixture
+def filled(chat: Command, file: Path) -> Command:
+    assert chat("import", file).code == 0
+    return chat
+
+
+def test_import_tells_what_came_of_it(chat: Command, file: Path):
+    done = chat("import", file)
+    assert (done.code, done.err) == (0, "")
+    assert "2 sessions read: 2 new, 0 grown, 0 already there; 6 messages added." in done.out
+    assert "0 new, 0 grown, 2 already there; 0 messages added." in chat("import", file).out
+
+
+def test_a_dry_run_is_told_as_one(chat: Command, file: Path):
+    assert "2 would be new" in chat("import", "--dry-run", file).out
+    assert json.loads(chat("sessions", "list", "--json").out) == []
+
+
+def test_import_for_programs(chat: Command, file: Path, tmp_path: Path):
+    done = chat("import", "--json", file, tmp_path / "nowhere")
+    first, second = json.loads(done.out)
+    assert done.code == 1
+    assert first["sessions"] == {"new": 2, "grown": 0, "known": 0}
+    assert first["messages_added"] == 6
+    assert second["faults"][0]["sentence"] == "cannot be read: No such file or directory"
+
+
+def test_faults_go_to_the_standard_error_stream_and_hide_nothing(chat: Command, tmp_path: Path):
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps([{"mapping": {"\x1b[31m": {"parent": "\x1b[31m"}}}]))
+    done = chat("import", path)
+    assert done.code == 1
+    assert f"{path}: $[0].mapping: no message in it is the first" in done.err
+    path.write_text(
+        '{"format": "tui-chat", "version": 9, "program": "\\u001b[31mx", "sessions": []}'
+    )
+    done = chat("import", path)
+    assert "Update tui-chat." in done.err
+    assert "\x1b" not in done.err
+
+
+def test_sessions_for_programs_and_for_people(filled: Command):
+    told = json.loads(filled("sessions", "list", "--json").out)
+    assert {each["title"] for each in told} == {"A walk", "A swim"}
+    for each in told:
+        assert each["message_count"] == 3
+        assert {"session_id", "role_name", "model", "total_tokens", "status", "updated"} <= set(
+            each
+        )
+    head, *rows = filled("sessions", "list").out.splitlines()
+    assert head.split()[:4] == ["ID", "TITLE", "ROLE", "MODEL"]
+    assert len(rows) == 2
+    assert all(told[n]["session_id"].startswith(row.split()[0]) for n, row in enumerate(rows))
+
+
+@pytest.mark.parametrize(
+    ("flags", "titles"),
+    [
+        (["--title", "WALK"], ["A walk"]),
+        (["--title", "run"], []),
+        (["--limit", "1", "--title", "a"], 1),
+        (["--role", "nobody"], []),
+        (["--archived"], 2),
+        (["--deleted"], []),
+    ],
+)
+def test_sessions_are_filtered(filled: Command, flags: list[str], titles: list[str] | int):
+    told = json.loads(filled("sessions", "list", "--json", *flags).out)
+    if isinstance(titles, int):
+        assert len(told) == titles
+    else:
+        assert [each["title"] for each in told] == titles
+
+
+def test_search(filled: Command):
+    [hit] = json.loads(filled("search", "北方", "--json").out)
+    assert {"session_id", "message_id", "snippet"} <= set(hit)
+    [(start, end)] = hit["marks"]
+    assert hit["snippet"][start:end] == "北方"
+    plain = filled("search", "north", "--message-role", "assistant")
+    assert plain.code == 0
+    assert "[North]" in plain.out
+    assert "\x1b" not in plain.out
+    nothing = filled("search", "elsewhere", "--json")
+    assert (nothing.code, json.loads(nothing.out)) == (1, [])
+    assert filled("search", "north", "--model", "nobody").code == 1
+    assert filled("search", "north", "--until", "2001-01-01").code == 1
+
+
+def test_export_and_import_elsewhere(filled: Command, run: Run, tmp_path: Path):
+    done = filled("export", "A walk")
+    path = tmp_path / "walk.json"
+    assert filled("export", "A walk", "--output", path).out == ""
+    assert path.read_text() == done.out
+    [told] = json.loads(done.out)["sessions"]
+    assert [message["content"] for message in told["messages"]] == [
+        "Where to, 去北方好吗?",
+        "North.",
+        "South.",
+    ]
+    other = ("--data-dir", tmp_path / "other")
+    assert "1 new" in run(*other, "import", path).out
+    assert run(*other, "export", told["session"]["session_id"]).out == done.out
+
+
+def test_export_to_read_and_for_other_programs(filled: Command, tmp_path: Path):
+    assert filled("export", "A walk", "--format", "markdown").out.startswith("# A walk\n")
+    assert "<h1" in filled("export", "A walk", "--format", "html").out
+    text = filled("export", "A walk", "--format", "jsonl").out
+    assert [json.loads(line)["content"] for line in text.splitlines()][1] == "North."
+    path = tmp_path / "history.jsonl"
+    path.write_text(text)
+    built = filled("build", "--history", path, "--draft", "And then?")
+    assert built.code == 0
+    assert "North." in built.out
+
+
+def test_export_of_everything(filled: Command, tmp_path: Path):
+    told = json.loads(filled("export", "--all").out)
+    assert len(told["sessions"]) == 2
+    folder = tmp_path / "out"
+    assert filled("export", "--all", "--format", "html", "--output", folder).code == 0
+    names = sorted(path.name for path in folder.iterdir())
+    assert [name.rsplit("-", 1)[0] for name in names] == ["A-swim", "A-walk"]
+    assert filled("export", "--all", "--format", "html", "--output", folder).code == 2
+    assert filled("export", "--all", "--format", "html", "--output", folder, "--force").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["A wlak"], "Did you mean"),
+        (["nothing like it at all"], "`tui-chat sessions list` shows those there are."),
+        ([], "Name one session, or give --all"),
+        (["A walk", "--all"], "Name one session, or give --all"),
+        (["--all", "--format", "jsonl"], "Name a folder with --output."),
+        (["A walk", "--output", "/dev/null/x"], "cannot be written"),
+    ],
+)
+def test_export_refuses(filled: Command, words: list[str], said: str):
+    done = filled("export", *words)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+def test_export_overwrites_only_when_told(filled: Command, tmp_path: Path):
+    path = tmp_path / "walk.md"
+    path.write_text("mine")
+    done = filled("export", "A walk", "--format", "markdown", "--output", path)
+    assert (done.code, path.read_text()) == (2, "mine")
+    assert "--force" in done.err
+    assert filled("export", "A walk", "--output", path, "--force").code == 0
+    assert path.read_text().startswith("{")
+
+
+def test_a_session_is_named_by_the_beginning_of_its_id(filled: Command):
+    told = json.loads(filled("sessions", "list", "--json").out)[0]
+    text = filled("export", told["session_id"][:8]).out
+    assert json.loads(text)["sessions"][0]["session"]["session_id"] == told["session_id"]
+    assert filled("export", "").code == 2
+
+
+def test_a_reader_that_has_enough_ends_it_quietly(filled: Command, tmp_path: Path):
+    program = [sys.executable, "-m", "tui_chat", "--data-dir", str(tmp_path / "data")]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [*program, "export", "--all"], stdout=write, stderr=subprocess.PIPE, check=False
+    )
+    os.close(write)
+    assert done.stderr == b""
+
+
+def test_view_needs_a_terminal_and_something_to_show(chat: Command, file: Path, tmp_path: Path):
+    done = chat("view", file)
+    assert done.code == 2
+    assert "needs a terminal" in done.err
+    assert not (tmp_path / "data").exists()

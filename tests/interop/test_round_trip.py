@@ -1,0 +1,59 @@
+"""Files and the real store: what goes out comes in equal, and a second time adds nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.interop.transcripts import transcripts
+from tui_chat.exporting import exported, write_file
+from tui_chat.importing import import_files
+from tui_chat.model.transcript import Transcript
+from tui_chat.store import Store
+
+numbers = count()
+
+
+async def opened(path: Path) -> Store:
+    return await Store.open(path, now=lambda: 1e9, new_id=lambda: f"id-{next(numbers)}")
+
+
+def as_told(transcript: Transcript | None) -> Transcript | None:
+    """Without what entries know of their tree: a file has no need to say it."""
+    if transcript is None:
+        return None
+    entries = tuple(replace(each, sibling=0, siblings=1) for each in transcript.entries)
+    return replace(transcript, entries=entries)
+
+
+async def there_and_back(folder: Path, told: Sequence[Transcript]) -> None:
+    file = folder / "out.json"
+    ids = [each.session.session_id for each in told]
+    async with await opened(folder / "one.db") as one, await opened(folder / "two.db") as two:
+        taken = await one.import_sessions(told)
+        assert [(each.fault, each.is_new) for each in taken] == [("", True)] * len(told)
+        before = [as_told(await one.read_session(each)) for each in ids]
+        assert before == list(told)
+        await write_file(exported(one, ids, "json", UTC), file)
+        [report] = await import_files(two, [file])
+        assert (report.faults, report.new) == ([], len(told))
+        assert report.added == sum(len(each.entries) for each in told)
+        assert [as_told(await two.read_session(each)) for each in ids] == before
+        [again] = await import_files(two, [file])
+        assert (again.new, again.grown, again.added, again.known) == (0, 0, 0, len(told))
+        assert [as_told(await two.read_session(each)) for each in ids] == before
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(transcripts(), max_size=3, unique_by=lambda each: each.session.session_id))
+def test_exports_are_imported_equal_and_once(told: list[Transcript]):
+    with TemporaryDirectory() as folder:
+        asyncio.run(there_and_back(Path(folder), told))

@@ -1,0 +1,69 @@
+"""The app on exported conversations: the same reader, and nothing can be said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.interop.exports import chatgpt, node
+from tests.ui.app_under_test import until
+from tui_chat.cli import view
+from tui_chat.cli.app import open_desk
+from tui_chat.cli.imports import Meter
+from tui_chat.config import Config
+from tui_chat.ui.viewer import ReadOnlyLine, Viewer
+
+
+@pytest.fixture
+async def viewer(tmp_path: Path) -> Viewer:
+    told = [
+        chatgpt(node("q", None, "user", f"Question {n}"), node("a", "q", "assistant", f"Reply {n}"),
+                conversation_id=str(n), title=f"Talk {n}")
+        for n in range(2)
+    ]  # fmt: skip
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps(told))
+    folder = tmp_path / "apart"
+    await view.fill(folder, [file], Meter())
+    config = view.apart(Config(config_dir=tmp_path / "config"), folder)
+    return Viewer(config, lambda tell: open_desk(config, tell), view.line([file]))
+
+
+async def laid(app: Viewer, pilot: Pilot[None]) -> None:
+    await until(pilot, lambda: app.is_laid)
+
+
+async def test_the_first_conversation_is_shown_and_nothing_can_be_typed(viewer: Viewer):
+    async with viewer.run_test(size=(140, 40)) as pilot:
+        await laid(viewer, pilot)
+        desk = viewer.desk
+        assert desk is not None
+        assert [entry.message.content for entry in desk.entries] == ["Question 0", "Reply 0"]
+        assert "tui-chat import" in str(viewer.query_one(ReadOnlyLine).render())
+        await pilot.press(*"hello", "enter", "ctrl+r", "ctrl+n")
+        await pilot.pause()
+        assert len(desk.entries) == 2
+        assert len(desk.sessions) == 2
+        assert viewer.focused is viewer.query_one("Transcript")
+
+
+async def test_another_conversation_is_opened_and_read_at_once(viewer: Viewer):
+    async with viewer.run_test(size=(140, 40)) as pilot:
+        await laid(viewer, pilot)
+        desk = viewer.desk
+        assert desk is not None
+        other = next(each for each in desk.sessions if each.title == "Talk 1")
+        await desk.open(other.session_id)
+        await pilot.pause()
+        assert [entry.message.content for entry in desk.entries] == ["Question 1", "Reply 1"]
+
+
+def test_no_endpoint_is_left_but_the_offline_one(tmp_path: Path):
+    config = view.apart(Config(), tmp_path)
+    assert config.data_dir == tmp_path
+    assert {endpoint.base_url.split("/")[2] for endpoint in config.endpoints} == {
+        "loopback.invalid"
+    }

@@ -1,0 +1,117 @@
+"""`tui-chat import`: conversations from files into the database."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from tui_chat.cli.open_store import open_store
+from tui_chat.importing import Report, import_files
+from tui_chat.model.visible import one_line
+
+
+def run_import(
+    settings: Mapping[str, object], files: Sequence[Path], *, dry_run: bool, as_json: bool
+) -> bool:
+    """Take the files in and tell what came of it; return whether all could be read.
+
+    Raises StoreError and InputError.
+    """
+    meter = Meter()
+    try:
+        reports = asyncio.run(_import(settings, files, dry_run, meter))
+    finally:
+        meter.clear()
+    if as_json:
+        told = [report_json(report) for report in reports]
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False).encode())
+    else:
+        for report in reports:
+            _tell(report, dry_run)
+    return not any(report.failed for report in reports)
+
+
+async def _import(
+    settings: Mapping[str, object], files: Sequence[Path], dry_run: bool, meter: Meter
+) -> tuple[Report, ...]:
+    async with open_store(settings) as store:
+        return await import_files(store, files, dry_run=dry_run, progress=meter.show)
+
+
+def report_json(report: Report) -> dict[str, object]:
+    """Return what came of a file, for programs."""
+    return {
+        "file": str(report.path),
+        "sessions": {"new": report.new, "grown": report.grown, "known": report.known},
+        "messages_added": report.added,
+        "session_ids": report.session_ids,
+        "faults": [
+            {"place": fault.place, "sentence": fault.sentence, "advice": fault.advice}
+            for fault in report.faults
+        ],
+        "more_faults": report.more_faults,
+        "notes": [{"sentence": note, "count": count} for note, count in report.notes.items()],
+    }
+
+
+def _tell(report: Report, dry_run: bool) -> None:
+    name = one_line(str(report.path))
+    sessions = report.new + report.grown + report.known
+    if sessions:
+        new = "would be new" if dry_run else "new"
+        grown = "would grow" if dry_run else "grown"
+        click.echo(
+            f"{name}: {_counted(sessions, 'session')} read: {report.new:,} {new}, "
+            f"{report.grown:,} {grown}, {report.known:,} already there; "
+            f"{_counted(report.added, 'message')} {'to add' if dry_run else 'added'}."
+        )
+    elif not report.faults:
+        click.echo(f"{name}: no conversations in it.")
+    for note, count in report.notes.items():
+        click.echo(f"  {count:,} × {note}")
+    tell_faults(report)
+
+
+def tell_faults(report: Report) -> None:
+    """Tell on the standard error stream what of a file could not be read, and what to do."""
+    name = one_line(str(report.path))
+    for fault in report.faults:
+        place = f"{one_line(fault.place)}: " if fault.place else ""
+        click.echo(f"{name}: {place}{one_line(fault.sentence)}", err=True)
+    for advice in dict.fromkeys(fault.advice for fault in report.faults if fault.advice):
+        click.echo(f"{name}: {advice}", err=True)
+    if report.more_faults:
+        click.echo(f"{name}: {_counted(report.more_faults, 'fault')} more.", err=True)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+class Meter:
+    """How far an import is, on a line of the terminal; silent where there is none."""
+
+    def __init__(self) -> None:
+        self._shown = False
+
+    def show(self, report: Report) -> None:
+        """Draw the state anew."""
+        if not sys.stderr.isatty():
+            return
+        done = min(report.read * 100 // report.size, 100) if report.size else 0
+        sessions = report.new + report.grown + report.known
+        line = f"{one_line(report.path.name, 40)}  {done}%  {_counted(sessions, 'session')}"
+        sys.stderr.write(f"\r{line}\x1b[K")
+        sys.stderr.flush()
+        self._shown = True
+
+    def clear(self) -> None:
+        """Leave the line as it was."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
