@@ -16,6 +16,7 @@ rooms on one line do not know each other.
     store           what is kept: one SQLite file
     preset_files    presets, roles and profiles as files; interop: others' formats
     attachments     files that a person attaches to a message
+    tool_runs       running a local command as a tool
     config          what the user configured
     context         WHAT the model will see; wire: HOW a protocol wants it said
     tokens          counting; paths: where things live

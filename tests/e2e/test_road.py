@@ -191,7 +191,7 @@ async def test_what_is_composed_while_the_model_changes_is_not_found_afterwards(
     memory = desk._composing._composed
     stale = desk.composed("long draft")
     await desk.choose("loopback", "echo")
-    memory[("long draft", desk.endpoint.protocol)] = stale  # as a thread would, too late
+    memory[("long draft", (), desk.endpoint.protocol)] = stale  # as a thread would, too late
     assert desk.composed("long draft").model == "echo"
 
 

@@ -30,6 +30,15 @@
     sampling = false
     prices = { input = 1.25, output = 10 }    # US dollars for a million tokens
 
+    [tools.weather]              # what models may call; the command gets the arguments as JSON
+    description = "The weather in a city."
+    parameters = '''{"type": "object", "properties": {"city": {"type": "string"}}}'''
+    command = ["weather-now", "--json"]       # no shell; none for a tool that you answer yourself
+    consent = "ask"              # or "always"
+    offered = true               # whether new sessions offer it
+    timeout = 60                 # seconds
+    most_output = 100000         # bytes; the rest is cut off
+
 Unknown keys are faults: a misspelled setting that does nothing would be worse.
 """
 
@@ -39,15 +48,17 @@ import difflib
 import tomllib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from tui_chat.config.schema import EndpointTable, FactsTable, FileTable, known_keys
+from tui_chat.config.schema import EndpointTable, FactsTable, FileTable, ToolTable, known_keys
 from tui_chat.config.values import Config
 from tui_chat.errors import ConfigError
 from tui_chat.model.endpoint import Endpoint, ModelFacts, Prices, Retries, Timeouts
+from tui_chat.model.envelope import ToolDefinition
+from tui_chat.model.tool import Tool
 
 _MOST_FAULTS = 5
 
@@ -83,6 +94,19 @@ def read_config_file(path: Path, defaults: Config) -> Config:
         theme=found.theme or defaults.theme,
         notify=found.notify or defaults.notify,
         keys=tuple(found.keys.items()),
+        tools=tuple(_tool(name, given) for name, given in found.tools.items()),
+    )
+
+
+def _tool(name: str, given: ToolTable) -> Tool:
+    parameters = cast("dict[str, Any]", given.parameters)  # as JSON text it was read by then
+    return Tool(
+        ToolDefinition(name, given.description, parameters),
+        command=given.command,
+        consent=given.consent,
+        offered=given.offered,
+        timeout=given.timeout,
+        most_output=given.most_output,
     )
 
 

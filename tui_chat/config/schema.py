@@ -6,9 +6,10 @@ needs is checked where the two are put together.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -183,6 +184,36 @@ class EndpointTable(Strict):
     provider_keeps: bool = False
 
 
+def _schema(given: dict[str, Any] | str) -> dict[str, Any]:
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            raise ValueError("is not JSON") from None
+    if not isinstance(given, dict) or given.get("type", "object") != "object":
+        raise ValueError("must be a JSON Schema of type object")
+    try:
+        json.dumps(given, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ValueError("holds a value that JSON does not know, such as a date") from None
+    return given
+
+
+class ToolTable(Strict):
+    """One of `[tools.NAME]`; see `model.tool.Tool`."""
+
+    description: str = ""
+    parameters: Annotated[dict[str, Any] | str, AfterValidator(_schema)] = Field(
+        default_factory=dict
+    )
+    command: tuple[str, ...] = ()
+    consent: Literal["ask", "always"] = "ask"
+    offered: bool = True
+    timeout: float = Field(60.0, gt=0, le=86_400)
+    most_output: int = Field(100_000, gt=0, le=10_000_000)
+
+
+_ToolName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$", max_length=64)]
 _EndpointName = Annotated[str, Field(pattern=r"^\S+$", max_length=80)]
 
 
@@ -195,11 +226,13 @@ class FileTable(Strict):
     notify: Literal["osc9", "osc777", "bell", "off"] | None = None
     keys: dict[str, str] = Field(default_factory=dict)
     endpoints: dict[_EndpointName, EndpointTable] = Field(default_factory=dict)
+    tools: dict[_ToolName, ToolTable] = Field(default_factory=dict)
 
 
 def known_keys() -> tuple[str, ...]:
     """Return every key there is, to guess what a misspelled one was meant to be."""
     tables: tuple[type[Strict], ...] = (
         FileTable, EndpointTable, FactsTable, PricesTable, TimeoutsTable, RetriesTable,
+        ToolTable,
     )  # fmt: skip
     return tuple(key for table in tables for key in table.model_fields)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tui_chat.config.ready_made import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ConfigError
 from tui_chat.model.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from tui_chat.model.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,8 @@ class Config:
     """How the end of a long reply is told while another window has the focus."""
     keys: tuple[tuple[str, str], ...] = ()
     """Rebound keys: an action's id, and the keys for it as Textual writes them."""
+    tools: tuple[Tool, ...] = ()
+    """What models may call."""
     data_dir: Path = Path()
     """Where the database is."""
     config_dir: Path = Path()
@@ -39,6 +44,10 @@ class Config:
                 return endpoint
         known = ", ".join(endpoint.name for endpoint in self.endpoints)
         raise ConfigError(f"There is no endpoint “{name}”.", advice=f"There are: {known}.")
+
+    def tool_named(self, name: str) -> Tool | None:
+        """Return a tool, None if there is none of this name."""
+        return next((tool for tool in self.tools if tool.name == name), None)
 
 
 def load_config(

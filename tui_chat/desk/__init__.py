@@ -18,8 +18,10 @@ outside    store, network, files and clocks, as the parts reach them
 composing  the state's request
 opening    which session is shown
 choosing   how it is set
+roles      who may start a session
 drafts     what is being typed
 replies    what is on its way
+tools      calls that wait for an answer
 """
 
 from tui_chat.desk.changes import (
@@ -31,11 +33,13 @@ from tui_chat.desk.changes import (
     Trouble,
 )
 from tui_chat.desk.desk import Desk
+from tui_chat.desk.tools import OpenCall
 
 __all__ = [
     "BranchChanged",
     "Change",
     "Desk",
+    "OpenCall",
     "ReplyGrew",
     "ReplyWaits",
     "SessionsChanged",

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
@@ -97,7 +98,7 @@ class Choosing:
 
     # --- by opening a session ------------------------------------------------------------
 
-    def as_session(self, session: Session, role: Role | None) -> None:
+    async def as_session(self, session: Session, role: Role | None) -> None:
         """Set everything as a session has it."""
         state = self._state
         state.role = role
@@ -108,6 +109,7 @@ class Choosing:
         self._take_preset(session.preset or (role.preset if role else ""))
         self._take_profile(session.profile)
         self._take_lorebooks(())
+        await self._take_tools(session.session_id)
 
     async def as_new(self, role: Role | None) -> None:
         """Set everything as new sessions with this role have it."""
@@ -126,6 +128,7 @@ class Choosing:
         self._take_preset(role.preset if role else "")
         self._take_profile(await self._outside.store.recall("profile") or "")
         self._take_lorebooks(())
+        await self._take_tools("")
 
     def _take_endpoint(self, name: str) -> None:
         state = self._state
@@ -160,6 +163,17 @@ class Choosing:
                 state.lore = (*state.lore, self._outside.shelf.lorebook(name))
             except InputError as error:
                 self._trouble(error, "The session goes on without this lorebook.")
+
+    async def _take_tools(self, session_id: str) -> None:
+        """Offer the tools that were chosen for a session, else those that all sessions offer."""
+        config = self._state.config
+        text = await self._outside.store.recall(f"tools/{session_id}") if config.tools else None
+        chosen = json.loads(text) if text else None
+        self._state.tools = tuple(
+            tool
+            for tool in config.tools
+            if (tool.offered if chosen is None else tool.name in chosen)
+        )
 
     def _trouble(self, error: TuiChatError, goes_on: str) -> None:
         words = str(error).removesuffix(".")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import TypeAlias
 from zlib import crc32
 
 from tui_chat.compose import Composed, compose, encode
@@ -14,6 +15,9 @@ from tui_chat.model.message import Message, Part
 from tui_chat.model.session import Entry
 from tui_chat.tokens import NO_CORRECTION, Correction
 
+_Key: TypeAlias = tuple[str, tuple[Part, ...], Protocol]
+"""Draft, what is attached to it, and how it is said."""
+
 
 class Composing:
     """From state to request."""
@@ -22,14 +26,14 @@ class Composing:
         self._state = state
         self._outside = outside
         self._history: tuple[Message, ...] = ()
-        self._composed: dict[tuple[str, tuple[Part, ...], Protocol], Composed] = {}
+        self._composed: dict[_Key, Composed] = {}
         self._seed = random.getrandbits(32)
         """Kept until something is sent, so that what is shown stands still."""
         self._corrections: dict[tuple[str, str], Correction] = {}
         """What replies taught of token estimates, by endpoint and model."""
 
     def composed(
-        self, draft: str, protocol: Protocol | None = None, attachments: tuple[Part, ...] = ()
+        self, draft: str, protocol: Protocol | None = None, parts: tuple[Part, ...] = ()
     ) -> Composed:
         """Return the request that sending `draft` now would send; see `Desk.composed`."""
         own = self._state.endpoint.protocol
@@ -37,15 +41,14 @@ class Composing:
         # A change meanwhile, on another thread, puts another memory in this one's place: what
         # was composed before it must not be found after it.
         memory = self._composed
-        found = memory.get((draft, attachments, wanted))
+        found = memory.get((draft, parts, wanted))
         if found is None:
-            base = memory.get((draft, attachments, own)) or compose(
-                self._inputs(draft, self._history, attachments)
-            )
+            base = memory.get((draft, parts, own))
+            base = base or compose(self._inputs(draft, self._history, parts))
             found = base if wanted is own else encode(base.envelope, self._said_as(wanted))
-            for key in [key for key in tuple(memory) if key[:2] != (draft, attachments)]:
+            for key in [key for key in tuple(memory) if key[:2] != (draft, parts)]:
                 memory.pop(key, None)
-            memory |= {(draft, attachments, own): base, (draft, attachments, wanted): found}
+            memory |= {(draft, parts, own): base, (draft, parts, wanted): found}
         return found
 
     def again(self, before: tuple[Entry, ...]) -> Composed:
@@ -75,7 +78,7 @@ class Composing:
         self.forget()
 
     def _inputs(
-        self, draft: str, history: tuple[Message, ...], attachments: tuple[Part, ...] = ()
+        self, draft: str, history: tuple[Message, ...], parts: tuple[Part, ...] = ()
     ) -> Inputs:
         state = self._state
         return Inputs(
@@ -83,7 +86,7 @@ class Composing:
             preset=state.preset,
             history=history,
             draft=draft,
-            draft_parts=attachments,
+            draft_parts=parts,
             role=state.role,
             profile=state.profile,
             settings=Settings(state.model, state.temperature, state.max_tokens),
@@ -91,6 +94,7 @@ class Composing:
             seed=self._seed,
             session_seed=crc32(state.session_id.encode()),
             lorebooks=state.lore,
+            tools=tuple(tool.definition for tool in state.tools) or None,
             correction=self._corrections.get((state.endpoint.name, self._model), NO_CORRECTION),
             role_missing=state.role_missing,
         )

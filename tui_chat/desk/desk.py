@@ -22,6 +22,7 @@ from tui_chat.desk.outside import Outside
 from tui_chat.desk.replies import Replies
 from tui_chat.desk.roles import Roles
 from tui_chat.desk.state import State
+from tui_chat.desk.tools import OpenCall, Tools
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Part
 from tui_chat.model.profile import Profile
@@ -60,6 +61,8 @@ class Desk(State):
         self._opening = Opening(self, outside, self._composing, self._choosing, self._roles)
         self._drafts = Drafts(self, outside)
         self._replies = Replies(self, outside, self._composing, self._opening)
+        self._tools = Tools(self, outside, self._composing, self._opening, self._replies)
+        self._replies.then = self._tools.go_on_alone
 
     # --- reading -------------------------------------------------------------------------
 
@@ -93,6 +96,11 @@ class Desk(State):
         """What has arrived of the reply that is arriving in the shown session."""
         return self._replies.partial
 
+    @property
+    def open_calls(self) -> tuple[OpenCall, ...]:
+        """The tool calls at the end of the shown branch that wait for an answer."""
+        return self._tools.open_calls
+
     def timing(self, entry: Entry) -> Timing:
         """Return how quickly a reply came and what it cost, as far as that is known."""
         return self._replies.timing(entry)
@@ -100,7 +108,7 @@ class Desk(State):
     def composed(
         self, draft: str, protocol: Protocol | None = None, attachments: tuple[Part, ...] = ()
     ) -> Composed:
-        """Return the request that sending `draft` with these files now would send.
+        """Return the request that sending `draft` with its attachments now would send.
 
         With a `protocol` that is not the endpoint's own: the same context, said the way that
         protocol would want it. Pure, and the same object until something changes.
@@ -177,6 +185,10 @@ class Desk(State):
         """Use these lorebooks, and no others, from the next message on; earlier ones go first."""
         await self._choosing.lorebooks(names)
 
+    async def choose_tools(self, names: tuple[str, ...]) -> None:
+        """Offer these tools to the model from the next message on, and no others."""
+        await self._tools.choose(names)
+
     async def discover(self) -> None:
         """Look for model servers on this machine, and offer the models they have."""
         await self._choosing.discover()
@@ -220,7 +232,7 @@ class Desk(State):
     # --- talking -------------------------------------------------------------------------
 
     async def submit(self, draft: str, attachments: tuple[Part, ...] = ()) -> bool:
-        """Send what was typed, with files; True once it is on disk and on its way.
+        """Send what was typed, and what is attached; True once it is on disk and on its way.
 
         False, with `Trouble` told, where it could not be sent; the draft is to be kept then.
         """
@@ -230,13 +242,31 @@ class Desk(State):
         """Ask again for a reply, as a sibling of the one that is there."""
         return await self._replies.retry(entry_id)
 
+    async def answer_tool(self, entry_id: str, call_id: str, text: str) -> bool:
+        """Answer a call of the last reply by hand; with the last answer the reply goes on.
+
+        A command that runs for the call is given up. False, with `Trouble` told, where the call
+        waits no more.
+        """
+        return await self._tools.answer(entry_id, call_id, text)
+
+    async def run_tool(self, entry_id: str, call_id: str) -> bool:
+        """Run the command of a call, which a person has just consented to, and answer with what
+        it says. False where it was given up, or there is no command (that is told).
+        """
+        return await self._tools.run(entry_id, call_id)
+
     async def stop(self) -> None:
-        """Stop the reply that is arriving in the shown session; what came is kept."""
-        if self.session is not None:
+        """Stop the reply that is arriving in the shown session, or the tools that run for it;
+        what came is kept.
+        """
+        if self.session is not None and not self._tools.stop():
             await self._replies.stop(self.session.session_id)
 
     async def close(self) -> None:
         """Stop all replies, each kept as far as it came, and let go of store and network."""
+        self._replies.then = None
+        await self._tools.stop_all()
         await self._replies.stop_all()
         await self._outside.transport.aclose()
         await self._outside.store.close()

@@ -51,7 +51,7 @@ class Opening:
             raise InputError("This session is gone; another window may have deleted it.")
         role = await self._store.role(session.role_id) if session.role_id else None
         state.session, state.session_id = session, session_id
-        self._choosing.as_session(session, role)
+        await self._choosing.as_session(session, role)
         await self._store.remember("session", session_id)
         await self.reload()
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -41,6 +41,8 @@ class Replies:
         self._sending = False
         self._timings: dict[str, Timing] = {}
         """Of the replies that ended since the program started."""
+        self.then: Callable[[str], Awaitable[None]] | None = None
+        """What to do when a reply has ended in a session, and is shown if the session is."""
 
     @property
     def running(self) -> frozenset[str]:
@@ -73,20 +75,19 @@ class Replies:
         session = self._state.session
         return self._partial.get(session.session_id) if session else None
 
-    async def submit(self, draft: str, attachments: tuple[Part, ...] = ()) -> bool:
+    async def submit(self, draft: str, parts: tuple[Part, ...]) -> bool:
         """Send what was typed; see `Desk.submit`."""
-        if not self._may_send() or await self._was_changed_elsewhere():
+        if not self.may_send() or await self._was_changed_elsewhere():
             return False
         draft = clean(draft)
-        composed = self._composing.composed(draft, attachments=attachments)
+        composed = self._composing.composed(draft, parts=parts)
         entries = self._state.entries
         parent = entries[-1].message.id if entries else None
-        user = Message("user", draft, parts=attachments)
-        return await self._exchange(composed, parent, user, draft)
+        return await self._exchange(composed, parent, Message("user", draft, parts=parts), draft)
 
     async def retry(self, entry_id: str) -> bool:
         """Ask again for a reply, as a sibling of the one that is there."""
-        if not self._may_send():
+        if not self.may_send():
             return False
         entries = self._state.entries
         index = next((i for i, entry in enumerate(entries) if entry.message.id == entry_id), None)
@@ -94,6 +95,19 @@ class Replies:
             return False
         composed = self._composing.again(entries[:index])
         return await self._exchange(composed, entries[index].parent_id, None, "")
+
+    async def go_on(self, entry_id: str | None = None) -> bool:
+        """Ask for the reply that follows a message; None for the last one of the branch."""
+        entries = self._state.entries
+        index = next(
+            (i for i, entry in enumerate(entries) if entry.message.id == entry_id),
+            len(entries) - 1,
+        )
+        if index < 0 or not self.may_send():
+            return False
+        before = entries[: index + 1]
+        composed = self._composing.again(before)
+        return await self._exchange(composed, before[-1].message.id, None, "")
 
     async def stop(self, session_id: str) -> None:
         """Stop the reply that is arriving in a session; what came is kept."""
@@ -121,7 +135,8 @@ class Replies:
             self._outside.tell(Trouble(_changed_elsewhere()))
         return True
 
-    def _may_send(self) -> bool:
+    def may_send(self) -> bool:
+        """Whether something can be sent in the shown session now; told where it cannot."""
         if self._sending or self.is_streaming:
             self._outside.tell(Trouble(InputError("A reply is still arriving. Esc stops it.")))
             return False
@@ -208,7 +223,12 @@ class Replies:
             asyncio.get_running_loop().call_exception_handler(
                 {"message": "a reply failed", "exception": error, "task": task}
             )
-        self._refreshing = asyncio.ensure_future(self._refresh(session_id))
+        self._ending = asyncio.ensure_future(self._ended(session_id, ok=error is None))
+
+    async def _ended(self, session_id: str, *, ok: bool) -> None:
+        await self._refresh(session_id)
+        if ok and self.then is not None:
+            await self.then(session_id)
 
     async def _refresh(self, session_id: str) -> None:
         with self._outside.telling():

@@ -11,6 +11,7 @@ from tui_chat.model.preset import Preset
 from tui_chat.model.profile import Profile
 from tui_chat.model.role import Role
 from tui_chat.model.session import Entry, Session, SessionSummary
+from tui_chat.model.tool import Tool
 
 
 class State:
@@ -47,6 +48,8 @@ class State:
         """The chosen lorebooks."""
         self.lore_names: tuple[str, ...] = ()
         """The names they were chosen by."""
+        self.tools: tuple[Tool, ...] = ()
+        """What the model is offered to call."""
 
     @property
     def is_offline(self) -> bool:

@@ -1,0 +1,123 @@
+"""Running local commands as tools: within bounds, away from the terminal, told whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tui_chat.model.envelope import ToolDefinition
+from tui_chat.model.tool import Tool
+from tui_chat.tool_runs import run
+
+
+def tool(code: str, **settings) -> Tool:
+    return Tool(ToolDefinition("t", "", {}), command=(sys.executable, "-c", code), **settings)
+
+
+async def said(code: str, arguments: str = "{}", **settings) -> str:
+    return (await run(tool(code, **settings), arguments)).text
+
+
+async def test_arguments_come_on_standard_input_and_nowhere_else():
+    hostile = '{"x": "; rm -rf $HOME `date` \\u001b[2J"}'
+    code = "import sys; print(sys.argv[1:], sys.stdin.read())"
+    assert await said(code, hostile) == f"[] {hostile}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ("[1]", "not a JSON object"),
+        ("{", "not JSON"),
+        ('"x"', "not a JSON object"),
+        ("[" * 99_999, "not JSON"),
+    ],
+)
+async def test_arguments_that_are_no_object_start_nothing(arguments: str, fault: str):
+    ran = await run(tool("raise SystemExit('started')"), arguments)
+    assert not ran.ok
+    assert fault in ran.text
+    assert "started" not in ran.text
+
+
+async def test_no_arguments_are_an_empty_object():
+    assert await said("import sys; print(sys.stdin.read())", "") == "{}"
+
+
+async def test_output_is_cut_where_it_is_too_much():
+    text = await said("print('x' * 5_000_000)", most_output=100)
+    assert text == "x" * 100 + "\nThe rest of the output was cut off."
+
+
+async def test_output_that_is_no_text_is_read_all_the_same():
+    code = "import sys; sys.stdout.buffer.write(b'a\\xffb')"
+    assert await said(code) == "a\ufffdb"
+
+
+async def test_a_tool_that_takes_too_long_is_ended():
+    code = "import time; print('begun', flush=True); time.sleep(600)"
+    ran = await run(tool(code, timeout=1.5), "{}")
+    assert not ran.ok
+    assert ran.text == "begun\nThe tool was ended after 1.5 seconds."
+
+
+async def test_a_tool_that_reads_nothing_is_no_trouble():
+    assert await said("print('done')", '{"x": "' + "y" * 2_000_000 + '"}') == "done"
+
+
+async def test_a_program_that_is_not_there_is_told():
+    missing = Tool(ToolDefinition("t", "", {}), command=("/no/such/program",))
+    ran = await run(missing, "{}")
+    assert not ran.ok
+    assert "could not be started: No such file" in ran.text
+
+
+async def test_the_keys_of_endpoints_are_hidden():
+    code = "import os; print(os.environ.get('SECRET'), os.environ.get('OTHER'))"
+    environ = {**os.environ, "SECRET": "s", "OTHER": "o"}
+    ran = await run(tool(code), "{}", environ=environ, hidden={"SECRET"})
+    assert ran.text == "None o"
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups are POSIX's")
+async def test_giving_up_ends_what_the_tool_started_too(tmp_path: Path):
+    pids = tmp_path / "pids"
+    code = (
+        "import os,subprocess,sys,time;"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
+        f"open({str(pids)!r} + '.tmp', 'w').write(f'{{os.getpid()}} {{child.pid}}');"
+        f"os.replace({str(pids)!r} + '.tmp', {str(pids)!r});"
+        "time.sleep(600)"
+    )
+    task = asyncio.create_task(run(tool(code), "{}"))
+    async with asyncio.timeout(20):
+        while not pids.exists():  # noqa: ASYNC110 - another process makes it
+            await asyncio.sleep(0)
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    async with asyncio.timeout(20):
+        for pid in map(int, pids.read_text().split()):
+            while is_alive(pid):  # noqa: ASYNC110 - another process ends
+                await asyncio.sleep(0)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.skipif(not Path("/dev/tty").exists(), reason="no terminals here")
+async def test_a_tool_has_no_terminal():
+    code = "open('/dev/tty')"
+    ran = await run(tool(code), "{}")
+    assert not ran.ok
+    assert "OSError" in ran.text
