@@ -95,6 +95,12 @@ async def test_lorebooks_speak_when_the_talk_comes_to_them(make_desk, tmp_path: 
     await desk.choose_lorebooks(("sea", "nowhere"))
     assert "There is no lorebook “nowhere”" in str(heard.of(Trouble)[-1].error)
     assert desk.lore_names == ("sea",)
+    assert await desk.submit("Hello")
+    await settled(desk, heard)
+    await desk.close()
+    desk, _ = await make_desk()
+    assert desk.lore_names == ("sea",), "it stays with the session"
+    assert [book.name for book in desk.lore] == ["Sea"]
 
 
 async def test_temperature_and_reply_limit_are_the_sessions(make_desk):

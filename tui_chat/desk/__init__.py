@@ -22,24 +22,31 @@ roles      who may start a session
 drafts     what is being typed
 replies    what is on its way
 tools      calls that wait for an answer
+branches   siblings, edits, forks, deletions, pins
+organising the list of sessions
+undo       bringing back what was deleted
 """
 
 from tui_chat.desk.changes import (
     BranchChanged,
     Change,
+    Done,
     ReplyGrew,
     ReplyWaits,
     SessionsChanged,
     Trouble,
 )
 from tui_chat.desk.desk import Desk
+from tui_chat.desk.organising import Order
 from tui_chat.desk.tools import OpenCall
 
 __all__ = [
     "BranchChanged",
     "Change",
     "Desk",
+    "Done",
     "OpenCall",
+    "Order",
     "ReplyGrew",
     "ReplyWaits",
     "SessionsChanged",

@@ -40,4 +40,14 @@ class Trouble:
     error: TuiChatError
 
 
-Change: TypeAlias = SessionsChanged | BranchChanged | ReplyGrew | ReplyWaits | Trouble
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Something was done that a person should hear of."""
+
+    words: str
+    """A sentence: `Deleted “Salt and pepper”.`"""
+    undoable: bool = False
+    """Whether `Desk.undo` takes it back."""
+
+
+Change: TypeAlias = SessionsChanged | BranchChanged | ReplyGrew | ReplyWaits | Trouble | Done

@@ -75,7 +75,7 @@ class Choosing:
         with self._outside.telling():
             self._state.lore = tuple(map(self._outside.shelf.lorebook, names))
             self._state.lore_names = names
-            await self._keep()
+            await self._keep(lorebooks=names)
 
     async def discover(self) -> None:
         """Look for model servers on this machine, and offer the models they have."""
@@ -108,7 +108,7 @@ class Choosing:
         self._take_endpoint(session.endpoint)
         self._take_preset(session.preset or (role.preset if role else ""))
         self._take_profile(session.profile)
-        self._take_lorebooks(())
+        self._take_lorebooks(session.lorebooks)
         await self._take_tools(session.session_id)
 
     async def as_new(self, role: Role | None) -> None:

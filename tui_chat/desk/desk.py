@@ -5,7 +5,7 @@ The work is done by the parts; they share the state and the outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -13,16 +13,19 @@ from uuid import uuid4
 
 from tui_chat.compose import Composed
 from tui_chat.config import Config
-from tui_chat.desk.changes import BranchChanged, Change
+from tui_chat.desk.branches import Branches
+from tui_chat.desk.changes import Change
 from tui_chat.desk.choosing import Choosing
 from tui_chat.desk.composing import Composing
 from tui_chat.desk.drafts import Drafts
-from tui_chat.desk.opening import Opening, first_words
+from tui_chat.desk.opening import Opening
+from tui_chat.desk.organising import Order, Organising
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.replies import Replies
 from tui_chat.desk.roles import Roles
 from tui_chat.desk.state import State
 from tui_chat.desk.tools import OpenCall, Tools
+from tui_chat.desk.undo import Undo
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Part
 from tui_chat.model.profile import Profile
@@ -63,6 +66,9 @@ class Desk(State):
         self._replies = Replies(self, outside, self._composing, self._opening)
         self._tools = Tools(self, outside, self._composing, self._opening, self._replies)
         self._replies.then = self._tools.go_on_alone
+        self._undo = Undo(outside)
+        self._branches = Branches(self, outside, self._opening, self._replies, self._undo)
+        self._organising = Organising(self, outside, self._opening, self._replies, self._undo)
 
     # --- reading -------------------------------------------------------------------------
 
@@ -138,25 +144,53 @@ class Desk(State):
             await self._opening.clear(role_id)
             await self._outside.store.remember("session", "")
 
-    # --- changing ------------------------------------------------------------------------
+    # --- the list ------------------------------------------------------------------------
 
     async def rename(self, session_id: str, title: str) -> None:
         """Give a session another title."""
-        with self._outside.telling():
-            session = await self._outside.store.update_session(session_id, title=first_words(title))
-            if self.shows(session_id):
-                self.session = session
-                self._outside.tell(BranchChanged())
-            await self._opening.list_sessions()
+        await self._organising.rename(session_id, title)
 
-    async def delete(self, session_id: str) -> None:
-        """Delete a session with all its messages; a reply that is arriving is stopped."""
-        with self._outside.telling():
-            await self._replies.stop(session_id)
-            await self._outside.store.delete_session(session_id)
-            if self.shows(session_id):
-                await self._opening.clear()
-            await self._opening.list_sessions()
+    async def organise(self, session_ids: Collection[str], order: Order) -> None:
+        """Pin, tag, archive or file sessions, mark them read or unread; what `order` leaves at
+        None stays.
+        """
+        await self._organising.organise(session_ids, order)
+
+    async def delete(self, session_ids: Collection[str]) -> None:
+        """Delete sessions; `undo` brings them back. Replies that arrive there are stopped."""
+        await self._organising.delete(session_ids)
+
+    async def undo(self) -> None:
+        """Bring back what was deleted last, session or message; `Done` tells what."""
+        await self._undo.undo()
+
+    # --- what was said -------------------------------------------------------------------
+
+    async def show_sibling(self, entry_id: str, step: int) -> None:
+        """Show the version of a message that is `step` further (back, where negative), with what
+        follows it. Beyond the ends nothing happens.
+        """
+        await self._branches.show_sibling(entry_id, step)
+
+    async def edit(self, entry_id: str, text: str, *, send: bool = False) -> bool:
+        """Put another version beside a message, and show that; the old one stays.
+
+        With `send` the reply to it is asked for. False, with `Trouble` told, where it could not
+        be done.
+        """
+        return await self._branches.edit(entry_id, text, send=send)
+
+    async def fork(self, entry_id: str) -> bool:
+        """Begin a new session with a copy of the branch up to a message, and show it."""
+        return await self._branches.fork(entry_id)
+
+    async def delete_message(self, entry_id: str) -> None:
+        """Delete a message with all that follows it; `undo` brings it back."""
+        await self._branches.delete(entry_id)
+
+    async def pin(self, entry_id: str, pinned: bool) -> None:
+        """Have every truncation keep a message, or no longer."""
+        await self._branches.pin(entry_id, pinned)
 
     # --- choosing ------------------------------------------------------------------------
 

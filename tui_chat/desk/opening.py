@@ -14,6 +14,9 @@ from tui_chat.model.session import Entry, Session
 TITLE_LENGTH = 60
 """A session that nobody named is called by its first words, up to so many characters."""
 
+TRASH_KEPT = 30 * 24 * 3600.0
+"""Seconds after which what was deleted goes for good."""
+
 
 class Opening:
     """Which session is shown, and reading it."""
@@ -42,6 +45,7 @@ class Opening:
             await self.open(last)
         else:
             await self.clear()
+        await self._store.purge_trash(TRASH_KEPT)
 
     async def open(self, session_id: str) -> None:
         """Show a session. Raises InputError where it is gone."""
@@ -53,6 +57,7 @@ class Opening:
         state.session, state.session_id = session, session_id
         await self._choosing.as_session(session, role)
         await self._store.remember("session", session_id)
+        await self._read_now(session_id)
         await self.reload()
 
     async def clear(self, role_id: str | None = None) -> None:
@@ -79,6 +84,7 @@ class Opening:
             endpoint=state.endpoint.name,
             preset=state.preset_name,
             profile=state.profile_name,
+            lorebooks=state.lore_names,
         )
         state.session = await store.update_session(
             session.session_id,
@@ -99,6 +105,13 @@ class Opening:
         # Another session may have been opened meanwhile; its own reload shows it.
         if self._state.shows(session_id):
             self._show(entries)
+
+    async def _read_now(self, session_id: str) -> None:
+        """Take the mark from a session that somebody looks at now."""
+        listed = (each for each in self._state.sessions if each.session_id == session_id)
+        if any(each.unread for each in listed):
+            await self._store.update_session(session_id, unread=False)
+            await self.list_sessions()
 
     async def list_sessions(self) -> None:
         """Read the list of sessions again."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from tui_chat import __version__
@@ -18,7 +18,7 @@ from tui_chat.desk.composing import Composing
 from tui_chat.desk.opening import Opening
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.state import State
-from tui_chat.errors import InputError, TuiChatError
+from tui_chat.errors import InputError, StoreError, TuiChatError
 from tui_chat.model.message import Message, Part
 from tui_chat.model.session import Entry
 from tui_chat.model.text import clean
@@ -72,8 +72,10 @@ class Replies:
     @property
     def partial(self) -> Grown | None:
         """What has arrived of the reply that is arriving in the shown session."""
-        session = self._state.session
-        return self._partial.get(session.session_id) if session else None
+        grown = self._partial.get(self._state.session_id)
+        if grown is None or not self._sees(self._state.session_id, grown.entry_id):
+            return None
+        return grown
 
     async def submit(self, draft: str, parts: tuple[Part, ...]) -> bool:
         """Send what was typed; see `Desk.submit`."""
@@ -181,6 +183,12 @@ class Replies:
             return True
         return False
 
+    def _sees(self, session_id: str, entry_id: str) -> bool:
+        """Whether a growing reply is on the shown branch: it is its end then."""
+        entries = self._state.entries
+        at_end = bool(entries) and entries[-1].message.id == entry_id
+        return at_end and self._state.shows(session_id)
+
     @contextmanager
     def _until_begun(self) -> Generator[None]:
         """Let nothing else be sent until this is on its way."""
@@ -205,7 +213,7 @@ class Replies:
         match progress:
             case Grown():
                 self._partial[session_id] = progress
-                if self._state.shows(session_id):
+                if self._sees(session_id, progress.entry_id):
                     self._outside.tell(ReplyGrew(progress))
             case Waiting():
                 if self._state.shows(session_id):
@@ -226,6 +234,9 @@ class Replies:
         self._ending = asyncio.ensure_future(self._ended(session_id, ok=error is None))
 
     async def _ended(self, session_id: str, *, ok: bool) -> None:
+        if not self._state.shows(session_id):
+            with suppress(StoreError):  # it was deleted meanwhile
+                await self._outside.store.update_session(session_id, unread=True)
         await self._refresh(session_id)
         if ok and self.then is not None:
             await self.then(session_id)

@@ -71,7 +71,14 @@ class Hearing(Drafting):
             await desk.close()
 
     def _hear(self, change: Change) -> None:
-        from tui_chat.desk import BranchChanged, ReplyGrew, ReplyWaits, SessionsChanged, Trouble
+        from tui_chat.desk import (
+            BranchChanged,
+            Done,
+            ReplyGrew,
+            ReplyWaits,
+            SessionsChanged,
+            Trouble,
+        )
 
         if not self.is_running or (self.desk is None and not isinstance(change, Trouble)):
             return
@@ -89,6 +96,8 @@ class Hearing(Drafting):
                 self.notify(
                     words, severity="warning", timeout=max(waiting.seconds, 3), markup=False
                 )
+            case Done():
+                self.notify(change.words, timeout=6, markup=False)
             case Trouble():
                 self.complain(change.error)
 

@@ -64,7 +64,7 @@ class Sessions(Choosing):
 
         session = self._listed(event.session_id)
         if self.desk is not None and session is not None and await may_delete(self, session):
-            await self.desk.delete(event.session_id)
+            await self.desk.delete((event.session_id,))
             await self.bring_draft()
 
     def _listed(self, session_id: str) -> SessionSummary | None:

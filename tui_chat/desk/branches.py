@@ -1,0 +1,119 @@
+"""Working with what was said: siblings, edits, forks, deletions, pins.
+
+Nothing is overwritten: an edit is a sibling, and what is deleted can be brought back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tui_chat.desk.opening import Opening
+from tui_chat.desk.outside import Outside
+from tui_chat.desk.replies import Replies
+from tui_chat.desk.state import State
+from tui_chat.desk.undo import Undo
+from tui_chat.errors import InputError
+from tui_chat.model.session import Entry
+from tui_chat.model.text import clean
+
+
+class Branches:
+    """The tree of the shown session."""
+
+    def __init__(
+        self, state: State, outside: Outside, opening: Opening, replies: Replies, undo: Undo
+    ) -> None:
+        self._state = state
+        self._outside = outside
+        self._store = outside.store
+        self._opening = opening
+        self._replies = replies
+        self._undo = undo
+
+    async def show_sibling(self, entry_id: str, step: int) -> None:
+        """Show another version of a message; see `Desk.show_sibling`."""
+        with self._outside.telling():
+            await self._store.show_sibling(entry_id, step)
+            await self._opening.reload()
+
+    async def edit(self, entry_id: str, text: str, *, send: bool) -> bool:
+        """Put another version beside a message; see `Desk.edit`."""
+        with self._outside.telling():
+            entry = self._entry(entry_id)
+            message = entry.message
+            text = clean(text)
+            if entry.status == "streaming":
+                raise InputError("This reply is still arriving.", advice="Esc stops it.")
+            if not text.strip() and not message.parts and not message.tool_calls:
+                raise InputError("Nothing is left of the message.", advice="Delete it instead.")
+            if send and not self._replies.may_send():
+                return False
+            if text != message.content:
+                # Where text and pictures stood, and what was refused, was true of the old text.
+                said = replace(message.semantics, layout=None, refusal="", wire=None)
+                now = self._outside.now().timestamp()
+                fresh = replace(message, content=text, semantics=said, timestamp=now)
+                await self._store.edit_message(entry_id, fresh)
+                await self._opening.reload()
+                entry_id = self._state.entries[-1].message.id
+            return await self._replies.go_on(entry_id) if send else True
+        return False
+
+    async def fork(self, entry_id: str) -> bool:
+        """Begin a new session with a copy of the branch up to a message, and show it."""
+        with self._outside.telling():
+            self._entry(entry_id)
+            session = await self._store.fork(entry_id)
+            await self._opening.open(session.session_id)
+            await self._opening.list_sessions()
+            return True
+        return False
+
+    async def delete(self, entry_id: str) -> None:
+        """Delete a message with all that follows it; see `Desk.delete_message`."""
+        with self._outside.telling():
+            entry = self._entry(entry_id)
+            session_id = self._state.session_id
+            await self._store.delete_message(entry_id)
+
+            async def bring_back() -> None:
+                await self._store.restore_message(entry_id)
+                await self._seen(session_id)
+
+            await self._seen(session_id)
+            self._undo.push(_called(entry), bring_back)
+
+    async def pin(self, entry_id: str, pinned: bool) -> None:
+        """Have every truncation keep a message, or no longer."""
+        with self._outside.telling():
+            await self._store.pin_message(entry_id, pinned)
+            await self._opening.reload()
+
+    async def _seen(self, session_id: str) -> None:
+        if self._state.shows(session_id):
+            await self._opening.open(session_id)
+        await self._opening.list_sessions()
+
+    def _entry(self, entry_id: str) -> Entry:
+        for entry in self._state.entries:
+            if entry.message.id == entry_id:
+                return entry
+        raise InputError("This message is not on the shown branch any more.")
+
+
+_WHO = {
+    "user": "your message",
+    "assistant": "a reply",
+    "system": "a system message",
+    "tool": "a tool's answer",
+}
+
+
+def _called(entry: Entry) -> str:
+    words = " ".join(entry.message.content[:200].split())
+    short = words if len(words) <= MOST_WORDS else f"{words[:MOST_WORDS]}…"
+    return f"{_WHO[entry.message.role]} “{short}”" if short else _WHO[entry.message.role]
+
+
+MOST_WORDS = 40
+"""Characters of a message that are enough to know it by."""

@@ -1,0 +1,34 @@
+"""What was deleted last can be brought back, in the order it went: one stack for everything."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from tui_chat.desk.changes import Done
+from tui_chat.desk.outside import Outside
+from tui_chat.errors import InputError
+
+MOST_STEPS = 100
+"""Deletions that are remembered, for as long as the program runs."""
+
+
+class Undo:
+    """Remembers how to bring back what was deleted."""
+
+    def __init__(self, outside: Outside) -> None:
+        self._outside = outside
+        self._steps: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+
+    def push(self, words: str, bring_back: Callable[[], Awaitable[None]]) -> None:
+        """Tell what was deleted, and remember how to bring it back."""
+        self._steps = [*self._steps[1 - MOST_STEPS :], (words, bring_back)]
+        self._outside.tell(Done(f"Deleted {words}.", undoable=True))
+
+    async def undo(self) -> None:
+        """Bring back what was deleted last; that there is nothing is told, too."""
+        with self._outside.telling():
+            if not self._steps:
+                raise InputError("There is nothing to undo.")
+            words, bring_back = self._steps.pop()
+            await bring_back()
+            self._outside.tell(Done(f"Brought back {words}."))
