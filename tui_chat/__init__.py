@@ -7,6 +7,7 @@ rooms on one line do not know each other.
     ui              the screen: shows values, posts messages, decides nothing
     desk            what is open: session, draft, and the request they make
     send            request -> stream -> store -> emit
+    recipe          what a request was made of, to make it again
     request_text    a request as HTTP text or as a curl command
     importing       conversations from files into the store; exporting: back into files
     analysis        what can be said of a request: cache forecast, differences, shares

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tui_chat.compose import Composed
 from tui_chat.errors import Refused, ReplyCut, StoreError, TuiChatError, Unreachable
 from tui_chat.model.message import Message
-from tui_chat.model.reply import Reply, advance
+from tui_chat.model.reply import Reply, TextDelta, advance
 from tui_chat.model.request import RequestRecord
 from tui_chat.model.session import Entry
 from tui_chat.model.timing import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of, weight
@@ -107,12 +107,14 @@ async def send(
     transport: Transport,
     emit: Callable[[Progress], None],
     clock: Callable[[], float] = monotonic,
+    begin_with: str = "",
 ) -> Entry:
     """Send a request and see it through; returns the reply's entry as it ended.
 
     `parent_id` is the last message of the branch the exchange continues. Cancel the task to
     stop the reply; the entry is then written as `stopped` before the cancellation goes on.
-    `clock` gives seconds from any start, and never goes back.
+    `clock` gives seconds from any start, and never goes back. `begin_with` is text that the
+    request ends with as the beginning of the reply: the stored reply begins with it, too.
     Raises StoreError where the exchange could not be written; nothing was sent then.
     """
     exchange = await store.begin_exchange(
@@ -132,10 +134,10 @@ async def send(
         ),
     )
     emit(Begun(exchange.user, exchange.reply))
-    growing = _Growing(composed, exchange.reply, store, emit, clock)
+    growing = _Growing(composed, exchange.reply, store, emit, clock, begin_with)
     flushing = asyncio.create_task(growing.keep_flushed())
     try:
-        await receive(composed, transport, growing.grow, growing.wait)
+        await receive(composed, transport, growing.grow, growing.wait, begin_with)
     except asyncio.CancelledError:
         await growing.finish(flushing, "stopped")
         raise
@@ -158,6 +160,7 @@ async def receive(
     transport: Transport,
     grown: Callable[[Reply, int], None],
     waiting: Callable[[Pause], None],
+    begin_with: str = "",
 ) -> None:
     """Send a request and tell `grown` of the reply each time there is more of it, and how many
     bytes of text that is.
@@ -171,10 +174,14 @@ async def receive(
 
     async with begin(transport, outgoing(composed), refusal, waiting) as response:
         if not response.is_stream:
-            grown(wire.read(await response.body()), 0)
+            reply = wire.read(await response.body())
+            if begin_with:
+                whole = advance(_begun(begin_with), TextDelta(reply.text))
+                reply = replace(reply, content=whole.content, pieces=whole.pieces)
+            grown(reply, 0)
             return
         parser = wire.parser()
-        reply = Reply()
+        reply = _begun(begin_with)
         async for name, data in response.events():
             for event in parser.feed(name, data):
                 reply = advance(reply, event)
@@ -182,6 +189,10 @@ async def receive(
         for event in parser.close():
             reply = advance(reply, event)
             grown(reply, weight(event))
+
+
+def _begun(text: str) -> Reply:
+    return advance(Reply(), TextDelta(text)) if text else Reply()
 
 
 async def _refusal(composed: Composed, response: Incoming) -> Refused:
@@ -204,12 +215,13 @@ class _Growing:
         store: Store,
         emit: Callable[[Progress], None],
         clock: Callable[[], float],
+        begin_with: str,
     ) -> None:
         self._composed = composed
         self._entry = entry
         self._store = store
         self._emit = emit
-        self._reply = Reply()
+        self._reply = _begun(begin_with)
         self._clock = clock
         self._began = clock()
         self._first: float | None = None

@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from tui_chat.errors import InputError, StoreError
 from tui_chat.model.endpoint import Protocol
+from tui_chat.model.json_values import pack, unpack
 from tui_chat.model.message import Message, Part, ToolCall
 from tui_chat.model.request import RequestRecord
 from tui_chat.model.search import Query
@@ -26,7 +27,6 @@ from tui_chat.model.session import Entry, Session
 from tui_chat.model.transcript import Transcript
 from tui_chat.store import Ending, Store
 from tui_chat.store.growing import Written, grown
-from tui_chat.store.json_values import pack, unpack
 
 T = TypeVar("T")
 

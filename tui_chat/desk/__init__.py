@@ -24,6 +24,7 @@ replies    what is on its way
 tools      calls that wait for an answer
 branches   siblings, edits, forks, deletions, pins
 organising the list of sessions
+past       the request that produced a reply, kept or composed again
 undo       bringing back what was deleted
 """
 
@@ -38,6 +39,7 @@ from tui_chat.desk.changes import (
 )
 from tui_chat.desk.desk import Desk
 from tui_chat.desk.organising import Order
+from tui_chat.desk.past import SentRequest
 from tui_chat.desk.tools import OpenCall
 
 __all__ = [
@@ -49,6 +51,7 @@ __all__ = [
     "Order",
     "ReplyGrew",
     "ReplyWaits",
+    "SentRequest",
     "SessionsChanged",
     "Trouble",
 ]

@@ -13,6 +13,7 @@ from tui_chat.desk.state import State
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.message import Message, Part
 from tui_chat.model.session import Entry
+from tui_chat.recipe import prefilled, sendable
 from tui_chat.tokens import NO_CORRECTION, Correction
 
 _Key: TypeAlias = tuple[str, tuple[Part, ...], Protocol]
@@ -51,13 +52,17 @@ class Composing:
             memory |= {(draft, parts, own): base, (draft, parts, wanted): found}
         return found
 
-    def again(self, before: tuple[Entry, ...]) -> Composed:
-        """Return the request for another reply to what was said `before` it."""
-        return compose(self._inputs("", _sendable(before)))
+    def again(self, before: tuple[Entry, ...], *, prefill: bool = False) -> Composed:
+        """Return the request for another reply to what was said `before` it.
+
+        With `prefill` the last of that is the model's own, and the reply is to go on from there.
+        """
+        history = sendable(before)
+        return compose(self._inputs("", prefilled(history) if prefill else history))
 
     def see(self, entries: tuple[Entry, ...]) -> None:
         """Take another branch for the history."""
-        self._history = _sendable(entries)
+        self._history = sendable(entries)
         self.forget()
 
     def forget(self) -> None:
@@ -112,15 +117,3 @@ class Composing:
         host = here.base_url.partition("://")[2].partition("/")[0]
         same_host = [e for e in siblings if f"://{host}" in e.base_url]
         return (same_host or siblings)[0]
-
-
-def _sendable(entries: tuple[Entry, ...]) -> tuple[Message, ...]:
-    """Return the messages that the model is to see: a reply of which nothing came is none."""
-    return tuple(
-        entry.message
-        for entry in entries
-        if entry.message.role != "assistant"
-        or entry.message.content.strip()
-        or entry.message.tool_calls
-        or entry.message.semantics.refusal
-    )

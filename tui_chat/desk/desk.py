@@ -21,6 +21,7 @@ from tui_chat.desk.drafts import Drafts
 from tui_chat.desk.opening import Opening
 from tui_chat.desk.organising import Order, Organising
 from tui_chat.desk.outside import Outside
+from tui_chat.desk.past import Past, SentRequest
 from tui_chat.desk.replies import Replies
 from tui_chat.desk.roles import Roles
 from tui_chat.desk.state import State
@@ -29,6 +30,7 @@ from tui_chat.desk.undo import Undo
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Part
 from tui_chat.model.profile import Profile
+from tui_chat.model.request import Sent
 from tui_chat.model.role import Role
 from tui_chat.model.session import Entry, Session
 from tui_chat.model.timing import Timing
@@ -63,7 +65,8 @@ class Desk(State):
         self._roles = Roles(self, outside, self._composing, self._choosing)
         self._opening = Opening(self, outside, self._composing, self._choosing, self._roles)
         self._drafts = Drafts(self, outside)
-        self._replies = Replies(self, outside, self._composing, self._opening)
+        self._past = Past(outside)
+        self._replies = Replies(self, outside, self._composing, self._opening, self._past)
         self._tools = Tools(self, outside, self._composing, self._opening, self._replies)
         self._replies.then = self._tools.go_on_alone
         self._undo = Undo(outside)
@@ -192,6 +195,36 @@ class Desk(State):
         """Have every truncation keep a message, or no longer."""
         await self._branches.pin(entry_id, pinned)
 
+    # --- what was sent -------------------------------------------------------------------
+
+    async def sent_request(self, entry_id: str) -> SentRequest | None:
+        """Return the request that produced a reply: kept, or composed again; None, with `Trouble`
+        told, where there was none.
+        """
+        with self._outside.telling():
+            return await self._past.request(entry_id)
+        return None
+
+    async def export_turn(self, entry_id: str) -> str | None:
+        """Return a reply, its request and all that it was made of as one JSON text, from which
+        `tui-chat build --turn` makes the same bytes anywhere; None where that cannot be.
+        """
+        with self._outside.telling():
+            return await self._past.turn(entry_id)
+        return None
+
+    async def requests_like(self) -> tuple[Sent, ...]:
+        """Return the requests of the shown session, the latest first, to be compared with."""
+        with self._outside.telling():
+            return await self._outside.store.requests_of_session(self.session_id)
+        return ()
+
+    async def last_request(self) -> Sent | None:
+        """Return the last request that was sent to the shown endpoint, in whatever session."""
+        with self._outside.telling():
+            return await self._outside.store.last_request(self.endpoint.name)
+        return None
+
     # --- choosing ------------------------------------------------------------------------
 
     async def choose(self, endpoint: str, model: str) -> None:
@@ -275,6 +308,20 @@ class Desk(State):
     async def retry(self, entry_id: str) -> bool:
         """Ask again for a reply, as a sibling of the one that is there."""
         return await self._replies.retry(entry_id)
+
+    async def continue_reply(self, entry_id: str) -> bool:
+        """Have the model go on with the last reply: the longer one is a sibling of it.
+
+        Only where it is known that the model takes the beginning of its reply; else that is
+        told. After a tool's answer it asks for the reply that follows.
+        """
+        return await self._replies.continue_reply(entry_id)
+
+    async def replay(self, entry_id: str, endpoint: str, model: str) -> bool:
+        """Send the context that produced a reply to another endpoint or model, or to the same
+        again; the reply is a sibling. The session goes on asking what it asks.
+        """
+        return await self._replies.replay(entry_id, endpoint, model)
 
     async def answer_tool(self, entry_id: str, call_id: str, text: str) -> bool:
         """Answer a call of the last reply by hand; with the last answer the reply goes on.

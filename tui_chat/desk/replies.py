@@ -9,20 +9,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
-from typing import Any
 
-from tui_chat import __version__
-from tui_chat.compose import Composed
+from tui_chat.compose import Composed, compose
 from tui_chat.desk.changes import ReplyGrew, ReplyWaits, Trouble
 from tui_chat.desk.composing import Composing
 from tui_chat.desk.opening import Opening
 from tui_chat.desk.outside import Outside
+from tui_chat.desk.past import Past, replayed
 from tui_chat.desk.state import State
 from tui_chat.errors import InputError, StoreError, TuiChatError
 from tui_chat.model.message import Message, Part
 from tui_chat.model.session import Entry
 from tui_chat.model.text import clean
 from tui_chat.model.timing import Timing, cost_of
+from tui_chat.recipe import as_json
 from tui_chat.send import Begun, Ended, Grown, Progress, Waiting, send
 
 
@@ -30,12 +30,18 @@ class Replies:
     """Sends, and sees replies through."""
 
     def __init__(
-        self, state: State, outside: Outside, composing: Composing, opening: Opening
+        self,
+        state: State,
+        outside: Outside,
+        composing: Composing,
+        opening: Opening,
+        past: Past,
     ) -> None:
         self._state = state
         self._outside = outside
         self._composing = composing
         self._opening = opening
+        self._past = past
         self._running: dict[str, asyncio.Task[Entry]] = {}
         self._partial: dict[str, Grown] = {}
         self._sending = False
@@ -98,6 +104,45 @@ class Replies:
         composed = self._composing.again(entries[:index])
         return await self._exchange(composed, entries[index].parent_id, None, "")
 
+    async def replay(self, entry_id: str, endpoint: str, model: str) -> bool:
+        """Send the request of a reply to another endpoint; see `Desk.replay`."""
+        with self._outside.telling():
+            entry = next((e for e in self._state.entries if e.message.id == entry_id), None)
+            if entry is None or not self.may_send():
+                return False
+            sent = await self._past.request(entry_id)
+            if sent.composed is None or sent.composed.inputs is None:
+                raise InputError(f"This request cannot be sent again. {sent.why}")
+            there = self._state.config.endpoint_named(endpoint)
+            composed = compose(replayed(sent.composed.inputs, there, model))
+            return await self._exchange(composed, entry.parent_id, None, "")
+        return False
+
+    async def continue_reply(self, entry_id: str) -> bool:
+        """Have the model go on with a reply; see `Desk.continue_reply`."""
+        with self._outside.telling():
+            entries = self._state.entries
+            if not entries or entries[-1].message.id != entry_id:
+                raise InputError("Only the last reply can be gone on with.")
+            last = entries[-1]
+            if last.message.role == "tool":
+                return await self.go_on()
+            text = last.message.content.rstrip()
+            if last.message.role != "assistant" or not text or last.message.tool_calls:
+                raise InputError("There is no text of a reply to go on from.")
+            if not self.may_send():
+                return False
+            composed = self._composing.again(entries, prefill=True)
+            if not composed.endpoint.facts_of(composed.model).prefill:
+                words = f"It is not known of {composed.model or 'this model'} that it goes on."
+                advice = "Where it does, set `prefill = true` among the endpoint's facts."
+                raise InputError(words, advice=advice)
+            turns = composed.envelope.turns
+            if not turns or turns[-1].role != "assistant":
+                raise InputError("The preset puts something behind the history, so no reply can.")
+            return await self._exchange(composed, last.parent_id, None, "", begin_with=text)
+        return False
+
     async def go_on(self, entry_id: str | None = None) -> bool:
         """Ask for the reply that follows a message; None for the last one of the branch."""
         entries = self._state.entries
@@ -145,7 +190,12 @@ class Replies:
         return True
 
     async def _exchange(
-        self, composed: Composed, parent_id: str | None, user: Message | None, draft: str
+        self,
+        composed: Composed,
+        parent_id: str | None,
+        user: Message | None,
+        draft: str,
+        begin_with: str = "",
     ) -> bool:
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._outside.telling(), self._until_begun():
@@ -160,6 +210,8 @@ class Replies:
                     self._timings[progress.entry.message.id] = progress.timing
                 self._follow(session_id, progress)
 
+            assert composed.inputs is not None  # what is sent was composed from some
+            recipe = as_json(await self._past.remember(composed.inputs, prefill=bool(begin_with)))
             self._composing.throw_dice()
             task = asyncio.create_task(
                 send(
@@ -167,7 +219,8 @@ class Replies:
                     session_id=session_id,
                     parent_id=parent_id,
                     user=user,
-                    recipe=self._recipe(composed, parent_id, draft),
+                    recipe=recipe,
+                    begin_with=begin_with,
                     store=self._outside.store,
                     transport=self._outside.transport,
                     emit=emit,
@@ -197,17 +250,6 @@ class Replies:
             yield
         finally:
             self._sending = False
-
-    def _recipe(self, composed: Composed, parent_id: str | None, draft: str) -> dict[str, Any]:
-        """Return what is needed, with the store, to compose the same bytes again."""
-        return {
-            "version": __version__,
-            "preset": self._state.preset.name,
-            "role": self._state.role.role_id if self._state.role else None,
-            "parent": parent_id,
-            "draft": bool(draft),
-            "settings": {"model": composed.model, "stream": composed.streams},
-        }
 
     def _follow(self, session_id: str, progress: Progress) -> None:
         match progress:

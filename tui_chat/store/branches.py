@@ -120,6 +120,12 @@ async def _placed(tx: Transaction, session_id: str, rows: list[Row]) -> list[Pla
     ]
 
 
+async def leading_to(tx: Transaction, message_id: str) -> list[Placed]:
+    """Return the messages that lead to one, itself included, deleted ones too."""
+    row = await tx.row("SELECT session_id FROM messages WHERE message_id = ?", message_id)
+    return [] if row is None else await _upwards(tx, row[0], message_id)
+
+
 async def single(tx: Transaction, message_id: str) -> Placed | None:
     """Return a visible message, None if there is none."""
     row = await tx.row("SELECT session_id FROM messages AS m WHERE message_id = ? AND "

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 
 from tui_chat.model.endpoint import Protocol
+from tui_chat.model.json_values import pack
 from tui_chat.model.request import RequestRecord, Sent
 from tui_chat.store.database import Row, Transaction
-from tui_chat.store.json_values import pack
 
 BODIES_KEPT = 200
 """Exact bodies that are kept: some days of ordinary use, and at the 50 to 300 kB of an

@@ -8,13 +8,13 @@ from dataclasses import fields
 from typing import Any, Literal
 
 from tui_chat.errors import StoreDamaged
+from tui_chat.model.json_values import pack, unpack
 from tui_chat.model.message import Message, Part, ToolCall
 from tui_chat.model.reply import NO_USAGE, Usage
 from tui_chat.model.role import Role
 from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.store.database import Row
-from tui_chat.store.json_values import pack, unpack
 
 ENTRY_NAMES = (
     *("message_id", "parent_id", "message_role", "content", "parts", "tool_calls", "semantics"),

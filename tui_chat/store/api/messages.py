@@ -31,6 +31,15 @@ class Messages(Base):
             return _entries(placed)
         return await asyncio.to_thread(_entries, placed)
 
+    async def leading_to(self, message_id: str) -> tuple[Entry, ...]:
+        """Return the messages that lead to one, itself included, on whatever branch; deleted ones
+        too, since what was sent once was made of them. Empty if it is gone for good.
+        """
+        placed = await self._database.read(lambda tx: branches.leading_to(tx, message_id))
+        if len(placed) < _MANY:
+            return _entries(placed)
+        return await asyncio.to_thread(_entries, placed)
+
     async def tree(self, session_id: str) -> tuple[Node, ...]:
         """Return all branches of a session, message by message in the order in which they were
         made, so that every message comes after the one it follows.

@@ -5,7 +5,7 @@ be lost in silence; here the dataclass is the only description, so a new field i
 the moment it exists. Fields at their default are left out, and what is left out is read as
 its default, which is also how older rows get newer fields. Keys that are unknown are ignored.
 
-Understood: dataclasses, enums, `tuple[X, ...]`, optional values, and whatever JSON knows.
+Understood: dataclasses, enums, times, `tuple[X, ...]`, optional values, and whatever JSON knows.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from enum import Enum
 from functools import cache
 from types import UnionType
@@ -42,6 +43,8 @@ def _plain(value: object) -> object:
         return {key: _plain(part) for key, part in cast("Mapping[str, object]", value).items()}
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, datetime):
+        return value.isoformat()
     return value
 
 
@@ -71,6 +74,8 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
         return _dataclass_reader(kind)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind
+    if kind is datetime:
+        return datetime.fromisoformat
     return _same
 
 

@@ -1,0 +1,204 @@
+"""Time travel: any reply gives the request that produced it, whatever changed since."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.desk.test_choosing import preset_with, put
+from tests.desk.test_tools import BY_HAND
+from tests.e2e.conftest import LOOPBACKS, settled
+from tui_chat.compose import compose
+from tui_chat.desk import Trouble
+from tui_chat.loopback import Received
+from tui_chat.model.endpoint import ModelFacts
+from tui_chat.model.message import Part
+from tui_chat.recipe import read_turn
+
+
+async def said(desk, heard, *drafts: str) -> str:
+    for draft in drafts:
+        assert await desk.submit(draft)
+        await settled(desk, heard)
+    return desk.entries[-1].message.id
+
+
+def forget_bodies(desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the store keep no bodies any more, as it does with old ones."""
+    store = desk._outside.store
+    request_of = store.request_of
+
+    async def without_body(entry_id: str):
+        record = await request_of(entry_id)
+        return None if record is None else replace(record, body=None)
+
+    monkeypatch.setattr(store, "request_of", without_body)
+
+
+@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+async def test_it_is_composed_again_whatever_changed_since(
+    endpoint, make_desk, tmp_path: Path, monkeypatch
+):
+    received: list[Received] = []
+    text = "{{random::a::b::c::d}} {{pick::1::2::3}} {{time}} {{user}} {{char}}"
+    preset = put(tmp_path / "presets", "p", preset_with(text))
+    put(tmp_path / "profiles", "me", {"name": "Ada", "content": "Counts."})
+    lore = put(tmp_path / "lorebooks", "l", [{"keys": ["salt"], "content": "From the marsh."}])
+    desk, heard = await make_desk(
+        endpoint.name, "echo", on_request=received.append, tools=(BY_HAND,)
+    )
+    await desk.choose_preset("p")
+    await desk.choose_profile("me")
+    await desk.choose_lorebooks(("l",))
+    await desk.choose_parameters(0.4, 500)
+    replies = [await said(desk, heard, draft) for draft in ("salt", "more", "and 汉字 \u2028")]
+    picture = Part("image", mime="image/png", data="iVBORw0KGgo=")
+    assert await desk.submit("look", (picture,))
+    await settled(desk, heard)
+    replies.append(desk.entries[-1].message.id)
+    assert await desk.retry(replies[-1])
+    await settled(desk, heard)
+    replies.append(desk.entries[-1].message.id)
+
+    preset.write_text("[]")
+    lore.unlink()
+    await desk.choose_preset("p")
+    await desk.choose_parameters(None, None)
+    await desk.pin(desk.entries[0].message.id, True)
+    await desk.save_role(replace(desk.role, system_prompt="Other."))
+    await desk.delete_message(desk.entries[2].message.id)
+    forget_bodies(desk, monkeypatch)
+    for entry_id, request in zip(replies, received, strict=True):
+        sent = await desk.sent_request(entry_id)
+        assert sent is not None
+        assert (sent.how, sent.why) == ("rebuilt", "")
+        assert sent.body == request.body
+        assert sent.is_exact
+
+
+async def test_while_the_bytes_are_kept_they_are_given(make_desk):
+    received: list[Received] = []
+    desk, heard = await make_desk(on_request=received.append)
+    entry_id = await said(desk, heard, "hi")
+    sent = await desk.sent_request(entry_id)
+    assert sent is not None
+    assert sent.how == "kept"
+    assert sent.body == received[0].body
+    assert sent.is_exact
+
+
+async def test_what_cannot_be_composed_again_is_said(make_desk, monkeypatch):
+    desk, heard = await make_desk()
+    entry_id = await said(desk, heard, "hi")
+    store = desk._outside.store
+
+    async def none_kept(sha256: str) -> None:
+        return None
+
+    monkeypatch.setattr(store, "revision", none_kept)
+    sent = await desk.sent_request(entry_id)
+    assert sent is not None
+    assert (sent.how, sent.composed) == ("kept", None)
+    assert "is gone" in sent.why
+    forget_bodies(desk, monkeypatch)
+    sent = await desk.sent_request(entry_id)
+    assert sent is not None
+    assert (sent.how, sent.body) == ("lost", None)
+    assert await desk.sent_request(desk.entries[0].message.id) is None
+    assert "No request" in str(heard.of(Trouble)[-1].error)
+
+
+async def test_what_comes_out_otherwise_is_not_passed_off_as_the_same(make_desk, monkeypatch):
+    desk, heard = await make_desk()
+    entry_id = await said(desk, heard, "hi")
+    store = desk._outside.store
+    request_of = store.request_of
+
+    async def other(entry_id: str):
+        record = await request_of(entry_id)
+        recipe = {**record.recipe, "settings": {"model": "mirror"}, "app": "0.0.1"}
+        return replace(record, recipe=recipe, body=None)
+
+    monkeypatch.setattr(store, "request_of", other)
+    sent = await desk.sent_request(entry_id)
+    assert sent is not None
+    assert sent.how == "differs"
+    assert "0.0.1" in sent.why
+    assert not sent.is_exact
+
+
+@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+async def test_a_turn_is_a_file_that_makes_the_same_bytes(endpoint, make_desk, monkeypatch):
+    received: list[Received] = []
+    monkeypatch.setenv("TEST_KEY", "sk-secret")
+    there = replace(endpoint, key="env:TEST_KEY", proxy="none")
+    desk, heard = await make_desk(endpoint.name, "echo", (there,), on_request=received.append)
+    entry_id = await said(desk, heard, "one", "two 汉字 \u2028 \x00")
+    text = await desk.export_turn(entry_id)
+    assert text is not None
+    turn = read_turn(text, "t.json")
+    assert compose(turn.inputs).payload.body == received[-1].body
+    assert turn.request.body.encode() == received[-1].body
+    assert turn.reply is not None
+    assert turn.reply.message == desk.entries[-1].message
+    assert json.loads(text)["tuiChatTurn"] == 1
+    assert "TEST_KEY" not in text
+    assert "sk-secret" not in text
+
+
+async def test_a_context_is_sent_to_another_endpoint_as_a_sibling(make_desk):
+    received: list[Received] = []
+    desk, heard = await make_desk("loopback", "echo", on_request=received.append)
+    entry_id = await said(desk, heard, "hi")
+    assert await desk.replay(entry_id, "loopback-anthropic", "mirror")
+    await settled(desk, heard)
+    assert desk.entries[-1].siblings == 2
+    assert desk.entries[-1].endpoint == "loopback-anthropic"
+    assert desk.endpoint.name == "loopback", "the session goes on asking what it asks"
+    sent = await desk.sent_request(desk.entries[-1].message.id)
+    assert sent is not None
+    assert sent.is_exact
+
+
+async def test_requests_of_a_session_can_be_compared(make_desk):
+    desk, heard = await make_desk()
+    entry_id = await said(desk, heard, "one", "two")
+    assert len(await desk.requests_like()) == 2
+    last = await desk.last_request()
+    assert last is not None
+    assert last.message_id == entry_id
+
+
+PREFILLS = tuple(replace(each, facts=(("*", ModelFacts(prefill=True)),)) for each in LOOPBACKS)
+
+
+@pytest.mark.parametrize("endpoint", PREFILLS, ids=lambda e: e.protocol.value)
+async def test_a_reply_is_gone_on_with_where_the_model_takes_its_beginning(endpoint, make_desk):
+    received: list[Received] = []
+    desk, heard = await make_desk(endpoint.name, "flaky-cut", PREFILLS, on_request=received.append)
+    cut = await said(desk, heard, "go")
+    before = desk.entries[-1].message.content.rstrip()
+    assert desk.entries[-1].status == "failed"
+    await desk.choose(endpoint.name, "echo")
+    assert await desk.continue_reply(cut)
+    await settled(desk, heard)
+    last = desk.entries[-1]
+    assert last.siblings == 2
+    assert last.message.content.startswith(before)
+    assert len(last.message.content) > len(before)
+    assert json.dumps(before, ensure_ascii=False).encode()[1:-1] in received[-1].body
+    sent = await desk.sent_request(last.message.id)
+    assert sent is not None
+    assert sent.is_exact
+
+
+async def test_where_it_is_not_known_it_is_told(make_desk):
+    desk, heard = await make_desk(model="echo")
+    entry_id = await said(desk, heard, "go")
+    assert not await desk.continue_reply(entry_id)
+    assert "not known" in str(heard.of(Trouble)[-1].error)
+    assert not await desk.continue_reply(desk.entries[0].message.id)
+    assert len(desk.entries) == 2

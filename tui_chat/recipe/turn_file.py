@@ -1,0 +1,127 @@
+"""A turn in one file: a request, everything it was made of, and the reply.
+
+    {"tuiChatTurn": 1, "app": "0.1.0", "inputs": {...}, "request": {...}, "reply": {...}}
+
+1. `inputs` are the fields of `context.Inputs`, those at their default left out. With them alone
+   any machine composes the request again, offline.
+2. `request` has the exact body as text and its SHA-256: what is composed again is held against
+   it.
+3. No key, no key's reference and no proxy is in it.
+4. A file is a stranger's: pydantic checks every field before it is used.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, TypeAlias, cast
+
+from tui_chat import __version__
+from tui_chat.compose import Composed
+from tui_chat.context import Inputs
+from tui_chat.errors import InputError
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.json_values import pack
+from tui_chat.model.message import Message
+from tui_chat.model.reply import NO_USAGE, Usage
+from tui_chat.recipe.recipe import without_secrets
+
+KEY = "tuiChatTurn"
+"""By which such a file is known; its value is the format's version."""
+FORMAT = 1
+
+Json: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SentAs:
+    """How the request left."""
+
+    protocol: Protocol
+    method: str
+    url: str
+    sha256: str
+    """Of the body."""
+    body: str
+    """The exact body."""
+
+
+@dataclass(frozen=True, slots=True)
+class CameBack:
+    """What came of it."""
+
+    message: Message
+    status: str
+    model: str = ""
+    endpoint: str = ""
+    error: str = ""
+    finish: str = ""
+    usage: Usage = NO_USAGE
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFile:
+    """All that is in the file."""
+
+    app: str
+    inputs: Inputs
+    request: SentAs
+    reply: CameBack | None = None
+    note: str = field(default="")
+    """For people."""
+
+
+def dump_turn(composed: Composed, body: bytes, reply: CameBack | None) -> str:
+    """Return a turn as JSON text; `composed` has its inputs."""
+    assert composed.inputs is not None
+    turn = TurnFile(
+        app=__version__,
+        inputs=replace(composed.inputs, endpoint=without_secrets(composed.inputs.endpoint)),
+        request=SentAs(
+            composed.protocol,
+            composed.method,
+            composed.url,
+            sha256(body).hexdigest(),
+            body.decode("utf-8", "surrogateescape"),
+        ),
+        reply=reply,
+    )
+    whole = {KEY: FORMAT, **json.loads(pack(turn))}
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+def is_turn(found: object) -> bool:
+    """Whether parsed JSON is a turn file, of whatever version."""
+    return isinstance(found, dict) and KEY in found
+
+
+def read_turn(text: str, source: str) -> TurnFile:
+    """Read a turn from JSON text; `source` is what errors call it. Raises InputError."""
+    from pydantic import TypeAdapter, ValidationError  # only who reads such a file needs it
+
+    try:
+        found = cast("Json", json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{source}: is not JSON: {error}") from error
+    if not is_turn(found):
+        raise InputError(f"{source}: is no turn: the key “{KEY}” is missing")
+    if found.pop(KEY) != FORMAT:
+        raise InputError(
+            f"{source}: was written by another version of tui-chat",
+            advice=f"This version reads turns of format {FORMAT}.",
+        )
+    try:
+        turn = TypeAdapter(TurnFile).validate_python(found)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(("$", *map(str, fault["loc"])))
+        raise InputError(f"{source}: {place}: {fault['msg']}") from None
+    except RecursionError as error:
+        raise InputError(f"{source}: is nested too deeply") from error
+    if sha256(turn.request.body.encode("utf-8", "surrogateescape")).hexdigest() != (
+        turn.request.sha256
+    ):
+        raise InputError(f"{source}: $.request.sha256: is not that of the body")
+    return turn
