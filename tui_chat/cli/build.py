@@ -33,6 +33,7 @@ from tui_chat.preset_files import (
 )
 from tui_chat.preset_files.lorebooks import read_lorebook
 from tui_chat.preset_files.text_files import MAX_BYTES
+from tui_chat.recipe import read_turn
 from tui_chat.request_text import as_curl, as_http
 from tui_chat.wire.roles import detect_protocol
 
@@ -46,6 +47,9 @@ _PROVIDERS = {
 
 def run_build(settings: dict[str, object], options: dict[str, Any]) -> None:
     """Compose from files and print. Raises InputError naming the file, place and fault."""
+    if options["turn"]:
+        _show(_again(options["turn"]), options["show"])
+        return
     config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
     config = load_config(config_dir, Path(), os.environ, {})
     endpoint = _endpoint(config, options)
@@ -73,6 +77,16 @@ def run_build(settings: dict[str, object], options: dict[str, Any]) -> None:
         )
     )
     _show(composed, options["show"])
+
+
+def _again(path: Path) -> Composed:
+    """Compose the request of an exported turn; tell where it is not what was sent."""
+    turn = read_turn(read_text(path), str(path))
+    composed = compose(turn.inputs)
+    if composed.payload.sha256 != turn.request.sha256:
+        sentence = f"warning: This is not what was sent; tui-chat {turn.app} made that."
+        click.echo(sentence, err=True)
+    return composed
 
 
 def _preset(config: Config, asked: Path | None, role: Role | None) -> Path:

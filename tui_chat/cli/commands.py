@@ -60,6 +60,9 @@ def cli(
     help="A preset file, or the name of a preset; else the role's preset, else the plain one.",
 )
 @click.option("--history", type=_FILE, help="A JSON array or JSONL of messages.")
+@click.option(
+    "--turn", type=_FILE, help="A turn that the app exported: its request is composed again."
+)
 @click.option("--draft", default="", help="What the user is typing.")
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="How the request is said.")
 @click.option("--model", help="The model; it names the protocol where --protocol does not.")

@@ -39,6 +39,7 @@ from tui_chat.preset_files.json_text import path_words, survey
 from tui_chat.preset_files.lorebooks import parse_lorebook
 from tui_chat.preset_files.reading import FileModel, Keys, Reading, listed, mapping
 from tui_chat.preset_files.text_files import MAX_BYTES
+from tui_chat.recipe import is_turn
 
 T = TypeVar("T")
 
@@ -136,7 +137,8 @@ def find_cases(folder: Path) -> Iterator[Path]:
             yield path
             continue
         found = mapping(reading.value) or {}
-        if reading.failed or "expected" in found or ("preset" in found and _CONTENT & set(found)):
+        is_case = "expected" in found or ("preset" in found and _CONTENT & set(found))
+        if reading.failed or is_case or is_turn(found):
             yield path
 
 

@@ -19,12 +19,14 @@ from tui_chat.cli.preset_cases import (
     origin_words,
     placement_words,
 )
+from tui_chat.compose import compose
 from tui_chat.context import build_context
 from tui_chat.errors import InputError
 from tui_chat.model.envelope import Turn
 from tui_chat.model.visible import visible
 from tui_chat.preset_files.json_text import survey
-from tui_chat.preset_files.text_files import write_text
+from tui_chat.preset_files.text_files import read_text, write_text
+from tui_chat.recipe import TurnFile, is_turn, read_turn
 from tui_chat.tokens import counter_for
 
 
@@ -57,6 +59,8 @@ def run_test(folders: Sequence[Path], update: bool) -> None:
 
 def _run(path: Path, update: bool) -> str:
     try:
+        if (turn := _turn(path)) is not None:
+            return _run_turn(path, turn)
         case = load_case(path)
     except InputError as error:
         click.echo(f"{click.style('FAILED', fg='red')} {visible(str(error))}")
@@ -79,6 +83,32 @@ def _run(path: Path, update: bool) -> str:
         return "failed"
     write_text(_updated(case, turns), path)
     return "updated"
+
+
+def _turn(path: Path) -> TurnFile | None:
+    """Read a turn that the app exported; None where the file is something else."""
+    text = read_text(path)
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None  # whoever reads it as a case tells the fault with its place
+    return read_turn(text, str(path)) if is_turn(found) else None
+
+
+def _run_turn(path: Path, turn: TurnFile) -> str:
+    """Hold a turn against what is composed of its inputs now: the bodies are to be the same."""
+    composed = compose(turn.inputs)
+    if composed.payload.sha256 == turn.request.sha256:
+        click.echo(f"{click.style('passed', fg='green')} {path}")
+        return "passed"
+    click.echo(f"{click.style('FAILED', fg='red')} {path} (sent by tui-chat {turn.app})")
+    before, after = (
+        json.dumps(json.loads(each), indent=2, ensure_ascii=False).split("\n")
+        for each in (turn.request.body, composed.payload.body)
+    )
+    for line in unified_diff(before, after, "sent", "would be sent", lineterm="", n=2):
+        click.echo("    " + _coloured(visible(line)))
+    return "failed"
 
 
 def _called(case: Case) -> str:

@@ -120,6 +120,10 @@ def read_turn(text: str, source: str) -> TurnFile:
         raise InputError(f"{source}: {place}: {fault['msg']}") from None
     except RecursionError as error:
         raise InputError(f"{source}: is nested too deeply") from error
+    try:
+        json.loads(turn.request.body)
+    except (ValueError, RecursionError):
+        raise InputError(f"{source}: $.request.body: is not JSON") from None
     if sha256(turn.request.body.encode("utf-8", "surrogateescape")).hexdigest() != (
         turn.request.sha256
     ):

@@ -1,0 +1,119 @@
+"""Exported turns: composed again from the file alone, and run as cases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.preset_files.strategies import any_lorebooks, any_presets
+from tui_chat.cli.commands import cli
+from tui_chat.compose import compose
+from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.context import Inputs, Settings
+from tui_chat.errors import InputError
+from tui_chat.model.message import Message, ToolCall
+from tui_chat.model.role import Role
+from tui_chat.recipe import dump_turn, read_turn
+
+LOOPBACKS = [each for each in BUILT_IN_ENDPOINTS if each.name.startswith("loopback")]
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=30)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[Message, ...]:
+    found: list[Message] = []
+    for index in range(draw(st.integers(0, 4))):
+        user, reply = draw(TEXTS), draw(TEXTS)
+        found.append(Message("user", user, id=f"u{index}", pinned=draw(st.booleans())))
+        calls = (ToolCall(f"c{index}", "t", "{}"),) if draw(st.booleans()) else ()
+        found.append(Message("assistant", reply, id=f"a{index}", tool_calls=calls))
+        if calls:
+            found.append(Message("tool", draw(TEXTS), id=f"t{index}", tool_call_id=calls[0].id))
+    return tuple(found)
+
+
+@st.composite
+def any_inputs(draw: st.DrawFn) -> Inputs:
+    return Inputs(
+        draw(st.sampled_from(LOOPBACKS)),
+        draw(any_presets),
+        history=draw(histories()),
+        draft=draw(TEXTS),
+        role=Role("r", "R", draw(TEXTS)) if draw(st.booleans()) else None,
+        settings=Settings("echo", draw(st.none() | st.floats(0, 2)), draw(st.none() | st.just(9))),
+        context_limit=draw(st.none() | st.integers(1, 3000)),
+        seed=draw(st.integers(0, 2**32 - 1)),
+        lorebooks=tuple(draw(st.lists(any_lorebooks, max_size=1))),
+        variables=draw(st.dictionaries(TEXTS, TEXTS, max_size=2)),
+    )
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(inputs=any_inputs())
+def test_any_turn_makes_the_same_bytes_again(inputs: Inputs):
+    composed = compose(inputs)
+    turn = read_turn(dump_turn(composed, composed.payload.body, None), "turn")
+    assert compose(turn.inputs).payload.body == composed.payload.body
+
+
+def a_turn(folder: Path) -> tuple[Path, bytes]:
+    draft = Message("user", "hi", id="1")
+    composed = compose(Inputs(LOOPBACKS[0], preset_of("One."), history=(draft,), draft="go"))
+    path = folder / "turn.json"
+    path.write_text(dump_turn(composed, composed.payload.body, None))
+    return path, composed.payload.body
+
+
+def preset_of(content: str):
+    from tui_chat.model.preset import Preset, PresetMessage
+
+    return Preset("p", (PresetMessage("a", content=content),))
+
+
+def test_build_composes_it_again(tmp_path: Path):
+    path, body = a_turn(tmp_path)
+    ran = CliRunner().invoke(cli, ["build", "--turn", str(path)])
+    assert ran.exit_code == 0, ran.output
+    assert ran.stdout_bytes == body
+
+
+def test_it_is_a_case_for_preset_test(tmp_path: Path):
+    path, _ = a_turn(tmp_path)
+    ran = CliRunner().invoke(cli, ["preset", "test", str(tmp_path)])
+    assert ran.exit_code == 0, ran.output
+    assert "1 passed" in ran.output
+    changed = json.loads(path.read_text())
+    changed["inputs"]["draft"] = "other"
+    path.write_text(json.dumps(changed))
+    ran = CliRunner().invoke(cli, ["preset", "test", str(tmp_path)])
+    assert ran.exit_code == 1
+    assert "other" in ran.output
+    ran = CliRunner().invoke(cli, ["build", "--turn", str(path)])
+    assert "not what was sent" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda whole: whole.pop("tuiChatTurn"), "is no turn"),
+        (lambda whole: whole.update(tuiChatTurn=99), "another version"),
+        (lambda whole: whole["inputs"].update(history=[{"role": "boss"}]), "$.inputs.history.0"),
+        (lambda whole: whole["inputs"].update(now="yesterday"), "$.inputs.now"),
+        (lambda whole: whole["request"].update(body="{}"), "sha256"),
+        (lambda whole: whole.pop("inputs"), "$.inputs"),
+    ],
+)
+def test_a_broken_turn_is_told_with_its_place(tmp_path: Path, change, fault: str):
+    path, _ = a_turn(tmp_path)
+    whole = json.loads(path.read_text())
+    change(whole)
+    with pytest.raises(InputError) as told:
+        read_turn(json.dumps(whole), str(path))
+    assert fault in str(told.value)
+    assert str(path) in str(told.value)
