@@ -173,3 +173,18 @@ async def test_browsing_siblings_while_a_reply_arrives(make_desk):
     await desk.show_sibling(ids(desk)[-1], 1)
     assert desk.entries[-1].message.id == arriving
     assert desk.entries[-1].status == "stopped"
+
+
+async def test_a_message_is_opened_on_its_branch(make_desk):
+    desk, heard = await make_desk()
+    await said(desk, heard, "one", "two")
+    session_id, before = desk.session_id, ids(desk)
+    assert await desk.edit(before[0], "eins", send=True)
+    await settled(desk, heard)
+    await desk.new()
+    await desk.open_at(session_id, before[2])
+    assert ids(desk) == before
+    await desk.open_at(session_id, before[0])
+    assert ids(desk) == before, "it is on the shown branch already"
+    await desk.open_at(session_id, "nowhere")
+    assert heard.of(Trouble)

@@ -138,6 +138,11 @@ class Desk(State):
         with self._outside.telling():
             await self._opening.open(session_id)
 
+    async def open_at(self, session_id: str, message_id: str) -> None:
+        """Show a session on the branch that a message is on, such as one that was searched for."""
+        with self._outside.telling():
+            await self._opening.open_at(session_id, message_id)
+
     async def new(self, role_id: str | None = None) -> None:
         """Begin a new chat; it is stored with its first message.
 

@@ -60,6 +60,13 @@ class Opening:
         await self._read_now(session_id)
         await self.reload()
 
+    async def open_at(self, session_id: str, message_id: str) -> None:
+        """Show a session on the branch of a message. Raises InputError or StoreError."""
+        await self.open(session_id)
+        if all(entry.message.id != message_id for entry in self._state.entries):
+            await self._store.show(session_id, message_id)
+            await self.open(session_id)
+
     async def clear(self, role_id: str | None = None) -> None:
         """Show a chat that was not begun.
 
