@@ -110,7 +110,7 @@ async def test_giving_up_ends_what_the_tool_started_too(tmp_path: Path):
 def is_alive(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it ended before, or while, we looked
         return False
     return state != "Z"
 
