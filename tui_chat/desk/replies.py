@@ -45,6 +45,8 @@ class Replies:
         self._running: dict[str, asyncio.Task[Entry]] = {}
         self._partial: dict[str, Grown] = {}
         self._sending = False
+        self._new: set[str] = set()
+        """The reply that has begun and is not yet read with its branch."""
         self._timings: dict[str, Timing] = {}
         """Of the replies that ended since the program started."""
         self.then: Callable[[str], Awaitable[None]] | None = None
@@ -233,14 +235,15 @@ class Replies:
             if not begun.done():
                 return False
             await self._refresh(session_id)
+            self._new.clear()
             return True
         return False
 
     def _sees(self, session_id: str, entry_id: str) -> bool:
-        """Whether a growing reply is on the shown branch: it is its end then."""
+        """Whether a growing reply is on the shown branch: it is its end then, or will be."""
         entries = self._state.entries
         at_end = bool(entries) and entries[-1].message.id == entry_id
-        return at_end and self._state.shows(session_id)
+        return (at_end or entry_id in self._new) and self._state.shows(session_id)
 
     @contextmanager
     def _until_begun(self) -> Generator[None]:
@@ -260,7 +263,9 @@ class Replies:
             case Waiting():
                 if self._state.shows(session_id):
                     self._outside.tell(ReplyWaits(progress))
-            case Begun() | Ended():
+            case Begun():
+                self._new.add(progress.reply.message.id)
+            case Ended():
                 pass
 
     def _done(self, session_id: str, task: asyncio.Task[Entry]) -> None:
