@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.attachments import Attachment
 from tui_chat.model.message import Part
-from tui_chat.ui.chat import Composer
+from tui_chat.ui.chat import Composer, Transcript
 
 
 @pytest.fixture(autouse=True)
@@ -59,11 +59,19 @@ async def helped(pilot: Pilot[None]) -> None:
     await settle(pilot)
 
 
+async def fits(pilot: Pilot[None]) -> None:
+    """Wait until the transcript has taken note of its height."""
+    transcript = pilot.app.query_one(Transcript)
+    await settle(pilot)
+    await until(pilot, lambda: transcript._viewport.height == transcript.size.height)
+    await settle(pilot)
+
+
 async def completing(pilot: Pilot[None]) -> None:
     app = await opened(pilot)
     await pilot.press("/")
     await until(pilot, lambda: app.query_one(Composer).suggestions.is_open)
-    await settle(pilot)
+    await fits(pilot)
 
 
 async def attached(pilot: Pilot[None]) -> None:
@@ -71,7 +79,7 @@ async def attached(pilot: Pilot[None]) -> None:
     part = Part("image", "image/png", data="iVBORw0KGgo=", name="photo.png")
     app.show_attachments((Attachment(Path("photo.png"), 34_000, part),))
     await pilot.press(*"What is this?")
-    await settle(pilot)
+    await fits(pilot)
 
 
 async def choosing_a_theme(pilot: Pilot[None]) -> None:

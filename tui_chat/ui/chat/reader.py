@@ -12,7 +12,7 @@ from time import monotonic
 
 from rich.style import Style
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.timer import Timer
@@ -218,6 +218,9 @@ class Reader(ScrollView, can_focus=True):
     def on_resize(self, event: events.Resize) -> None:
         """Lay out anew at another width; the first line stays in sight."""
         del event
+        self._fit()
+
+    def _fit(self) -> None:
         size = self.scrollable_content_region.size
         view = self._viewport
         view.height = size.height
@@ -229,6 +232,8 @@ class Reader(ScrollView, can_focus=True):
             self._empty = []
             view.load(self._layouts.heights(), keep=keep)
         self._settle()
+        if not self.entries:
+            self.refresh()  # what stands in the middle has another one
 
     def notify_style_update(self) -> None:
         """Forget the colours of the old theme."""
@@ -236,6 +241,12 @@ class Reader(ScrollView, can_focus=True):
         super().notify_style_update()
 
     # Drawing
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw rows; Textual 8.2 does not tell every change of height with an event."""
+        if self._width and self._viewport.height != self.size.height - self.styles.gutter.height:
+            self.call_later(self._fit)
+        return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         """Draw one row of the screen."""
