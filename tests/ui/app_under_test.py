@@ -16,6 +16,7 @@ from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.desk import Change, Desk
 from tui_chat.loopback import LoopbackTransport, Received, World
 from tui_chat.model.endpoint import Retries
+from tui_chat.model.tool import Tool
 from tui_chat.store import Store
 from tui_chat.transport import Transport
 from tui_chat.ui.app import TuiChat
@@ -38,6 +39,7 @@ def make_app(
     endpoint: str = "loopback",
     theme: str = "tui-chat-dark",
     retries: int = 2,
+    tools: tuple[Tool, ...] = (),
     on_request: Callable[[Received], None] | None = None,
 ) -> TuiChat:
     """Return the app as `cli` wires it, with a clock at noon and a provider that never waits."""
@@ -46,6 +48,7 @@ def make_app(
         endpoint=endpoint,
         model=model,
         theme=theme,
+        tools=tools,
         data_dir=folder,
         config_dir=folder,
     )

@@ -3,7 +3,8 @@
 shell       Shell: the app's state, and what every subject needs
 drafting    Drafting: the request that is being typed, and drafts that are kept
 hearing     Hearing: what the desk tells, shown
-talking     Talking: sending, asking again, stopping; what is done with a message
+talking     Talking: sending, asking again, stopping
+messages    Messages: versions, edits, forks, pins, and answers to tool calls
 sessions    Sessions: opening, beginning, renaming and deleting them
 choosing    Choosing: model, preset and what else a session is bound to
 attaching   Attaching: files that go with the draft, and the user's own editor

@@ -1,0 +1,152 @@
+"""Working with messages in the app: versions, edits, forks, deletions, pins, tool calls."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tui_chat.model.envelope import ToolDefinition
+from tui_chat.model.tool import Tool
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.dialogs import Confirm
+from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.writing import Write
+
+
+async def at_transcript(pilot: Pilot[None], text: str) -> TuiChat:
+    """Have one exchange, and the keys go to the conversation."""
+    app = await opened(pilot)
+    await say(pilot, text)
+    app.query_one(Transcript).focus()
+    await settle(pilot)
+    return app
+
+
+def texts(app: TuiChat) -> list[str]:
+    assert app.desk is not None
+    return [entry.message.content for entry in app.desk.entries]
+
+
+async def test_another_version_is_asked_for_and_both_can_be_seen(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await at_transcript(pilot, "Hello")
+        await pilot.press("r")
+        await until(pilot, lambda: app.desk is not None and app.desk.entries[-1].siblings == 2)
+        await replied(pilot)
+        assert app.desk is not None
+        newer = app.desk.entries[-1].message.id
+        await pilot.press("left")
+        await until(pilot, lambda: app.desk.entries[-1].message.id != newer)  # type: ignore[union-attr]
+        assert app.desk.entries[-1].sibling == 0
+        await pilot.press("right")
+        await until(pilot, lambda: app.desk.entries[-1].message.id == newer)  # type: ignore[union-attr]
+
+
+async def test_a_message_is_edited_and_sent_as_another_version(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await at_transcript(pilot, "Hello")
+        await pilot.press("k", "k", "e")
+        await until(pilot, lambda: isinstance(app.screen, Write))
+        app.screen.query_one(TextArea).text = "Goodbye"
+        await pilot.press("ctrl+j", "x", "enter")
+        await until(pilot, lambda: "Goodbye" in texts(app)[0])
+        await replied(pilot)
+        assert app.desk is not None
+        assert app.desk.entries[0].siblings == 2
+        assert len(app.desk.entries) == 2
+
+
+async def test_an_edit_can_be_left(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(80, 24)) as pilot:
+        app = await at_transcript(pilot, "Hello")
+        before = texts(app)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, Write))
+        await pilot.press("x", "escape")
+        await until(pilot, lambda: not isinstance(app.screen, Write))
+        assert texts(app) == before
+
+
+async def test_a_deleted_message_comes_back(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await at_transcript(pilot, "Hello")
+        before = texts(app)
+        await pilot.press("d")
+        await until(pilot, lambda: texts(app) == ["Hello"])
+        await pilot.press("u")
+        await until(pilot, lambda: texts(app) == before)
+
+
+async def test_a_message_is_pinned_and_a_session_forked(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await at_transcript(pilot, "Hello")
+        assert app.desk is not None
+        await pilot.press("k", "k", "p")
+        await until(pilot, lambda: app.desk.entries[0].message.pinned)  # type: ignore[union-attr]
+        first = app.desk.session
+        await pilot.press("f")
+        await until(pilot, lambda: app.desk.session not in (None, first))  # type: ignore[union-attr]
+        assert texts(app) == ["Hello"]
+
+
+@pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)
+async def test_the_request_that_produced_a_reply_is_shown(size: tuple[int, int], tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=size) as pilot:
+        app = await at_transcript(pilot, "Hello")
+        app.query_one(Composer).text = "and more"
+        await settle(pilot)
+        inspector = app.query_one(Inspector)
+        before = inspector.composed
+        await pilot.press("i")
+        await until(pilot, lambda: inspector.composed is not before)
+        assert inspector.composed is not None
+        assert b"Hello" in inspector.composed.payload.body
+        assert b"and more" not in inspector.composed.payload.body
+        assert inspector.is_on_screen
+
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+ECHO = "import json, sys; print('in', json.load(sys.stdin)['city'])"
+
+
+async def called(pilot: Pilot[None], answered: str) -> TuiChat:
+    """Have the model call its tool; return once the reply with the answer has come."""
+    app = pilot.app
+    assert isinstance(app, TuiChat)
+    await until(pilot, lambda: any(answered in text for text in texts(app)[3:]))
+    await replied(pilot)
+    assert [e.message.role for e in app.desk.entries] == ["user", "assistant", "tool", "assistant"]  # type: ignore[union-attr]
+    return app
+
+
+async def test_a_tool_call_is_answered_by_hand_and_the_reply_goes_on(tmp_path: Path):
+    tool = Tool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
+    async with make_app(tmp_path, model="toolsmith", tools=(tool,)).run_test() as pilot:
+        app = await at_transcript(pilot, "Use the tool.")
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, Write))
+        app.screen.query_one(TextArea).text = "It rains."
+        await pilot.press("enter")
+        await called(pilot, "It rains.")
+
+
+async def test_a_tool_runs_once_a_person_has_consented(tmp_path: Path):
+    definition = ToolDefinition("echo_city", "A command answers.", SCHEMA)
+    tool = Tool(definition, command=(sys.executable, "-c", ECHO))
+    async with make_app(tmp_path, model="toolsmith", tools=(tool,)).run_test() as pilot:
+        app = await at_transcript(pilot, "Use the tool.")
+        await pilot.press("x")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, Confirm))
+        assert len(texts(app)) == 2
+        await pilot.press("x")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.click("#yes")
+        await called(pilot, "in ")

@@ -1,0 +1,110 @@
+"""Messages: versions, edits, forks, pins, and answers to tool calls."""
+
+from __future__ import annotations
+
+from textual import on, work
+
+from tui_chat.errors import InputError
+from tui_chat.model.session import Entry
+from tui_chat.ui.acting.shell import Shell
+from tui_chat.ui.chat import Transcript
+
+
+class Messages(Shell):
+    """Answers what is asked about a message of the conversation."""
+
+    @on(Transcript.SiblingRequested)
+    @work(group="branch")
+    async def _show_sibling(self, event: Transcript.SiblingRequested) -> None:
+        if self.desk is not None:
+            await self.desk.show_sibling(event.entry_id, event.step)
+
+    @on(Transcript.EditRequested)
+    @work(group="dialog", exclusive=True)
+    async def _edit(self, event: Transcript.EditRequested) -> None:
+        from tui_chat.ui.message_questions import ask_edit
+
+        entry = self._shown(event.entry_id)
+        if self.desk is None or entry is None:
+            return
+        written = await ask_edit(self, entry.message)
+        if written is not None and (written.send or written.text != entry.message.content):
+            await self.desk.edit(event.entry_id, written.text, send=written.send)
+
+    @on(Transcript.ContinueRequested)
+    @work(group="send")
+    async def _continue(self, event: Transcript.ContinueRequested) -> None:
+        if self.desk is not None:
+            await self.desk.continue_reply(event.entry_id)
+
+    @on(Transcript.InspectRequested)
+    @work(group="open", exclusive=True)
+    async def _inspect(self, event: Transcript.InspectRequested) -> None:
+        """Show the request that produced a reply, until something is typed."""
+        sent = await self.desk.sent_request(event.entry_id) if self.desk is not None else None
+        if sent is None:
+            return
+        if sent.composed is None or self._panes.inspector is None:
+            self.complain(InputError("The request of this reply is gone.", advice=sent.why))
+            return
+        self._panes.open("inspector")
+        self._panes.inspector.show(sent.composed)
+        if sent.is_exact:
+            words = "This request produced the reply, to the byte."
+        else:
+            words = f"Composed again, and not the same as what was sent. {sent.why}"
+        self.notify(words, timeout=6, markup=False)
+
+    @on(Transcript.ForkRequested)
+    @work(group="open", exclusive=True)
+    async def _fork(self, event: Transcript.ForkRequested) -> None:
+        if self.desk is not None:
+            await self.desk.fork(event.entry_id)
+
+    @on(Transcript.DeleteRequested)
+    @work(group="branch")
+    async def _delete_message(self, event: Transcript.DeleteRequested) -> None:
+        if self.desk is not None:
+            await self.desk.delete_message(event.entry_id)
+
+    @on(Transcript.UndoRequested)
+    @work(group="branch")
+    async def _undo(self) -> None:
+        if self.desk is not None:
+            await self.desk.undo()
+
+    @on(Transcript.PinRequested)
+    @work(group="branch")
+    async def _pin(self, event: Transcript.PinRequested) -> None:
+        if self.desk is not None:
+            await self.desk.pin(event.entry_id, event.pinned)
+
+    @on(Transcript.AnswerRequested)
+    @work(group="dialog", exclusive=True)
+    async def _answer_call(self, event: Transcript.AnswerRequested) -> None:
+        from tui_chat.ui.message_questions import ask_answer
+
+        calls = self.desk.open_calls if self.desk is not None else ()
+        call = next((c for c in calls if c.call.id == event.call_id), None)
+        if self.desk is not None and call is not None:
+            text = await ask_answer(self, call.call)
+            if text is not None:
+                await self.desk.answer_tool(event.entry_id, event.call_id, text)
+
+    @on(Transcript.RunRequested)
+    @work(group="dialog", exclusive=True)
+    async def _run_call(self, event: Transcript.RunRequested) -> None:
+        from tui_chat.ui.message_questions import may_run
+
+        desk = self.desk
+        calls = desk.open_calls if desk is not None else ()
+        call = next((c for c in calls if c.call.id == event.call_id), None)
+        if desk is None or call is None:
+            return
+        # Where there is no command the desk says so, and how to have one.
+        if call.tool is None or not call.can_run or await may_run(self, call.call, call.tool):
+            await desk.run_tool(event.entry_id, event.call_id)
+
+    def _shown(self, entry_id: str) -> Entry | None:
+        entries = self.desk.entries if self.desk else ()
+        return next((e for e in entries if e.message.id == entry_id), None)
