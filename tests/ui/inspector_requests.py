@@ -218,6 +218,9 @@ class InspectorApp(App[None]):
     def on_inspector_protocol_chosen(self, event: Inspector.ProtocolChosen) -> None:
         self.asked.append(event)
 
+    def on_inspector_live_wanted(self, event: Inspector.LiveWanted) -> None:
+        self.asked.append(event)
+
     def on_inspector_origin_chosen(self, event: Inspector.OriginChosen) -> None:
         self.asked.append(event)
 

@@ -7,7 +7,12 @@ blocks         how many rows everything takes; reused from keystroke to keystrok
 layout         which row shows what, and where something is
 looking        what is under the cursor, in words
 row_painter    draws one row in its colours
-payload_view   PayloadView: draws the visible rows, has the cursor
+finding        where words are, and what came from one source
+payload_canvas draws the visible rows, has the cursor
+payload_view   PayloadView: what keys and clicks do in the body
+find_line      asks for the words to be found
+forecast_line  what a prompt cache can serve
+views          the other views: context, request, difference, reply, budget
 figures        numbers and addresses in few cells
 protocol_tabs  summary  legend  origin_status  notes_list   the one-liners around it
 inspector      Inspector: puts them together
@@ -16,5 +21,6 @@ inspector      Inspector: puts them together
 from tui_chat.ui.inspector.inspector import Inspector
 from tui_chat.ui.inspector.looking import Under
 from tui_chat.ui.inspector.payload_view import PayloadView
+from tui_chat.ui.inspector.views import Came, View
 
-__all__ = ["Inspector", "PayloadView", "Under"]
+__all__ = ["Came", "Inspector", "PayloadView", "Under", "View"]

@@ -8,6 +8,8 @@
 3. Every height is exact, so scrolling never jumps.
 4. Running totals (rows, bytes, kinds of origin) are kept for each child, so that what comes
    before a changed child is copied and not added up again.
+5. A block can be folded to its opening line. It stays so from keystroke to keystroke, also
+   while what is in it changes.
 """
 
 from __future__ import annotations
@@ -28,13 +30,14 @@ BIT = {kind: 1 << number for number, kind in enumerate(OriginKind)}
 class Block:
     """What a container that is not empty takes."""
 
-    __slots__ = ("children", "depth", "key", "kinds", "node", "sizes", "starts")
+    __slots__ = ("children", "depth", "folded", "key", "kinds", "node", "sizes", "starts")
 
     def __init__(self, node: Obj | Arr, depth: int, key: str | None) -> None:
         self.node = node
         self.depth = depth
         self.key = key
         """Under which it stands in an object."""
+        self.folded = False
         self.children: list[Block | None] = []
         """A block for each child that has children, None for the others."""
         self.starts: list[int] = []
@@ -60,7 +63,27 @@ class Block:
     @property
     def rows(self) -> int:
         """Rows in all."""
-        return self.starts[-1] + 1
+        return self.opening if self.folded else self.starts[-1] + 1
+
+    def grow(self, child: int, rows: int) -> None:
+        """Take that a child has become higher by so many rows."""
+        for later in range(child + 1, len(self.starts)):
+            self.starts[later] += rows
+
+    def restack(self, depth: int) -> None:
+        """Take anew how high the children are, down to a depth."""
+        if self.depth >= depth:
+            return
+        before = self.starts
+        starts = before[:1]
+        for index, child in enumerate(self.children):
+            if child is None:
+                rows = before[index + 1] - before[index]
+            else:
+                child.restack(depth)
+                rows = child.rows
+            starts.append(starts[-1] + rows)
+        self.starts = starts
 
     @property
     def size(self) -> int:
@@ -104,6 +127,7 @@ class Measure:
         if old is not None and old.node is node:
             return old
         block = Block(node, depth, key)
+        block.folded = old is not None and old.folded
         same = _common(old.node, node) if old is not None else 0
         if old is not None and same:
             block.children = old.children[:same]

@@ -26,11 +26,12 @@ from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Turn
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector.figures import size_in_words
+from tui_chat.ui.inspector.find_line import FindLine
 from tui_chat.ui.inspector.forecast_line import ForecastLine
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.legend import Legend
 from tui_chat.ui.inspector.looking import Under
-from tui_chat.ui.inspector.notes_list import NotesList
+from tui_chat.ui.inspector.notes_list import SYMBOLS, NotesList
 from tui_chat.ui.inspector.origin_status import OriginStatus
 from tui_chat.ui.inspector.payload_view import PayloadView
 from tui_chat.ui.inspector.protocol_tabs import ProtocolTabs
@@ -172,6 +173,8 @@ class Inspector(Widget):
         self._views: dict[View, RowsView] = {}
         """The other views; each is made when it is first chosen."""
         self._body = Vertical(id="inspector-body")
+        self._find: FindLine | None = None
+        """Where one types what is to be found; None until then."""
         self._forecast = ForecastLine()
         self._status = OriginStatus()
         self._legend = Legend()
@@ -433,7 +436,12 @@ class Inspector(Widget):
         event.stop()
         under = event.under
         self._status.under = under
-        self._status.rule = self._rule(under) if under is not None else ""
+        note = self._view.note_here
+        if note is not None:
+            self._status.rule = f"{SYMBOLS[note.level]} {note.sentence}"
+        else:
+            self._status.rule = self._rule(under) if under is not None else ""
+        self._status.places = ""
         self._legend.current = under.origin.kind if under is not None else None
         self.post_message(self.OriginPointed(under.origin if under is not None else None))
 
@@ -453,6 +461,42 @@ class Inspector(Widget):
         if size > _PLENTY:
             told += " Some terminals refuse so much."
         self.notify(told, severity="warning" if size > _PLENTY else "information")
+
+    def on_payload_view_find_wanted(self, event: PayloadView.FindWanted) -> None:
+        """Open the line in which one types what is to be found."""
+        event.stop()
+        if self._find is None:
+            self._find = FindLine()
+            self.mount(self._find, after=self._body)
+        self.call_after_refresh(self._find.ask)
+
+    def on_find_line_typed(self, event: FindLine.Typed) -> None:
+        """Mark it."""
+        event.stop()
+        self._view.find(event.words)
+
+    def on_find_line_stepped(self, event: FindLine.Stepped) -> None:
+        """Go to another hit."""
+        event.stop()
+        self._view.action_hit(event.step)
+
+    def on_find_line_closed(self, event: FindLine.Closed) -> None:
+        """Go back to the body; what was found stays marked where it was kept."""
+        event.stop()
+        self._view.focus()
+        if not event.kept:
+            self._view.find("")
+            if self._find is not None:
+                self._find.remove()
+                self._find = None
+
+    def on_payload_view_marked(self, event: PayloadView.Marked) -> None:
+        """Say on which of the marked places the cursor is."""
+        event.stop()
+        if self._find is not None and self._find.is_mounted:
+            self._find.tell(event.number, event.count)
+        elif event.count:
+            self._status.places = f"place {event.number:,} of {event.count:,} · n N"
 
     def on_legend_picked(self, event: Legend.Picked) -> None:
         """Go to the next place of the kind."""

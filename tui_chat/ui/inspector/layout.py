@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tui_chat.model.payload import Arr, Lit, Obj, Payload, Str, Tree, line_starts
+from tui_chat.model.payload import Arr, Lit, Obj, Payload, Piece, Str, Tree, line_starts
 from tui_chat.model.text import GLUE, Origin, OriginKind
 from tui_chat.ui.inspector.blocks import BIT, Block, Measure, bits_of, item_of
 from tui_chat.ui.inspector.drawn_line import DrawnLine
@@ -63,6 +63,8 @@ class Spot:
     """Of the innermost container around it that somebody made."""
     last: bool
     """Whether no comma follows the node."""
+    folded: int = 0
+    """How many lines are folded away behind it."""
 
 
 class Layout:
@@ -73,7 +75,7 @@ class Layout:
         self._measure = Measure(width)
         self.width = width
         self._lines = payload.lines
-        self._drawn: dict[tuple[int, str | None, bool, Part], tuple[Tree, DrawnLine]] = {}
+        self._drawn: dict[tuple[int, str | None, bool, str], tuple[Tree, DrawnLine]] = {}
         old = None
         if before is not None and before.width == width:
             old = before.root
@@ -103,7 +105,8 @@ class Layout:
         while True:
             if row < block.opening:
                 place = Place(tuple(steps), "open")
-                return Spot(place, line, row, block.depth, block.node, owner, last)
+                hidden = line_starts(block.node)[-1] if block.folded else 0
+                return Spot(place, line, row, block.depth, block.node, owner, last, hidden)
             starts = line_starts(block.node)
             if row == block.rows - 1:
                 line += starts[-1]
@@ -125,13 +128,18 @@ class Layout:
     def line(self, spot: Spot) -> DrawnLine:
         """Return the whole line a row belongs to, drawn and broken."""
         steps = spot.place.steps
-        slot = (id(spot.node), steps[-1].key if steps else None, spot.last, spot.place.part)
+        part = "folded" if spot.folded else spot.place.part
+        slot = (id(spot.node), steps[-1].key if steps else None, spot.last, part)
         kept = self._drawn.get(slot)
         if kept is not None and kept[0] is spot.node and kept[1].depth == spot.depth:
             return kept[1]
         if len(self._drawn) >= _KEPT_LINES:
             self._drawn.clear()
-        line = DrawnLine(self._lines[spot.line].pieces, spot.depth)
+        pieces = self._lines[spot.line].pieces
+        if spot.folded:
+            closing = ("}" if isinstance(spot.node, Obj) else "]") + "," * (not spot.last)
+            pieces = (*pieces, Piece(f" ⋯ {spot.folded:,} lines {closing}", GLUE))
+        line = DrawnLine(pieces, spot.depth)
         line.breaks = self._measure.breaks(line.text, spot.depth, line.head)
         # The node is kept with its line, so that its id is not given to another.
         self._drawn[slot] = (spot.node, line)
@@ -148,6 +156,8 @@ class Layout:
                 return row
             row += block.starts[index]
             below = block.children[index]
+            if below is not None and below.folded:
+                return row
             if below is None:
                 if place.part != "leaf" or not place.offset:
                     return row
@@ -170,9 +180,58 @@ class Layout:
                 return None
             row += block.starts[index]
             block = block.children[index]
+            if block is not None and block.folded:
+                return row
             if block is None and depth < len(names) - 1:
                 return None
         return row
+
+    def fold(self, row: int) -> int | None:
+        """Fold what a row belongs to, or unfold it; return its row, None where nothing folds."""
+        above: list[tuple[Block, int]] = []
+        block, at = self.root, 0
+        while block is not None:
+            inside = row - at
+            if inside < block.opening or inside == block.rows - 1:
+                break
+            index = bisect_right(block.starts, inside) - 1
+            below = block.children[index]
+            if below is None:
+                break
+            above.append((block, index))
+            at += block.starts[index]
+            block = below
+        if block is None or not above:  # the body as a whole stays open
+            return None
+        before = block.rows
+        block.folded = not block.folded
+        for around, index in above:
+            around.grow(index, block.rows - before)
+        self.rows = self.root.rows if self.root else self.rows
+        return at
+
+    def unfold_to(self, pointer: str) -> None:
+        """Unfold whatever the node of a JSON pointer is hidden in."""
+        while (row := self.row_at(pointer)) is not None and (spot := self.spot(row)).folded:
+            if spot.place.pointer == pointer:
+                break
+            self.fold(row)
+
+    def fold_all(self, depth: int) -> None:
+        """Fold what stands at a depth, or unfold it all where some of it is folded."""
+        if self.root is None:
+            return
+        found = list(_at_depth(self.root, depth))
+        folded = not any(block.folded for block in found)
+        for block in found:
+            block.folded = folded
+        self.root.restack(depth)
+        self.rows = self.root.rows
+
+    def values(self, after: int = -1) -> Iterator[tuple[int, str | None, Str | Lit]]:
+        """Yield every string and literal that begins below the row `after`, with row and key."""
+        if self.root is not None:
+            yield from _values(self.root, 0, after)
 
     def leaves(
         self, kind: OriginKind, after: int = -1, *, backwards: bool = False
@@ -203,21 +262,46 @@ _KEPT_LINES = 2_000
 
 
 def _leaves(
-    block: Block, row: int, bit: int, after: int, backwards: bool
+    block: Block, row: int, bit: int, after: int, backwards: bool, hidden: bool = False
 ) -> Iterator[tuple[int, Str | Lit]]:
     if not block.all_kinds & bit:
         return
-    first = max(bisect_right(block.starts, after - row) - 1, 0)
+    hidden = hidden or block.folded
+    first = 0 if hidden else max(bisect_right(block.starts, after - row) - 1, 0)
     indexes = range(first, len(block.children))
     for index in reversed(indexes) if backwards else indexes:
-        at = row + block.starts[index]
+        at = row if hidden else row + block.starts[index]
         below = block.children[index]
         if below is not None:
-            yield from _leaves(below, at, bit, after, backwards)
+            yield from _leaves(below, at, bit, after, backwards, hidden)
             continue
         _, child = item_of(block.node, index)
         if at > after and isinstance(child, Str | Lit) and bits_of(child) & bit:
             yield at, child
+
+
+def _values(
+    block: Block, row: int, after: int, hidden: bool = False
+) -> Iterator[tuple[int, str | None, Str | Lit]]:
+    hidden = hidden or block.folded
+    first = 0 if hidden else max(bisect_right(block.starts, after - row) - 1, 0)
+    for index in range(first, len(block.children)):
+        at = row if hidden else row + block.starts[index]
+        below = block.children[index]
+        key, child = item_of(block.node, index)
+        if below is not None:
+            yield from _values(below, at, after, hidden)
+        elif at > after and isinstance(child, Str | Lit):
+            yield at, key, child
+
+
+def _at_depth(block: Block, depth: int) -> Iterator[Block]:
+    if block.depth == depth:
+        yield block
+        return
+    for below in block.children:
+        if below is not None:
+            yield from _at_depth(below, depth)
 
 
 def _index(node: Obj | Arr, step: Step) -> int | None:

@@ -30,6 +30,9 @@ class OriginStatus(Widget):
     rule: reactive[str] = reactive("")
     """The rule that put its turn where it is, as a sentence; empty where there is none."""
 
+    places: reactive[str] = reactive("")
+    """On which of the places of one source the cursor is; empty where none is marked."""
+
     def render(self) -> Content:
         """Draw the origin, then the place."""
         under = self.under
@@ -41,7 +44,8 @@ class OriginStatus(Widget):
         parts = [("▍ ", f"$origin-{kind}"), (label, f"bold $origin-{kind}")]
         room = width - 2 - cell_len(label)
         if room >= 10:
-            place = cut_front(under.pointer or "/" * bool(under.line), room - 2)
+            place = self.places or under.pointer or "/" * bool(under.line)
+            place = cut_front(place, room - 2)
             parts += [(" " * (room - cell_len(place)), ""), (place, "$foreground-muted")]
         if self.size.height > 1:
             told = f"hides {under.hidden}" if under.hidden else self.rule

@@ -1,94 +1,48 @@
-"""The request body on the screen: exact, coloured by origin, and cheap however long it is.
-
-1. Only visible rows become text (`render_line`); everything else is numbers in a `Layout`.
-2. The view follows the draft until the user scrolls away, and again when he comes back. While
-   it does not follow, what is at its top stays there, whatever comes or goes above.
-3. The cursor is a row and a piece on it. Until the user moves it, it stands on the draft.
-4. It tells what is under the cursor or the mouse (`Pointed`), and decides nothing.
-"""
+"""What keys and clicks do in the body: moving, folding, finding, asking where something is from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
 
-from tui_chat.model.envelope import Note
-from tui_chat.model.payload import Payload, Str
+from tui_chat.model.payload import Arr, Obj
 from tui_chat.model.text import Origin, OriginKind
-from tui_chat.ui.inspector.drawn_line import DrawnLine
-from tui_chat.ui.inspector.layout import Layout, Place, Spot
-from tui_chat.ui.inspector.looking import Under, main_run, run_at, under
-from tui_chat.ui.inspector.row_painter import GUTTER, RowPainter
+from tui_chat.ui.inspector.finding import hits, pattern, places
+from tui_chat.ui.inspector.layout import Place
+from tui_chat.ui.inspector.looking import main_run, run_at
+from tui_chat.ui.inspector.payload_canvas import PayloadCanvas
+from tui_chat.ui.inspector.row_painter import GUTTER, Lights
+
+MESSAGES = 2
+"""How deep a message stands in a body."""
 
 
-class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
-    """The body, laid out for reading."""
+class PayloadView(PayloadCanvas):
+    """The body, with hands."""
 
-    ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        *(f"payload--{kind}" for kind in OriginKind),
-        "payload--key",
-        "payload--mark",
-        "payload--cursor",
-        "payload--piece",
-    }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False),
         Binding("down,j", "move(1)", "Down", show=False),
         Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown,space", "page(1)", "Page down", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
         Binding("home,g", "top", "Top", show=False),
         Binding("end,G", "bottom", "End", show=False),
         Binding("left,h", "piece(-1)", "Piece left", show=False),
         Binding("right,l", "piece(1)", "Piece right", show=False),
+        Binding("K", "item(-1)", "Message above", show=False),
+        Binding("J", "item(1)", "Message below", show=False),
+        Binding("space,z", "fold", "Fold", show=False),
+        Binding("Z", "fold_all", "Fold all messages", show=False),
+        Binding("slash", "find", "Find", show=False),
+        Binding("n", "hit(1)", "Next hit or place", show=False),
+        Binding("N", "hit(-1)", "Previous hit or place", show=False),
         Binding("f", "follow", "To the draft"),
         Binding("enter", "open", "Open origin"),
         Binding("y,ctrl+c", "copy", "Copy body"),
     ]
-    DEFAULT_CSS = """
-    PayloadView {
-        background: $background;
-        color: $foreground;
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-gutter: stable;
-        scrollbar-size: 0 1;
-        scrollbar-background: $background;
-        scrollbar-background-hover: $background;
-        scrollbar-background-active: $background;
-        scrollbar-color: $foreground 25%;
-        scrollbar-color-hover: $foreground 40%;
-        scrollbar-color-active: $primary;
-        & > .payload--system { color: $origin-system; }
-        & > .payload--preset { color: $origin-preset; }
-        & > .payload--profile { color: $origin-profile; }
-        & > .payload--lore { color: $origin-lore; }
-        & > .payload--history { color: $origin-history; }
-        & > .payload--draft { color: $origin-draft; text-style: bold; }
-        & > .payload--macro { color: $origin-macro; }
-        & > .payload--setting { color: $origin-setting; }
-        & > .payload--glue { color: $origin-glue; }
-        & > .payload--key { color: $origin-glue; }
-        & > .payload--mark { color: $text-warning; background: $warning-muted; }
-        & > .payload--cursor { background: $surface; }
-        &:focus > .payload--cursor { background: $panel; }
-        & > .payload--piece { text-style: underline; }
-    }
-    """
-
-    class Pointed(Message):
-        """Something else is under the cursor or the mouse now."""
-
-        def __init__(self, under: Under | None) -> None:
-            super().__init__()
-            self.under = under
 
     class OriginChosen(Message):
         """The user wants to see where this came from."""
@@ -99,8 +53,16 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
             self.start = start
             """Offset in the origin's own text, where the characters are quoted from there."""
 
-    class LaidOut(Message):
-        """The body was laid out for another width; before that its size is not known."""
+    class FindWanted(Message):
+        """The user wants to type what is to be found."""
+
+    class Marked(Message):
+        """Something is marked: on which of how many places the cursor is, from 1; 0 for none."""
+
+        def __init__(self, number: int, count: int) -> None:
+            super().__init__()
+            self.number = number
+            self.count = count
 
     class Copied(Message):
         """The body went to the clipboard."""
@@ -109,198 +71,119 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
             super().__init__()
             self.text = text
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
-        self.payload: Payload | None = None
-        self._notes: Sequence[Note] = ()
-        self.layout_now: Layout | None = None
-        """How the payload is laid out; None until it is shown at some width."""
-        self.following = True
-        """Whether the view keeps the draft in sight."""
-        self._form = ""
-        self._layouts: dict[str, Layout] = {}
-        """The last layout of each form, so that a form seen before is not measured anew."""
-        self._cursor: Place | None = None
-        self._cursor_row = 0
-        self._piece: int | None = None
-        """Which of the row's pieces the cursor is on; None: the one that says most."""
-        self._mouse: tuple[int, int] | None = None
-        self._under: Under | None = None
-        self._settling = False
-        self._painter = RowPainter(self, "payload")
-
-    # Showing
-
-    def show(self, payload: Payload | None, form: str = "", notes: Sequence[Note] = ()) -> None:
-        """Show a payload in place of the one before; the eye keeps its place.
-
-        `form` names the shape of the body, its protocol. In another form the cursor goes to
-        what came from the same origin.
-        """
-        self.payload = payload
-        self._notes = notes
-        self._mouse = None
-        if form == self._form or self.layout_now is None:
-            self._form = form
-            self._lay_out()
-            return
-        was = self._under
-        away = self._cursor is not None or not self.following
-        self._form, self._cursor, self._piece = form, None, None
-        self._lay_out()
-        if was is not None and away:
-            _ = self.reveal(was.origin) or self.reveal(was.owner)
+    # Finding
 
     def go_to(self, pointer: str) -> bool:
         """Put the cursor on the node of a JSON pointer; False where there is none."""
-        row = self.layout_now.row_at(pointer) if self.layout_now else None
-        return self._go(row)
+        layout = self.layout_now
+        if layout is None:
+            return False
+        layout.unfold_to(pointer)
+        self.heights_changed()
+        return self._go(layout.row_at(pointer))
 
     def jump(self, kind: OriginKind) -> bool:
         """Put the cursor on the next place a kind of origin has, round the end."""
         if self.layout_now is None:
             return False
-        for after in (self._cursor_row, -1):
+        for after in (self.cursor_row, -1):
             for row, _ in self.layout_now.leaves(kind, after):
-                return self._go(self._row_of_origin(row, kind, None))
+                return self._go(self._row_of_kind(row, kind))
         return False
 
-    def reveal(self, origin: Origin) -> bool:
-        """Put the cursor on the first character that came from an origin."""
-        if self.layout_now is None:
-            return False
-        for row, node in self.layout_now.leaves(origin.kind):
-            origins = (
-                [s.origin for s in node.text.spans] if isinstance(node, Str) else [node.origin]
-            )
-            if origin in origins:
-                return self._go(self._row_of_origin(row, origin.kind, origin))
-        return False
+    def reveal(self, origin: Origin) -> int:
+        """Light up all that came from an origin, and put the cursor on the first place; return
+        how many places there are.
+        """
+        self.light(origin)
+        rows = self._lit_rows()
+        while rows and self.layout_now is not None and self.layout_now.spot(rows[0]).folded:
+            self.layout_now.fold(rows[0])
+            self.heights_changed()
+            rows = self._lit_rows()
+        self._go(rows[0] if rows else None)
+        self.post_message(self.Marked(1 if rows else 0, len(rows)))
+        return len(rows)
 
-    @property
-    def under(self) -> Under | None:
-        """What is under the mouse, else under the cursor."""
-        return self._under
-
-    @property
-    def cursor_row(self) -> int:
-        """The row the cursor is on, from 0."""
-        return self._cursor_row
-
-    # Laying out
-
-    def _lay_out(self) -> None:
-        """Lay the payload out for the width there is, and settle the view."""
-        width = self.scrollable_content_region.width - GUTTER
-        if self.payload is None or width <= 0:
-            self.layout_now = None
-            self._layouts.clear()
-            self.virtual_size = Size(0, 0)
-            self._tell()
+    def light(self, origin: Origin | None) -> None:
+        """Light up all that came from an origin; None for nothing."""
+        if origin != self.lights.origin:
+            self.lights = Lights(origin, self.lights.words)
             self.refresh()
-            return
-        top = self._top_place(self.layout_now)
-        self.layout_now = layout = Layout(self.payload, width, self._layouts.get(self._form))
-        self._layouts[self._form] = layout
-        self._settling = True
-        try:
-            self.virtual_size = Size(width + GUTTER, layout.rows)
-            if self._cursor is None:
-                self._cursor_row = self._home_row()
-            else:
-                self._cursor_row = layout.row_of(self._cursor)
-            if self.following or top is None:
-                self.scroll_to(y=self._follow_top(), animate=False, force=True)
-            else:
-                place, below = top
-                self.scroll_to(y=layout.row_of(place) + below, animate=False, force=True)
-        finally:
-            self._settling = False
-        self._tell()
+
+    def find(self, words: str) -> int:
+        """Mark words wherever they stand, and go to the next place; return how many there are."""
+        self.lights = Lights(None, pattern(words) if words else None)
+        self._words = words
         self.refresh()
+        if not words:
+            self.post_message(self.Marked(0, 0))
+            return 0
+        rows = self._lit_rows()
+        self._step_to(rows, self.cursor_row, 0)
+        return len(rows)
 
-    def _top_place(self, layout: Layout | None) -> tuple[Place, int] | None:
-        """Where the top of the view is, and how many rows the view begins below it."""
-        if layout is None or not 0 <= self.scroll_offset.y < layout.rows:
-            return None
-        spot = layout.spot(self.scroll_offset.y)
-        if spot.place.part != "leaf":
-            return spot.place, 0
-        offset = layout.line(spot).slice(spot.row)[0]
-        return Place(spot.place.steps, "leaf", offset), 0
+    _words = ""
 
-    def _home_row(self) -> int:
-        """Return the row of the draft's end; without one, of the newest message; else the last."""
+    def _lit_rows(self) -> list[int]:
         layout = self.layout_now
         if layout is None:
-            return 0
-        for kind in (OriginKind.DRAFT, OriginKind.HISTORY):
-            row = layout.last_row(kind)
-            if row is not None:
-                return row
-        return layout.rows - 1
+            return []
+        if self.lights.words is not None:
+            return hits(layout, self._words)
+        return [] if self.lights.origin is None else places(layout, self.lights.origin)
 
-    def _follow_top(self) -> int:
-        """Where to scroll so that the draft's end is in sight, with the end if it fits."""
-        layout, height = self.layout_now, self.size.height
+    def _step_to(self, rows: list[int], row: int, step: int) -> None:
+        """Go to the next of some rows from a row on, round the end."""
+        if not rows:
+            self.post_message(self.Marked(0, 0))
+            return
+        if step < 0:
+            index = max((i for i, at in enumerate(rows) if at < row), default=len(rows) - 1)
+        else:
+            ahead = (i for i, at in enumerate(rows) if at > row or (at == row and not step))
+            index = next(ahead, 0)
+        self._go(rows[index])
+        self.post_message(self.Marked(index + 1, len(rows)))
+
+    def action_find(self) -> None:
+        """Ask for the words to be found."""
+        self.post_message(self.FindWanted())
+
+    def action_hit(self, step: int) -> None:
+        """Go to the next place that is marked, or the one before."""
+        self._step_to(self._lit_rows(), self.cursor_row, step)
+
+    def _row_of_kind(self, row: int, kind: OriginKind) -> int:
+        """Return the row of a line on which a kind begins."""
+        spot, line = self._seen(row)
+        for run in line.runs:
+            if run.piece.origin.kind is kind and not run.piece.is_key:
+                return row + sum(1 for cut in line.breaks if cut <= run.start)
+        return row - spot.row
+
+    # Folding
+
+    def action_fold(self) -> None:
+        """Fold the object or array around the cursor, or unfold it."""
+        layout = self.layout_now
+        row = layout.fold(self.cursor_row) if layout is not None else None
+        if row is not None:
+            self.heights_changed()
+            self._set_cursor(row, None)
+
+    def action_fold_all(self) -> None:
+        """Fold every message, or unfold them all."""
+        layout = self.layout_now
         if layout is None:
-            return 0
-        end = max(layout.rows - height, 0)
-        below = height // 3
-        return min(end, max(self._home_row() + 1 + below - height, 0))
-
-    def on_resize(self) -> None:
-        """Lay out again where the width changed; keep following where only the height did."""
-        width = self.scrollable_content_region.width - GUTTER
-        if self.layout_now is None or self.layout_now.width != width:
-            self._lay_out()
-            self.post_message(self.LaidOut())
-        elif self.following:
-            self._scroll(self._follow_top())
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Notice that the user scrolled, away from the draft or back to it."""
-        super().watch_scroll_y(old_value, new_value)
-        if not self._settling and self.layout_now is not None and old_value != new_value:
-            self.following = round(new_value) >= self._follow_top()
-            if self.following and self._cursor is None:
-                self._cursor_row = self._home_row()
-            self._tell()
-
-    def _scroll(self, y: int) -> None:
-        self._settling = True
-        try:
-            self.scroll_to(y=y, animate=False, force=True)
-        finally:
-            self._settling = False
-
-    # Drawing
-
-    def render_line(self, y: int) -> Strip:
-        """Draw one visible row."""
-        row = self.scroll_offset.y + y
-        if self.layout_now is None or row >= self.layout_now.rows:
-            return Strip.blank(self.size.width, self.rich_style)
-        here = row == self._cursor_row
-        return self._painter.row(self.layout_now, row, here, here and self.has_focus, self._piece)
-
-    def notify_style_update(self) -> None:
-        """Forget styles that a theme or a focus changed."""
-        super().notify_style_update()
-        self._painter.forget()
+            return
+        spot, line = self._seen(self.cursor_row)
+        place = Place(spot.place.steps, spot.place.part, line.slice(spot.row)[0])
+        layout.fold_all(MESSAGES)
+        self.heights_changed()
+        self._set_cursor(layout.row_of(place), None, middle=True)
 
     # Pointing
-
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Tell what the mouse is over."""
-        offset = event.get_content_offset(self)
-        self._mouse = None if offset is None else (offset.x, offset.y)
-        self._tell()
-
-    def on_leave(self) -> None:
-        """Tell what the cursor is on again."""
-        self._mouse = None
-        self._tell()
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor where the mouse is; a double click opens the origin."""
@@ -315,40 +198,10 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
         runs = line.runs_in(*line.slice(spot.row))
         found = run_at(spot, line, offset.x - GUTTER - layout.lead(spot))
         self._set_cursor(row, runs.index(found) if found in runs else None)
-        if event.chain == 2:
+        if spot.folded or (event.chain == 1 and offset.x < GUTTER and spot.place.part == "open"):
+            self.action_fold()
+        elif event.chain == 2:
             self.action_open()
-
-    def _tell(self) -> None:
-        """Say what is under the mouse or the cursor, where that changed."""
-        under = self._look()
-        if under != self._under:
-            self._under = under
-            self.post_message(self.Pointed(under))
-
-    def _look(self) -> Under | None:
-        layout = self.layout_now
-        if layout is None:
-            return None
-        if self._mouse is not None and self.scroll_offset.y + self._mouse[1] < layout.rows:
-            spot, line = self._seen(self.scroll_offset.y + self._mouse[1])
-            run = run_at(spot, line, self._mouse[0] - GUTTER - layout.lead(spot))
-            return under(spot, line, run, None)
-        spot, line = self._seen(min(self._cursor_row, layout.rows - 1))
-        return under(spot, line, None, self._piece)
-
-    def _seen(self, row: int) -> tuple[Spot, DrawnLine]:
-        assert self.layout_now is not None
-        spot = self.layout_now.spot(row)
-        return spot, self.layout_now.line(spot)
-
-    def _row_of_origin(self, row: int, kind: OriginKind, origin: Origin | None) -> int:
-        """Return the row of a line on which a kind, or one origin, begins."""
-        spot, line = self._seen(row)
-        for run in line.runs:
-            piece = run.piece
-            if piece.origin.kind is kind and not piece.is_key and origin in (None, piece.origin):
-                return row + sum(1 for cut in line.breaks if cut <= run.start)
-        return row - spot.row
 
     # Moving
 
@@ -357,27 +210,6 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
             return False
         self._set_cursor(row, None, middle=True)
         return True
-
-    def _set_cursor(self, row: int, piece: int | None, *, middle: bool = False) -> None:
-        layout = self.layout_now
-        if layout is None:
-            return
-        row = max(0, min(row, layout.rows - 1))
-        spot, line = self._seen(row)
-        self._cursor = Place(spot.place.steps, spot.place.part, line.slice(spot.row)[0])
-        before, self._cursor_row, self._piece = self._cursor_row, row, piece
-        self._mouse = None
-        top, height = self.scroll_offset.y, self.size.height
-        if not top <= row < top + height:
-            if middle:
-                top = row - height // 3
-            else:
-                top = row if row < top else row - height + 1
-            self._scroll(max(top, 0))
-        self.following = self.scroll_offset.y >= self._follow_top()
-        self.refresh_line(before)
-        self.refresh_line(row)
-        self._tell()
 
     def action_move(self, rows: int) -> None:
         """Move the cursor by rows, from where the eye is."""
@@ -422,6 +254,33 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
                 self._set_cursor(self._cursor_row, index)
                 return
 
+    def action_item(self, step: int) -> None:
+        """Go to the next message, or to the next key of the body."""
+        layout = self.layout_now
+        if layout is None:
+            return
+        steps = self._seen(self.cursor_row)[0].place.steps
+        root = layout.payload.tree
+        if len(steps) >= MESSAGES and steps[1].key is None:
+            array = steps[0].child
+            index = steps[1].index + step
+            if isinstance(array, Arr) and 0 <= index < len(array.items):
+                self._go_item((steps[0].key or "", str(index)))
+                return
+        if isinstance(root, Obj) and steps:
+            index = steps[0].index + step
+            if 0 <= index < len(root.items):
+                key, value = root.items[index]
+                into = isinstance(value, Arr) and value.items
+                last = len(value.items) - 1 if isinstance(value, Arr) else 0
+                self._go_item((key, str(0 if step > 0 else last)) if into else (key,))
+
+    def _go_item(self, names: tuple[str, ...]) -> None:
+        layout = self.layout_now
+        pointer = "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in names)
+        if layout is not None:
+            self._go(layout.row_at(pointer))
+
     # Asking
 
     def action_open(self) -> None:
@@ -441,8 +300,3 @@ class PayloadView(ScrollView, can_focus=True, inherit_bindings=False):
             body = self.payload.body.decode()
             self.app.copy_to_clipboard(body)  # pyright: ignore[reportUnknownMemberType]  # Textual's App is generic
             self.post_message(self.Copied(body))
-
-    def rows_shown(self) -> Iterator[str]:
-        """Yield the text of the visible rows, for tests and for screen readers."""
-        for y in range(self.size.height):
-            yield self.render_line(y).text.rstrip()

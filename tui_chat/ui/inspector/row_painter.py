@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_chat.model.text import OriginKind
+from tui_chat.model.envelope import Level
+from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector.drawn_line import Run
+from tui_chat.ui.inspector.finding import comes_from
 from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.looking import bar_kind, kind_shown, main_run
+from tui_chat.ui.inspector.notes_list import SYMBOLS
 
 GUTTER = 2
-"""The bar in the colour of the row's origin, and a blank."""
+"""The bar in the colour of the row's origin, and the mark of a note or a blank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lights:
+    """What is marked wherever it stands."""
+
+    origin: Origin | None = None
+    """All that came from there."""
+    words: re.Pattern[str] | None = None
+    """All that matches."""
+
+    def hits(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
+        """Return where in a part of a line the words stand."""
+        if self.words is None:
+            return []
+        found = (hit.span() for hit in self.words.finditer(text, max(start - 200, 0), end + 200))
+        return [(low, high) for low, high in found if low < end and high > start]
 
 
 class RowPainter:
@@ -30,24 +54,57 @@ class RowPainter:
         """Ask for all styles again: a theme or the focus changed."""
         self._styles.clear()
 
-    def row(self, layout: Layout, row: int, here: bool, pointed: bool, chosen: int | None) -> Strip:
-        """Draw a row; `here` if the cursor is on it, `pointed` to underline the chosen piece."""
+    def row(
+        self,
+        layout: Layout,
+        row: int,
+        here: bool,
+        piece: int | None,
+        note: Level | None,
+        lights: Lights,
+    ) -> Strip:
+        """Draw a row; `here` if the cursor is on it, `piece` to underline (None: the one that says
+        most, -1: none), `note` for the mark in the gutter, `lights` for what is marked in it.
+        """
         spot = layout.spot(row)
         line = layout.line(spot)
         start, end = line.slice(spot.row)
         runs = line.runs_in(start, end)
-        main = main_run(runs, chosen) if pointed and len(runs) > 1 else None
+        main = main_run(runs, piece) if piece != -1 and len(runs) > 1 else None
         plain = self._style(OriginKind.GLUE, False, here)
         segments = [
-            Segment("▎ ", self._style(bar_kind(runs, spot), False, here)),
+            Segment("▎", self._style(bar_kind(runs, spot), False, here)),
+            Segment(" ", plain)
+            if note is None
+            else Segment(SYMBOLS[note], plain + self._part(f"note-{note}")),
             Segment(" " * layout.lead(spot), plain),
         ]
+        hits = lights.hits(line.text, start, end)
         for run in runs:
             style = self._run_style(run, here)
             if main is not None and run.piece is main.piece:
                 style += self._part("piece")
-            segments.append(Segment(line.text[max(run.start, start) : min(run.end, end)], style))
+            if lights.origin is not None and comes_from(run.piece.origin, lights.origin):
+                style += self._part("lit")
+            segments += self._marked(
+                line.text, max(run.start, start), min(run.end, end), hits, style
+            )
         return Strip(segments).adjust_cell_length(self._widget.size.width, plain)
+
+    def _marked(
+        self, text: str, start: int, end: int, hits: list[tuple[int, int]], style: Style
+    ) -> Iterator[Segment]:
+        """Yield a run, cut where hits begin and end."""
+        at = start
+        for low, high in hits:
+            low, high = max(low, at), min(high, end)
+            if low < high:
+                if at < low:
+                    yield Segment(text[at:low], style)
+                yield Segment(text[low:high], style + self._part("hit"))
+                at = high
+        if at < end:
+            yield Segment(text[at:end], style)
 
     def _run_style(self, run: Run, here: bool) -> Style:
         if run.marks:

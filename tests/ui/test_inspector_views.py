@@ -1,0 +1,225 @@
+"""The inspector's views, its folding and finding, each by keys and by mouse."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.pilot import Pilot
+
+from tests.ui.inspector_requests import (
+    DRAFT,
+    STYLE,
+    InspectorApp,
+    chat_tree,
+    composed,
+    long_chat,
+    said,
+)
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import Message, ToolCall
+from tui_chat.model.payload import render
+from tui_chat.model.reply import Usage
+from tui_chat.model.session import Entry
+from tui_chat.model.text import Origin, OriginKind, Text
+from tui_chat.ui.inspector import Came, Inspector, View
+from tui_chat.ui.inspector.finding import hits, places
+from tui_chat.ui.inspector.layout import Layout
+from tui_chat.ui.inspector.views import RowsView, ViewTabs
+
+SIZES = [(30, 12), (52, 24), (80, 24), (120, 45)]
+REPLY = Entry(
+    Message("assistant", "Under the pines.", "r1", tool_calls=(ToolCall("1", "look", "{}"),)),
+    model="claude-sonnet-5",
+    endpoint="test",
+    usage=Usage(input=1200, output=34, cached=1000),
+    finish="end_turn",
+    seconds=1.5,
+)
+
+
+def rows_of(app: InspectorApp) -> str:
+    return "\n".join(app.inspector.view_now.rows_shown())
+
+
+async def press(pilot: Pilot[None], *keys: str) -> None:
+    await pilot.press(*keys)
+    await pilot.pause()
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("key", list("cprdeb"))
+async def test_every_view_fits_every_size(size: tuple[int, int], key: str) -> None:
+    app = InspectorApp(composed(Protocol.ANTHROPIC))
+    async with app.run_test(size=size) as pilot:
+        app.inspector.show_reply(Came(REPLY, REPLY.message))
+        app.inspector.compare_with("the last request", composed(draft="other").payload)
+        await press(pilot, key)
+        view = app.inspector.view_now
+        assert view.has_focus
+        assert view.size.height >= 3
+        for y in range(view.size.height):
+            assert view.render_line(y).cell_length == view.size.width
+        for widget in app.inspector.query("*"):
+            if widget.display and widget.size.height:
+                assert widget.region.bottom <= size[1]
+
+
+async def test_a_click_on_a_tab_shows_its_view() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(80, 30)) as pilot:
+        await pilot.click(ViewTabs, offset=(2, 0))
+        await pilot.pause()
+        assert app.inspector.view_shown is View.CONTEXT
+        await press(pilot, "right_square_bracket", "left_square_bracket", "left_square_bracket")
+        assert app.inspector.view_shown is View.BUDGET
+
+
+async def test_the_context_tells_where_a_turn_stands_and_unfolds_it() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(80, 40)) as pilot:
+        await press(pilot, "c")
+        text = rows_of(app)
+        assert "First of all" in text
+        assert "Chat history" in text
+        assert "1 left out to fit" in text
+        assert "System messages go first" not in text
+        await press(pilot, "g", "down", "down", "enter")
+        assert "System messages go first" in rows_of(app)
+        app.inspector.show(composed(draft="another key"))
+        await pilot.pause()
+        assert "System messages go first" in rows_of(app)
+        await press(pilot, "enter")
+        assert "System messages go first" not in rows_of(app)
+
+
+async def test_what_was_left_out_unfolds_with_its_cost() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(80, 40)) as pilot:
+        await press(pilot, "c")
+        view = app.inspector.view_now
+        assert isinstance(view, RowsView)
+        at = next(i for i, row in enumerate(view.rows) if "left out" in row.text)
+        await pilot.click(view, offset=(4, at))
+        await pilot.pause()
+        assert "Hello" in view.rows[at + 1].text
+        view.set_cursor(at + 1)
+        assert "3 tokens" in view.rows[at + 1].says
+
+
+async def test_the_request_masks_the_key_and_is_copied_as_curl() -> None:
+    app = InspectorApp(composed(Protocol.ANTHROPIC))
+    async with app.run_test(size=(80, 40)) as pilot:
+        await press(pilot, "r", "y")
+        assert "api.anthropic.com/v1/messages" in rows_of(app)
+        assert "curl --request POST" in app.clipboard
+
+
+async def test_the_difference_marks_what_changed() -> None:
+    app = InspectorApp(composed(draft="Say it in winter"))
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.inspector.compare_with("the last request", composed(draft="Say it in summer").payload)
+        await press(pilot, "d")
+        view = app.inspector.view_now
+        assert isinstance(view, RowsView)
+        rows = [row for row in view.rows if row.text[:1] in "+-" and row.text.strip()]
+        assert [row.text.split('"')[3] for row in rows] == ["Say it in summer", "Say it in winter"]
+        marked = [t for row in rows for t, style in row.pieces if style.endswith("-part")]
+        assert marked == ["summ", "wint"]
+        assert "equal lines" in rows_of(app)
+
+
+async def test_the_reply_tells_usage_and_calls() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.inspector.show_reply(Came(REPLY, REPLY.message, raw="data: {}\n\n"))
+        await press(pilot, "e")
+        text = rows_of(app)
+        for words in ("end_turn", "input 1,200 (1,000 cached)", "Under the pines.", "look"):
+            assert words in text
+        assert "data: {}" not in text
+        await press(pilot, "G", "enter")
+        assert "data: {}" in rows_of(app)
+
+
+async def test_folding_hides_a_message_and_stays_while_one_types() -> None:
+    stored = long_chat(30)
+    app = InspectorApp(composed(tree=chat_tree(stored)))
+    async with app.run_test(size=(60, 40)) as pilot:
+        view = app.view
+        view.go_to("/messages/3/content")
+        rows = view.layout_now.rows if view.layout_now else 0
+        await press(pilot, "z")
+        assert view.layout_now is not None
+        assert view.layout_now.rows < rows
+        assert "⋯" in "\n".join(view.rows_shown())
+        draft = said("user", Text.of("more", DRAFT), DRAFT)
+        app.inspector.show(composed(tree=chat_tree((*stored, draft))))
+        await pilot.pause()
+        assert view.layout_now.spot(view.layout_now.row_at("/messages/3") or 0).folded
+        view.go_to("/messages/3/content")
+        await pilot.pause()
+        assert not view.layout_now.spot(view.layout_now.row_at("/messages/3") or 0).folded
+        await press(pilot, "Z")
+        assert view.layout_now.rows < 60
+        await press(pilot, "Z")
+        assert view.layout_now.rows > rows
+
+
+async def test_words_are_found_while_one_types_and_by_n() -> None:
+    app = InspectorApp(composed(tree=chat_tree(long_chat(30))))
+    async with app.run_test(size=(60, 40)) as pilot:
+        await press(pilot, "g", "slash")
+        await press(pilot, *"12: L", "enter")
+        assert app.view.under is not None
+        assert app.view.under.pointer == "/messages/12/content"
+        await press(pilot, "slash", *["backspace"] * 8, *"PINE", "enter")
+        first = app.view.cursor_row
+        await press(pilot, "n")
+        assert app.view.cursor_row > first
+        await press(pilot, "N")
+        assert app.view.cursor_row == first
+
+
+async def test_a_source_shows_all_its_places() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(60, 40)) as pilot:
+        assert app.inspector.reveal(STYLE) == 1
+        await pilot.pause()
+        assert app.view.under is not None
+        assert app.view.under.origin == STYLE
+        assert app.inspector.reveal(Origin(OriginKind.HISTORY, "nowhere")) == 0
+
+
+async def test_a_banner_is_left_with_escape() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(60, 40)) as pilot:
+        app.inspector.show_banner("as sent at 12:03")
+        await press(pilot, "escape")
+        live = [each for each in app.asked if isinstance(each, Inspector.LiveWanted)]
+        assert len(live) == 1
+
+
+def test_the_unfolded_body_is_the_folded_one_again() -> None:
+    payload = render(chat_tree(long_chat(20)))
+    layout = Layout(payload, 50)
+    texts = [layout.line(layout.spot(row)).text for row in range(layout.rows)]
+    layout.fold_all(2)
+    layout.fold_all(2)
+    assert [layout.line(layout.spot(row)).text for row in range(layout.rows)] == texts
+
+
+@given(st.lists(st.integers(0, 200), max_size=12))
+def test_whatever_is_folded_rows_and_places_stay_true(folds: list[int]) -> None:
+    layout = Layout(render(chat_tree(long_chat(8))), 40)
+    for row in folds:
+        layout.fold(row % layout.rows)
+    for row in range(layout.rows):
+        spot = layout.spot(row)
+        if not spot.folded and spot.place.part == "leaf" and spot.row == 0:
+            assert layout.row_at(spot.place.pointer) == row
+            assert layout.row_of(spot.place) == row
+    origin = Origin(OriginKind.HISTORY, "m3", "#4")
+    assert len(places(layout, origin)) == 1
+    assert hits(layout, "no such words") == []

@@ -1,0 +1,355 @@
+"""The request body on the screen: exact, coloured by origin, and cheap however long it is.
+
+1. Only visible rows become text (`render_line`); everything else is numbers in a `Layout`.
+2. The view follows the draft until the user scrolls away, and again when he comes back. While
+   it does not follow, what is at its top stays there, whatever comes or goes above.
+3. The cursor is a row and a piece on it. Until the user moves it, it stands on the draft.
+4. It tells what is under the cursor or the mouse (`Pointed`), and decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui_chat.model.envelope import Level, Note
+from tui_chat.model.payload import Payload
+from tui_chat.model.text import OriginKind
+from tui_chat.ui.inspector.drawn_line import DrawnLine
+from tui_chat.ui.inspector.finding import places
+from tui_chat.ui.inspector.layout import Layout, Place, Spot
+from tui_chat.ui.inspector.looking import Under, run_at, under
+from tui_chat.ui.inspector.row_painter import GUTTER, Lights, RowPainter
+
+MOST_NOTES = 200
+"""Notes that are marked at their lines."""
+
+
+class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
+    """The body, laid out for reading."""
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *(f"payload--{kind}" for kind in OriginKind),
+        *(f"payload--note-{level}" for level in Level),
+        "payload--key",
+        "payload--mark",
+        "payload--cursor",
+        "payload--piece",
+        "payload--lit",
+        "payload--hit",
+    }
+    DEFAULT_CSS = """
+    PayloadCanvas {
+        background: $background;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-gutter: stable;
+        scrollbar-size: 0 1;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+        scrollbar-color: $foreground 25%;
+        scrollbar-color-hover: $foreground 40%;
+        scrollbar-color-active: $primary;
+        & > .payload--system { color: $origin-system; }
+        & > .payload--preset { color: $origin-preset; }
+        & > .payload--profile { color: $origin-profile; }
+        & > .payload--lore { color: $origin-lore; }
+        & > .payload--history { color: $origin-history; }
+        & > .payload--draft { color: $origin-draft; text-style: bold; }
+        & > .payload--macro { color: $origin-macro; }
+        & > .payload--setting { color: $origin-setting; }
+        & > .payload--glue { color: $origin-glue; }
+        & > .payload--key { color: $origin-glue; }
+        & > .payload--mark { color: $text-warning; background: $warning-muted; }
+        & > .payload--cursor { background: $surface; }
+        &:focus > .payload--cursor { background: $panel; }
+        & > .payload--piece { text-style: underline; }
+        & > .payload--lit { background: $primary 30%; }
+        & > .payload--hit { background: $warning 45%; }
+        & > .payload--note-error { color: $text-error; }
+        & > .payload--note-warning { color: $text-warning; }
+        & > .payload--note-info { color: $text-accent; }
+    }
+    """
+
+    class Pointed(Message, namespace="payload_view"):
+        """Something else is under the cursor or the mouse now."""
+
+        def __init__(self, under: Under | None) -> None:
+            super().__init__()
+            self.under = under
+
+    class LaidOut(Message, namespace="payload_view"):
+        """The body was laid out for another width; before that its size is not known."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.payload: Payload | None = None
+        self._notes: Sequence[Note] = ()
+        self.layout_now: Layout | None = None
+        """How the payload is laid out; None until it is shown at some width."""
+        self.following = True
+        """Whether the view keeps the draft in sight."""
+        self._form = ""
+        self._layouts: dict[str, Layout] = {}
+        """The last layout of each form, so that a form seen before is not measured anew."""
+        self._cursor: Place | None = None
+        self._cursor_row = 0
+        self._piece: int | None = None
+        """Which of the row's pieces the cursor is on; None: the one that says most."""
+        self._mouse: tuple[int, int] | None = None
+        self._under: Under | None = None
+        self._settling = False
+        self._painter = RowPainter(self, "payload")
+        self.lights = Lights()
+        """What is marked on the screen."""
+        self._note_rows: dict[int, Note] | None = None
+
+    # Showing
+
+    def show(self, payload: Payload | None, form: str = "", notes: Sequence[Note] = ()) -> None:
+        """Show a payload in place of the one before; the eye keeps its place.
+
+        `form` names the shape of the body, its protocol. In another form the cursor goes to
+        what came from the same origin.
+        """
+        self.payload = payload
+        self._notes = notes
+        self._mouse = None
+        if form == self._form or self.layout_now is None:
+            self._form = form
+            self._lay_out()
+            return
+        was = self._under
+        away = self._cursor is not None or not self.following
+        self._form, self._cursor, self._piece = form, None, None
+        self._lay_out()
+        if was is not None and away:
+            self._seek(was)
+
+    def _seek(self, was: Under) -> None:
+        """Go to what came from where something came from."""
+        layout = self.layout_now
+        if layout is None:
+            return
+        for origin in (was.origin, was.owner):
+            if origin.kind is not OriginKind.GLUE and (rows := places(layout, origin)):
+                self._set_cursor(rows[0], None, middle=True)
+                return
+
+    @property
+    def under(self) -> Under | None:
+        """What is under the mouse, else under the cursor."""
+        return self._under
+
+    @property
+    def cursor_row(self) -> int:
+        """The row the cursor is on, from 0."""
+        return self._cursor_row
+
+    # Laying out
+
+    def _lay_out(self) -> None:
+        """Lay the payload out for the width there is, and settle the view."""
+        width = self.scrollable_content_region.width - GUTTER
+        if self.payload is None or width <= 0:
+            self.layout_now = None
+            self._layouts.clear()
+            self.virtual_size = Size(0, 0)
+            self._tell()
+            self.refresh()
+            return
+        top = self._top_place(self.layout_now)
+        self.layout_now = layout = Layout(self.payload, width, self._layouts.get(self._form))
+        self._layouts[self._form] = layout
+        self._note_rows = None
+        self._settling = True
+        try:
+            self.virtual_size = Size(width + GUTTER, layout.rows)
+            if self._cursor is None:
+                self._cursor_row = self._home_row()
+            else:
+                self._cursor_row = layout.row_of(self._cursor)
+            if self.following or top is None:
+                self.scroll_to(y=self._follow_top(), animate=False, force=True)
+            else:
+                place, below = top
+                self.scroll_to(y=layout.row_of(place) + below, animate=False, force=True)
+        finally:
+            self._settling = False
+        self._tell()
+        self.refresh()
+
+    def _top_place(self, layout: Layout | None) -> tuple[Place, int] | None:
+        """Where the top of the view is, and how many rows the view begins below it."""
+        if layout is None or not 0 <= self.scroll_offset.y < layout.rows:
+            return None
+        spot = layout.spot(self.scroll_offset.y)
+        if spot.place.part != "leaf":
+            return spot.place, 0
+        offset = layout.line(spot).slice(spot.row)[0]
+        return Place(spot.place.steps, "leaf", offset), 0
+
+    def _home_row(self) -> int:
+        """Return the row of the draft's end; without one, of the newest message; else the last."""
+        layout = self.layout_now
+        if layout is None:
+            return 0
+        for kind in (OriginKind.DRAFT, OriginKind.HISTORY):
+            row = layout.last_row(kind)
+            if row is not None:
+                return row
+        return layout.rows - 1
+
+    def _follow_top(self) -> int:
+        """Where to scroll so that the draft's end is in sight, with the end if it fits."""
+        layout, height = self.layout_now, self.size.height
+        if layout is None:
+            return 0
+        end = max(layout.rows - height, 0)
+        below = height // 3
+        return min(end, max(self._home_row() + 1 + below - height, 0))
+
+    def on_resize(self) -> None:
+        """Lay out again where the width changed; keep following where only the height did."""
+        width = self.scrollable_content_region.width - GUTTER
+        if self.layout_now is None or self.layout_now.width != width:
+            self._lay_out()
+            self.post_message(self.LaidOut())
+        elif self.following:
+            self._scroll(self._follow_top())
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Notice that the user scrolled, away from the draft or back to it."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self._settling and self.layout_now is not None and old_value != new_value:
+            self.following = round(new_value) >= self._follow_top()
+            if self.following and self._cursor is None:
+                self._cursor_row = self._home_row()
+            self._tell()
+
+    def _scroll(self, y: int) -> None:
+        self._settling = True
+        try:
+            self.scroll_to(y=y, animate=False, force=True)
+        finally:
+            self._settling = False
+
+    # Drawing
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one visible row."""
+        row = self.scroll_offset.y + y
+        if self.layout_now is None or row >= self.layout_now.rows:
+            return Strip.blank(self.size.width, self.rich_style)
+        here = row == self._cursor_row
+        piece = self._piece if here and self.has_focus else -1
+        note = self.notes_by_row.get(row)
+        level = note.level if note is not None else None
+        return self._painter.row(self.layout_now, row, here, piece, level, self.lights)
+
+    @property
+    def notes_by_row(self) -> dict[int, Note]:
+        """The notes that have a place in the body, the worst of each row."""
+        layout = self.layout_now
+        if self._note_rows is None and layout is not None:
+            self._note_rows = {}
+            for note in self._notes[:MOST_NOTES]:
+                row = layout.row_at(note.place) if note.place else None
+                if row is not None:
+                    self._note_rows.setdefault(row, note)
+        return self._note_rows or {}
+
+    @property
+    def note_here(self) -> Note | None:
+        """The note at the row under the cursor."""
+        return self.notes_by_row.get(self._cursor_row)
+
+    def heights_changed(self) -> None:
+        """Take that something was folded or unfolded."""
+        layout = self.layout_now
+        if layout is None or layout.rows == self.virtual_size.height:
+            return
+        self._note_rows = None
+        self._settling = True
+        try:
+            self.virtual_size = Size(layout.width + GUTTER, layout.rows)
+        finally:
+            self._settling = False
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Forget styles that a theme or a focus changed."""
+        super().notify_style_update()
+        self._painter.forget()
+
+    # Pointing
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Tell what the mouse is over."""
+        offset = event.get_content_offset(self)
+        self._mouse = None if offset is None else (offset.x, offset.y)
+        self._tell()
+
+    def on_leave(self) -> None:
+        """Tell what the cursor is on again."""
+        self._mouse = None
+        self._tell()
+
+    def _tell(self) -> None:
+        """Say what is under the mouse or the cursor, where that changed."""
+        under = self._look()
+        if under != self._under:
+            self._under = under
+            self.post_message(self.Pointed(under))
+
+    def _look(self) -> Under | None:
+        layout = self.layout_now
+        if layout is None:
+            return None
+        if self._mouse is not None and self.scroll_offset.y + self._mouse[1] < layout.rows:
+            spot, line = self._seen(self.scroll_offset.y + self._mouse[1])
+            run = run_at(spot, line, self._mouse[0] - GUTTER - layout.lead(spot))
+            return under(spot, line, run, None)
+        spot, line = self._seen(min(self._cursor_row, layout.rows - 1))
+        return under(spot, line, None, self._piece)
+
+    def _seen(self, row: int) -> tuple[Spot, DrawnLine]:
+        assert self.layout_now is not None
+        spot = self.layout_now.spot(row)
+        return spot, self.layout_now.line(spot)
+
+    def _set_cursor(self, row: int, piece: int | None, *, middle: bool = False) -> None:
+        layout = self.layout_now
+        if layout is None:
+            return
+        row = max(0, min(row, layout.rows - 1))
+        spot, line = self._seen(row)
+        self._cursor = Place(spot.place.steps, spot.place.part, line.slice(spot.row)[0])
+        before, self._cursor_row, self._piece = self._cursor_row, row, piece
+        self._mouse = None
+        top, height = self.scroll_offset.y, self.size.height
+        if not top <= row < top + height:
+            if middle:
+                top = row - height // 3
+            else:
+                top = row if row < top else row - height + 1
+            self._scroll(max(top, 0))
+        self.following = self.scroll_offset.y >= self._follow_top()
+        self.refresh_line(before)
+        self.refresh_line(row)
+        self._tell()
+
+    def rows_shown(self) -> Iterator[str]:
+        """Yield the text of the visible rows, for tests and for screen readers."""
+        for y in range(self.size.height):
+            yield self.render_line(y).text.rstrip()
