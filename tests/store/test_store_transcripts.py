@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -86,6 +89,56 @@ async def test_what_was_deleted_here_stays_deleted(store: Store) -> None:
     assert [hit.message_id for hit in await store.search(Query("fox"))] == ["a"]
     await store.restore_message("d")
     assert len(await store.tree("s")) == 6
+
+
+async def listed(store: Store) -> list[str]:
+    return [each.session_id for each in await store.sessions()]
+
+
+def told(session_id: str, updated: float, *said: str) -> Transcript:
+    ids = [f"{session_id}{word}" for word in said]
+    entries = tuple(
+        Entry(Message("user", word, id=own), parent)
+        for word, own, parent in zip(said, ids, [None, *ids], strict=False)
+    )
+    return Transcript(Session(session_id, session_id, created=1.0, updated=updated), entries)
+
+
+async def test_what_is_taken_in_takes_its_place_by_its_time(
+    store: Store, clock: Callable[[], float]
+) -> None:
+    first = (await store.create_session(title="first")).session_id
+    between = clock()
+    last = (await store.create_session(title="last")).session_id
+    await store.import_sessions(
+        (told("old", 2.0), told("older", 1.0), told("between", between), told("never", 9e12))
+    )
+    assert await listed(store) == ["never", last, "between", first, "old", "older"]
+    await store.add_message("old", Message("user", "x"), None)
+    assert (await listed(store))[:2] == ["old", "never"]
+    later = clock()
+    await store.import_session(told("older", later, "a"))
+    assert (await listed(store))[:2] == ["older", "old"]
+    assert (await store.sessions())[0].updated == later
+
+
+async def test_sessions_from_when_places_were_counted_keep_their_order(
+    path: Path, open_store: Opener
+) -> None:
+    store = await open_store()
+    own = [(await store.create_session(title=str(n))).session_id for n in range(4)]
+    middle = (await store.sessions())[2].updated
+    await store.close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        # As a clock that once went backwards left it: the times are not in the list's order.
+        for touched, session_id in enumerate([own[1], own[0], *own[2:]], 1):
+            connection.execute(
+                "UPDATE sessions SET touched = ? WHERE session_id = ?", (touched, session_id)
+            )
+    store = await open_store()
+    await store.import_sessions((told("old", 2.0), told("middle", middle + 0.5)))
+    found = await listed(store)
+    assert found == [own[3], own[2], "middle", own[0], own[1], "old"]
 
 
 async def test_a_session_in_the_trash_comes_back(store: Store) -> None:

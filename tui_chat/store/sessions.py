@@ -1,4 +1,9 @@
-"""Sessions: making, finding, listing and changing them, and the trash."""
+"""Sessions: making, finding, listing and changing them, and the trash.
+
+The list is in the order of `touched`: the moment of the last activity in milliseconds, or one
+more than the highest where the clock has gone backwards. Who was active last is always on top,
+and what is imported takes its place by the time it tells.
+"""
 # ruff: noqa: S608 - only our own column names and constants are put into SQL
 
 from __future__ import annotations
@@ -17,7 +22,22 @@ from tui_chat.store.rows import SESSION, names_text, session_of, summary_of
 UNTITLED = "New chat"
 """The title of a session that has neither a title nor a role."""
 
-_NEXT_TOUCH = "(SELECT coalesce(max(touched), 0) + 1 FROM sessions)"
+# Above all others; the first value of the statement is the present time.
+_NEXT_TOUCH = """
+    max((SELECT coalesce(max(touched), 0) + 1 FROM sessions), CAST(?1 * 1000 AS INTEGER))
+"""
+
+# Where `touched` only counted up, it becomes times, in the same order.
+_COUNTS_ONLY = "SELECT touched < min(updated, ?) FROM sessions ORDER BY touched LIMIT 1"
+_TIMES_FOR_COUNTS = """
+    UPDATE sessions SET touched = timed.touched
+    FROM (
+        SELECT seq, row_number() OVER by_touch
+            + max(CAST(min(updated, ?) * 1000 AS INTEGER)) OVER by_touch AS touched
+        FROM sessions WINDOW by_touch AS (ORDER BY touched, seq)
+    ) AS timed
+    WHERE timed.seq = sessions.seq
+"""
 
 _SUMMARIES = """
     SELECT
@@ -84,31 +104,57 @@ async def create(tx: Transaction, session: Session) -> Session:
 
 
 async def insert(tx: Transaction, session: Session) -> Session:
-    """Add a session as it is, without a head; a role that is gone is left out."""
-    await insert_many(tx, (session,))
+    """Add a session as it is now, without a head, on top of the list; a role that is gone is
+    left out.
+    """
+    await insert_many(tx, (session,), session.updated)
+    await tx.run(
+        f"UPDATE sessions SET touched = {_NEXT_TOUCH} WHERE session_id = ?",
+        *(session.updated, session.session_id),
+    )
     return await require(tx, session.session_id)
 
 
-async def insert_many(tx: Transaction, many: Iterable[Session]) -> None:
-    """Add sessions as they are, without heads, each above the one before it in the list."""
+async def insert_many(tx: Transaction, many: Iterable[Session], now: float) -> None:
+    """Add sessions as they are, without heads, at their places in the list."""
     added = tuple(many)
     await tx.run_many(
         "INSERT INTO sessions (session_id, title, role_id, model, endpoint, preset, profile, "
         "temperature, max_tokens, pinned, archived, folder, tags, lorebooks, created, updated, "
         "touched) VALUES (?, ?, (SELECT role_id FROM roles WHERE role_id = ?), ?, ?, ?, ?, ?, ?, "
-        f"?, ?, ?, ?, ?, ?, ?, {_NEXT_TOUCH})",
+        "?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 *(session.session_id, session.title, session.role_id, session.model),
                 *(session.endpoint, session.preset, session.profile, session.temperature),
                 *(session.max_tokens, session.pinned, session.archived, session.folder),
                 *(names_text(session.tags), names_text(session.lorebooks)),
-                *(session.created, session.updated),
+                *(session.created, session.updated, _time(session.updated, now)),
             )
             for session in added
         ],
     )
     await index.add_titles(tx, [session.session_id for session in added])
+
+
+async def order_by_time(tx: Transaction, now: float) -> None:
+    """See to it that the places in the list are times. Programs before this one counted."""
+    if await tx.row(_COUNTS_ONLY, now) == (1,):
+        await tx.run(_TIMES_FOR_COUNTS, now)
+
+
+async def has_grown(tx: Transaction, session_id: str, updated: float, now: float) -> None:
+    """Note that an import brought messages that were said up to a moment."""
+    await tx.run(
+        "UPDATE sessions SET updated = max(updated, ?), touched = max(touched, ?) "
+        "WHERE session_id = ?",
+        *(updated, _time(updated, now), session_id),
+    )
+
+
+def _time(updated: float, now: float) -> int:
+    """Return the place in the list of a session; what a file says of the future is not believed."""
+    return int(max(0.0, min(updated, now)) * 1000)
 
 
 async def find(tx: Transaction, session_id: str) -> Session | None:
@@ -143,7 +189,8 @@ class Listed:
 async def listed(tx: Transaction, limit: int | None) -> Listed:
     """Return all sessions or the first ones, the one that was active last first."""
     wanted = -1 if limit is None else limit  # which is no limit to SQLite
-    return await _listed(tx, "WHERE deleted IS NULL ORDER BY touched DESC LIMIT ?", wanted)
+    order = "WHERE deleted IS NULL ORDER BY touched DESC, seq DESC LIMIT ?"
+    return await _listed(tx, order, wanted)
 
 
 async def trash(tx: Transaction) -> Listed:

@@ -33,7 +33,8 @@ async def take_in(tx: Transaction, batch: Sequence[Transcript], now: float) -> t
         role = transcript.role
         if role is not None and await roles.find(tx, role.role_id) is None:
             await roles.save(tx, role, now)
-    await sessions.insert_many(tx, plan.sessions)
+    await sessions.order_by_time(tx, now)
+    await sessions.insert_many(tx, plan.sessions, now)
     await sessions.restore(tx, plan.grown)
     await _add_messages(tx, plan.fresh)
     for transcript in batch:
@@ -41,8 +42,9 @@ async def take_in(tx: Transaction, batch: Sequence[Transcript], now: float) -> t
             values = dict(transcript.variables)
             await library.add_variables(tx, transcript.session.session_id, values)
     await sessions.move_heads(tx, [(head, session_id) for session_id, head in plan.heads.items()])
-    for session_id in plan.longer:
+    for session_id, updated in plan.longer.items():
         await _go_on(tx, session_id)
+        await sessions.has_grown(tx, session_id, updated, now)
     return done
 
 
@@ -75,8 +77,8 @@ class _Plan:
     """Of new sessions."""
     grown: dict[str, None] = field(default_factory=dict[str, None])
     """Sessions that were there before, in the order in which they came."""
-    longer: dict[str, None] = field(default_factory=dict[str, None])
-    """Those of them that have new messages."""
+    longer: dict[str, float] = field(default_factory=dict[str, float])
+    """Those of them that have new messages, with the time of the last activity in the file."""
 
     def add(self, transcript: Transcript, now: float) -> Imported:
         """Plan for a transcript."""
@@ -106,7 +108,7 @@ class _Plan:
             self.known[entry.message.id] = session_id
             added += 1
         if added and not is_new:
-            self.longer[session_id] = None
+            self.longer[session_id] = wanted.updated
         if is_new and transcript.entries:
             shown = wanted.head_id if wanted.head_id in self.known else None
             self.heads[session_id] = shown or transcript.entries[-1].message.id
@@ -165,6 +167,7 @@ async def _add_messages(tx: Transaction, fresh: list[tuple[Entry, messages.Place
             yield (seq, *messages.values(entry, place))
 
     await tx.run_many(messages.INSERT_AT, rows())
+    await index.expect_many(tx)
     texts = ((seq, entry.message.content) for seq, (entry, _) in enumerate(fresh, first))
     await index.add_messages(tx, texts)
 
