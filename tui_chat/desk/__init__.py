@@ -24,6 +24,7 @@ replies    what is on its way
 tools      calls that wait for an answer
 branches   siblings, edits, forks, deletions, pins
 organising the list of sessions
+carrying   conversations from files, and into files
 past       the request that produced a reply, kept or composed again
 undo       bringing back what was deleted
 """
@@ -32,6 +33,7 @@ from tui_chat.desk.changes import (
     BranchChanged,
     Change,
     Done,
+    ReplyElsewhere,
     ReplyGrew,
     ReplyWaits,
     SessionsChanged,
@@ -49,6 +51,7 @@ __all__ = [
     "Done",
     "OpenCall",
     "Order",
+    "ReplyElsewhere",
     "ReplyGrew",
     "ReplyWaits",
     "SentRequest",

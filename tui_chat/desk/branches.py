@@ -13,7 +13,8 @@ from tui_chat.desk.replies import Replies
 from tui_chat.desk.state import State
 from tui_chat.desk.undo import Undo
 from tui_chat.errors import InputError
-from tui_chat.model.session import Entry
+from tui_chat.model.message import Message
+from tui_chat.model.session import Entry, Node
 from tui_chat.model.text import clean
 
 
@@ -35,6 +36,36 @@ class Branches:
         with self._outside.telling():
             await self._store.show_sibling(entry_id, step)
             await self._opening.reload()
+
+    async def tree(self) -> tuple[Node, ...]:
+        """Return all branches of the shown session; see `Desk.tree`."""
+        with self._outside.telling():
+            if self._state.session is not None:
+                return await self._store.tree(self._state.session_id)
+        return ()
+
+    async def show(self, message_id: str) -> None:
+        """Show the branch that a message is on."""
+        with self._outside.telling():
+            if self._state.session is not None:
+                await self._store.show(self._state.session_id, message_id)
+                await self._opening.reload()
+
+    async def say_system(self, text: str) -> bool:
+        """Add a system message at the end of the shown branch; see `Desk.say_system`."""
+        with self._outside.telling():
+            text = clean(text)
+            if not self._replies.may_send():
+                return False
+            state = self._state
+            session = state.session or await self._opening.begin(text)
+            parent = state.entries[-1].message.id if state.entries else None
+            now = self._outside.now().timestamp()
+            message = Message("system", text, timestamp=now)
+            await self._store.add_message(session.session_id, message, parent)
+            await self._seen(session.session_id)
+            return True
+        return False
 
     async def edit(self, entry_id: str, text: str, *, send: bool) -> bool:
         """Put another version beside a message; see `Desk.edit`."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tui_chat.errors import TuiChatError
+from tui_chat.model.session import Entry
 from tui_chat.send import Grown, Waiting
 
 
@@ -34,6 +35,15 @@ class ReplyWaits:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyElsewhere:
+    """A reply has ended in a session that is not shown."""
+
+    title: str
+    """Of the session."""
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
 class Trouble:
     """Something could not be done; the sentence and the advice are for a person."""
 
@@ -50,4 +60,6 @@ class Done:
     """Whether `Desk.undo` takes it back."""
 
 
-Change: TypeAlias = SessionsChanged | BranchChanged | ReplyGrew | ReplyWaits | Trouble | Done
+Change: TypeAlias = (
+    SessionsChanged | BranchChanged | ReplyGrew | ReplyWaits | ReplyElsewhere | Trouble | Done
+)

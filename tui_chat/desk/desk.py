@@ -5,8 +5,9 @@ The work is done by the parts; they share the state and the outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -14,6 +15,7 @@ from uuid import uuid4
 from tui_chat.compose import Composed
 from tui_chat.config import Config
 from tui_chat.desk.branches import Branches
+from tui_chat.desk.carrying import Carrying
 from tui_chat.desk.changes import Change
 from tui_chat.desk.choosing import Choosing
 from tui_chat.desk.composing import Composing
@@ -32,13 +34,15 @@ from tui_chat.model.message import Part
 from tui_chat.model.profile import Profile
 from tui_chat.model.request import Sent
 from tui_chat.model.role import Role
-from tui_chat.model.session import Entry, Session
+from tui_chat.model.session import Entry, Node, Session
 from tui_chat.model.timing import Timing
 from tui_chat.preset_files import Shelf
 from tui_chat.send import Grown
 from tui_chat.transport import Transport
 
 if TYPE_CHECKING:
+    from tui_chat.exporting import Format
+    from tui_chat.importing import Report
     from tui_chat.store import Store
 
 
@@ -65,6 +69,7 @@ class Desk(State):
         self._roles = Roles(self, outside, self._composing, self._choosing)
         self._opening = Opening(self, outside, self._composing, self._choosing, self._roles)
         self._drafts = Drafts(self, outside)
+        self._carrying = Carrying(outside, self._opening)
         self._past = Past(outside)
         self._replies = Replies(self, outside, self._composing, self._opening, self._past)
         self._tools = Tools(self, outside, self._composing, self._opening, self._replies)
@@ -172,7 +177,45 @@ class Desk(State):
         """Bring back what was deleted last, session or message; `Done` tells what."""
         await self._undo.undo()
 
+    # --- files ---------------------------------------------------------------------------
+
+    async def import_files(
+        self, paths: Iterable[Path], progress: Callable[[Report], object] | None = None
+    ) -> tuple[Report, ...]:
+        """Take the conversations of files in; `progress` is told how far it is, now and then.
+        Nothing is returned, with `Trouble` told, where the store cannot take them.
+        """
+        return await self._carrying.import_files(paths, progress)
+
+    async def export(
+        self, session_id: str, kind: Format, path: Path, *, overwrite: bool = False
+    ) -> bool:
+        """Write a session with all its branches into a file, wholly or not at all. False, with
+        `Trouble` told, where that cannot be.
+        """
+        return await self._carrying.export(session_id, kind, path, overwrite=overwrite)
+
     # --- what was said -------------------------------------------------------------------
+
+    async def tree(self) -> tuple[Node, ...]:
+        """Return all messages of the shown session, each behind the one that it follows."""
+        return await self._branches.tree()
+
+    async def leading_to(self, message_id: str) -> tuple[Entry, ...]:
+        """Return the messages that lead to one, itself included, on whatever branch."""
+        with self._outside.telling():
+            return await self._outside.store.leading_to(message_id)
+        return ()
+
+    async def show_branch(self, message_id: str) -> None:
+        """Show the branch that a message of the shown session is on."""
+        await self._branches.show(message_id)
+
+    async def say_system(self, text: str) -> bool:
+        """Add a system message to the conversation, to be sent with it from now on. False, with
+        `Trouble` told, where it could not be done.
+        """
+        return await self._branches.say_system(text)
 
     async def show_sibling(self, entry_id: str, step: int) -> None:
         """Show the version of a message that is `step` further (back, where negative), with what

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -76,7 +77,9 @@ class Past:
         if record is None:
             raise InputError("No request is remembered for this message.")
         try:
-            composed = compose(await self._inputs(entry_id, record.recipe))
+            inputs = await self._inputs(entry_id, record.recipe)
+            # Of a long history that takes longer than a frame.
+            composed = await asyncio.to_thread(compose, inputs)
         except InputError as error:
             how = "lost" if record.body is None else "kept"
             return SentRequest(record, how, str(error), record.body)
@@ -128,7 +131,9 @@ class Past:
         if recipe.prefill:
             begun = await self._store.leading_to(recipe.parent)
             asked = (*asked, *begun[-1:])
-        return rebuilt_inputs(recipe, revisions, sendable(asked), sent)
+        return await asyncio.to_thread(
+            lambda: rebuilt_inputs(recipe, revisions, sendable(asked), sent)
+        )
 
 
 def replayed(inputs: Inputs, endpoint: Any, model: str) -> Inputs:

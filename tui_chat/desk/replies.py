@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 
 from tui_chat.compose import Composed, compose
-from tui_chat.desk.changes import ReplyGrew, ReplyWaits, Trouble
+from tui_chat.desk.changes import ReplyElsewhere, ReplyGrew, ReplyWaits, Trouble
 from tui_chat.desk.composing import Composing
 from tui_chat.desk.opening import Opening
 from tui_chat.desk.outside import Outside
@@ -278,12 +278,15 @@ class Replies:
             asyncio.get_running_loop().call_exception_handler(
                 {"message": "a reply failed", "exception": error, "task": task}
             )
-        self._ending = asyncio.ensure_future(self._ended(session_id, ok=error is None))
+        entry = None if task.cancelled() or error is not None else task.result()
+        self._ending = asyncio.ensure_future(self._ended(session_id, entry, ok=error is None))
 
-    async def _ended(self, session_id: str, *, ok: bool) -> None:
+    async def _ended(self, session_id: str, entry: Entry | None, *, ok: bool) -> None:
         if not self._state.shows(session_id):
             with suppress(StoreError):  # it was deleted meanwhile
-                await self._outside.store.update_session(session_id, unread=True)
+                session = await self._outside.store.update_session(session_id, unread=True)
+                if entry is not None and entry.status != "stopped":
+                    self._outside.tell(ReplyElsewhere(session.title, entry))
         await self._refresh(session_id)
         if ok and self.then is not None:
             await self.then(session_id)

@@ -11,6 +11,7 @@ from time import time
 from typing import TYPE_CHECKING
 
 from textual import on
+from textual.message import Message
 from textual.widgets import Static
 
 from tui_chat.config import Config
@@ -21,7 +22,7 @@ from tui_chat.ui.sidebar import SessionList
 if TYPE_CHECKING:
     from tui_chat.desk import Change, Desk
 
-_NOT_HERE = {"new", "again", "choose_model"}
+_NOT_HERE = {"new", "again", "choose_model", "import_file"}
 """Actions that would begin or send something."""
 
 
@@ -66,8 +67,12 @@ class Viewer(TuiChat):
         return False if action in _NOT_HERE else super().check_action(action, parameters)
 
     @on(Transcript.RetryRequested)
+    @on(Transcript.ContinueRequested)
+    @on(Transcript.EditRequested)
+    @on(Transcript.AnswerRequested)
+    @on(Transcript.RunRequested)
     @on(SessionList.NewRequested)
-    def _only_read(self, event: Transcript.RetryRequested | SessionList.NewRequested) -> None:
+    def _only_read(self, event: Message) -> None:
         event.prevent_default()
         event.stop()
         self.notify(self._line, markup=False)

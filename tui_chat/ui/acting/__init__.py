@@ -6,6 +6,7 @@ hearing     Hearing: what the desk tells, shown
 talking     Talking: sending, asking again, stopping
 messages    Messages: versions, edits, forks, pins, and answers to tool calls
 sessions    Sessions: opening, beginning, renaming and deleting them
+carrying    Carrying: files of conversations, and the branches of the shown one
 choosing    Choosing: model, preset and what else a session is bound to
 attaching   Attaching: files that go with the draft, and the user's own editor
 commanding  Commanding: the `/` commands, and candidates for what is being typed

@@ -9,16 +9,19 @@ from textual import on, work
 
 from tui_chat.errors import InputError
 from tui_chat.ui.acting.attaching import Attaching
+from tui_chat.ui.acting.carrying import Carrying
 from tui_chat.ui.acting.choosing import Choosing
 from tui_chat.ui.acting.looking import Looking
 from tui_chat.ui.chat import Asked, Candidate, Composer
 from tui_chat.ui.commands import BY_NAME, Order, Unknown, beginning
 
+PATHS = ("attach", "import")
+"""Commands that take the path of a file."""
 MOST = 50
 """Candidates to offer at most."""
 
 
-class Commanding(Attaching, Choosing, Looking):
+class Commanding(Attaching, Carrying, Choosing, Looking):
     """Answers what is typed after `/` and `@`."""
 
     async def obey(self, line: Order | Unknown) -> None:
@@ -59,6 +62,12 @@ class Commanding(Attaching, Choosing, Looking):
                 await self.take_title(argument)
             case "theme":
                 self.take_theme(argument)
+            case "system":
+                await self.take_system(argument)
+            case "import":
+                await self.take_import(argument)
+            case "export":
+                await self.take_export(argument)
             case _:
                 raise AssertionError(command.name)
 
@@ -67,7 +76,7 @@ class Commanding(Attaching, Choosing, Looking):
     @on(Composer.Asking)
     def _asking(self, event: Composer.Asking) -> None:
         asked = event.asked
-        if asked.kind == "path" or asked.command == "attach":
+        if asked.kind == "path" or asked.command in PATHS:
             self._offer_paths(asked)
         elif asked.kind == "command":
             self._offer(asked, [_candidate(command.name) for command in beginning(asked.words)])
@@ -100,6 +109,10 @@ class Commanding(Attaching, Choosing, Looking):
         """Return what may stand after a command: names, and a word about each."""
         desk = self.desk
         match command:
+            case "export":
+                from tui_chat.ui.file_questions import FORMATS
+
+                return [(kind, words) for kind, words in FORMATS.items()]
             case "theme":
                 return [(name, "") for name in sorted(self.available_themes)]
             case "model" if desk is not None:

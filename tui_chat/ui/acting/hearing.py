@@ -74,6 +74,7 @@ class Hearing(Drafting):
         from tui_chat.desk import (
             BranchChanged,
             Done,
+            ReplyElsewhere,
             ReplyGrew,
             ReplyWaits,
             SessionsChanged,
@@ -96,6 +97,8 @@ class Hearing(Drafting):
                 self.notify(
                     words, severity="warning", timeout=max(waiting.seconds, 3), markup=False
                 )
+            case ReplyElsewhere():
+                self._tell_elsewhere(change.title, change.entry)
             case Done():
                 self.notify(change.words, timeout=6, markup=False)
             case Trouble():
@@ -130,6 +133,15 @@ class Hearing(Drafting):
         self._show_sessions()
         self._watch_ends(desk.entries)
         self.compose_soon()
+
+    def _tell_elsewhere(self, title: str, entry: Entry) -> None:
+        """Tell that a reply has ended in a session that is not shown."""
+        failed = entry.status == "failed"
+        what = f"the reply failed: {entry.error}" if failed else "the reply is there."
+        severity = "warning" if failed else "information"
+        self.notify(f"“{title}”: {what}", severity=severity, timeout=8, markup=False)
+        if not self.app_focus and (entry.seconds or 0) >= LONG_REPLY:
+            self.tell_outside(f"{title}: {entry.message.content or entry.status}")
 
     def _watch_ends(self, entries: tuple[Entry, ...]) -> None:
         """Tell whoever looks elsewhere that a long reply has ended."""

@@ -75,6 +75,10 @@ class RunRequested(CallRequested, namespace="transcript"):
     """A tool call is to be run, if that is allowed."""
 
 
+class BranchesRequested(Message, namespace="transcript"):
+    """The branches of the session are to be shown."""
+
+
 class CopyRequested(Message, namespace="transcript"):
     """Text is to be put on the clipboard."""
 

@@ -48,6 +48,7 @@ class Transcript(Copying):
         Binding("space,enter", "unfold", "Unfold", show=False),
         Binding("left", "sibling(-1)", "Older version", show=False),
         Binding("right", "sibling(1)", "Newer version", show=False),
+        Binding("b", "branches", "Branches", show=False),
         Binding("y", "copy", "Copy message", show=False),
         Binding("c", "copy_code", "Copy code", show=False),
         Binding("Y", "copy_all", "Copy conversation", show=False),
@@ -74,6 +75,7 @@ class Transcript(Copying):
     SiblingRequested = posted.SiblingRequested
     AnswerRequested = posted.AnswerRequested
     RunRequested = posted.RunRequested
+    BranchesRequested = posted.BranchesRequested
     UndoRequested = posted.UndoRequested
     FindRequested = posted.FindRequested
     Found = posted.Found
@@ -258,6 +260,10 @@ class Transcript(Copying):
         entry = self.current
         if entry is not None and 0 <= entry.sibling + step < entry.siblings:
             self.post_message(self.SiblingRequested(entry.message.id, step))
+
+    def action_branches(self) -> None:
+        """Show the branches of the session."""
+        self.post_message(self.BranchesRequested())
 
     def action_answer(self) -> None:
         """Write a tool call's result by hand."""

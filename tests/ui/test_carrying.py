@@ -1,0 +1,179 @@
+"""Conversations from files and into files, and the branches of a session, on the screen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList, Static
+
+from tests.interop.exports import chatgpt, node
+from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tui_chat.model.session import Node
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.branch_lines import branch_lines
+from tui_chat.ui.branch_screen import BranchScreen
+from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.dialogs import AskText, Choose, Confirm
+from tui_chat.ui.file_questions import format_and_path
+
+
+def told(app: TuiChat) -> str:
+    return "\n".join(str(note.message) for note in app._notifications)
+
+
+async def command(pilot: Pilot[None], text: str) -> None:
+    composer = pilot.app.query_one(Composer)
+    composer.focus()
+    composer.text = text
+    await settle(pilot)
+    await pilot.press("escape", "enter")
+
+
+def texts(app: TuiChat) -> list[str]:
+    assert app.desk is not None
+    return [entry.message.content for entry in app.desk.entries]
+
+
+async def test_a_file_is_imported_and_its_conversation_shown(tmp_path: Path):
+    file = tmp_path / "conversations.json"
+    one = chatgpt(
+        node("q", None, "user", "Question"), node("a", "q", "assistant", "Reply"), title="Talk"
+    )
+    file.write_text(json.dumps([one]))
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await app.run_action("import_file")
+        await until(pilot, lambda: isinstance(app.screen, AskText))
+        app.screen.query_one(Input).value = str(file)
+        await pilot.press("enter")
+        await until(pilot, lambda: texts(app) == ["Question", "Reply"])
+        await until(pilot, lambda: "1 new" in told(app))
+        await command(pilot, f"/import {file}")
+        await until(pilot, lambda: "1 known" in told(app))
+
+
+async def test_what_is_no_conversation_is_told(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await command(pilot, f"/import {tmp_path / 'nothing.json'}")
+        await until(pilot, lambda: "cannot be read" in told(app))
+
+
+async def test_a_conversation_is_exported_and_no_file_is_lost(tmp_path: Path):
+    file = tmp_path / "talk.md"
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await command(pilot, f"/export {file}")
+        await until(pilot, lambda: "Nothing has been said" in told(app))
+        await say(pilot, "A question of salt")
+        await app.run_action("export")
+        await until(pilot, lambda: isinstance(app.screen, Choose))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, AskText))
+        assert app.screen.query_one(Input).value == "A-question-of-salt.md"
+        app.screen.query_one(Input).value = str(file)
+        await pilot.press("enter")
+        await until(pilot, lambda: "Exported" in told(app))
+        assert "A question of salt" in file.read_text()
+        file.write_text("mine")
+        await command(pilot, f"/export {file}")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, Confirm))
+        assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("argument", "kind", "path"),
+    [
+        ("talk.md", "markdown", "talk.md"),
+        ("html a b.txt", "html", "a b.txt"),
+        ("talk", "json", "talk"),
+        ("'my talk.htm'", "html", "'my talk.htm'"),
+        ("JSONL x", "jsonl", "x"),
+        ("markdown", "markdown", ""),
+    ],
+)
+def test_format_and_path(argument: str, kind: str, path: str):
+    assert format_and_path(argument) == (kind, path)
+
+
+async def test_a_system_message_is_said(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await command(pilot, "/system Be terse.")
+        await until(pilot, lambda: texts(app) == ["Be terse."])
+        assert app.desk is not None
+        assert app.desk.entries[0].message.role == "system"
+        await say(pilot, "Hello")
+        assert texts(app)[:2] == ["Be terse.", "Hello"]
+
+
+@pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)
+async def test_branches_are_compared_and_one_is_shown(size: tuple[int, int], tmp_path: Path):
+    async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "first words")
+        await say(pilot, "second words")
+        assert app.desk is not None
+        before = texts(app)
+        await app.desk.edit(app.desk.entries[2].message.id, "other words", send=True)
+        await replied(pilot)
+        after = texts(app)
+        app.query_one(Transcript).focus()
+        await pilot.press("b")
+        await until(pilot, lambda: isinstance(app.screen, BranchScreen))
+        options = app.screen.query_one(OptionList)
+        assert options.option_count == 2
+        assert options.highlighted == 1
+
+        def side(name: str) -> str:
+            return str(app.screen.query_one(f"#{name} Static", Static).render())
+
+        await pilot.press("up")
+        await until(pilot, lambda: "second words" in side("marked"))
+        assert "other words" in side("shown")
+        assert "first words" not in side("shown") + side("marked")
+        assert "2 messages in common" in side("marked")
+        await pilot.press("enter")
+        await until(pilot, lambda: texts(app) == before)
+        await app.run_action("branches")
+        await until(pilot, lambda: isinstance(app.screen, BranchScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, BranchScreen))
+        assert texts(app) == before != after
+
+
+def test_branches_begin_where_they_part():
+    def at(name: str, parent: str | None) -> Node:
+        return Node(name, parent, "user", "complete", 0.0, name, is_leaf=True)
+
+    tree = [
+        *(at("a", None), at("b", "a"), at("c", "b"), at("d", "c")),
+        *(at("x", "b"), at("y", "x"), at("z", "x"), at("w", "c"), at("r", None)),
+    ]
+    found = [
+        (each.first.words, each.leaf.words, each.level, each.number, each.count)
+        for each in branch_lines(tree)
+    ]
+    assert found == [
+        ("a", "d", 0, 1, 4),
+        ("x", "y", 1, 3, 2),
+        ("z", "z", 2, 4, 1),
+        ("w", "w", 1, 4, 1),
+        ("r", "r", 1, 1, 1),
+    ]
+
+
+async def test_a_reply_that_ends_elsewhere_is_told(tmp_path: Path):
+    async with make_app(tmp_path, model="lorem").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        desk = app.desk
+        assert desk is not None
+        assert await desk.submit("Tell me of salt")
+        await desk.new("")
+        await until(pilot, lambda: "“Tell me of salt”: the reply is there." in told(app))
+        await until(pilot, lambda: desk.sessions[0].unread)

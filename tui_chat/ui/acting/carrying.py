@@ -1,0 +1,118 @@
+"""Carrying: conversations from files and into files, and the branches of the shown one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import on, work
+
+from tui_chat.errors import InputError
+from tui_chat.ui.acting.drafting import Drafting
+from tui_chat.ui.chat import Transcript
+
+if TYPE_CHECKING:
+    from tui_chat.exporting import Format
+    from tui_chat.importing import Report
+
+
+class Carrying(Drafting):
+    """Asks for files and branches, and tells the desk."""
+
+    @work(group="dialog", exclusive=True)
+    async def action_import_file(self) -> None:
+        """Take the conversations of a file in."""
+        from tui_chat.ui.file_questions import ask_import
+
+        if path := await ask_import(self):
+            await self.take_import(path)
+
+    async def take_import(self, typed: str) -> None:
+        """Take the conversations of a file in; what came of it is told, and a single one shown."""
+        from tui_chat.ui.file_questions import told
+
+        await self._laid.wait()
+        if self.desk is None:
+            return
+        reports = await self.desk.import_files((_path(typed),), self._import_goes_on)
+        self._chat.set_status("")
+        for report in reports:
+            words, severity = told(report)
+            self.notify(words, severity=severity, timeout=12, markup=False)
+            if len(report.session_ids) == 1:
+                await self.keep_draft()
+                await self.desk.open(report.session_ids[0])
+                await self.bring_draft()
+
+    def _import_goes_on(self, report: Report) -> None:
+        done = min(report.read * 100 // report.size, 100) if report.size else 0
+        count = report.new + report.grown + report.known
+        self._chat.set_status(f"Importing {report.path.name}: {done} %, {count:,} sessions")
+
+    @work(group="dialog", exclusive=True)
+    async def action_export(self) -> None:
+        """Write the shown conversation into a file: ask how, and where."""
+        from tui_chat.ui.file_questions import ask_export, ask_format
+
+        desk = self.desk
+        if desk is None or desk.session is None:
+            self.complain(_nothing_yet())
+            return
+        kind = await ask_format(self)
+        if kind is None:
+            return
+        if path := await ask_export(self, desk.session.title, kind):
+            await self._export(path, kind)
+
+    async def take_export(self, argument: str) -> None:
+        """Write the shown conversation into a file: `PATH`, `FORMAT PATH` or `FORMAT`."""
+        from tui_chat.ui.file_questions import ask_export, format_and_path
+
+        kind, path = format_and_path(argument)
+        if not path and self.desk is not None and self.desk.session is not None:
+            path = await ask_export(self, self.desk.session.title, kind) or ""
+        if path:
+            await self._export(path, kind)
+
+    async def _export(self, typed: str, kind: Format) -> None:
+        from tui_chat.ui.file_questions import may_overwrite
+
+        desk = self.desk
+        if desk is None or desk.session is None:
+            self.complain(_nothing_yet())
+            return
+        session_id, path = desk.session.session_id, _path(typed)
+        exists = path.exists()
+        if not exists or await may_overwrite(self, path):
+            await desk.export(session_id, kind, path, overwrite=exists)
+
+    async def take_system(self, text: str) -> None:
+        """Add a system message to the conversation."""
+        if self.desk is not None:
+            await self.desk.say_system(text)
+
+    @on(Transcript.BranchesRequested)
+    def _branches_requested(self) -> None:
+        self.action_branches()
+
+    @work(group="dialog", exclusive=True)
+    async def action_branches(self) -> None:
+        """Compare the branches of the session, and show another."""
+        from tui_chat.ui.branch_screen import BranchScreen
+
+        desk = self.desk
+        if desk is None or desk.session is None:
+            self.complain(_nothing_yet())
+            return
+        screen = BranchScreen(await desk.tree(), desk.entries, desk.leading_to)
+        chosen = await self.push_screen_wait(screen)
+        if chosen is not None:
+            await desk.show_branch(chosen)
+
+
+def _path(typed: str) -> Path:
+    return Path(typed.strip().strip("\"'")).expanduser().absolute()
+
+
+def _nothing_yet() -> InputError:
+    return InputError("Nothing has been said in this session yet.")

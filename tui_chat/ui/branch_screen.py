@@ -1,0 +1,152 @@
+"""The branches of a session: walked, compared side by side, and one of them shown."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import takewhile
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from tui_chat.model.session import Entry, Node
+from tui_chat.model.visible import visible
+from tui_chat.ui.branch_lines import BranchLine, branch_lines
+from tui_chat.ui.dialogs import Dialog
+
+LONGEST = 20_000
+"""Characters of one side that are laid out: more is not read in a box."""
+WORDS = 60
+"""Characters of a branch's first message that tell it from others."""
+DEEPEST = 8
+"""Levels that are drawn further in."""
+
+_WHO = {"user": "You", "assistant": "Reply", "system": "System", "tool": "Tool"}
+
+
+class BranchScreen(Dialog[str | None]):
+    """Asks which branch to show; the answer is a message on it."""
+
+    DEFAULT_CSS = """
+    BranchScreen > Vertical { width: 140; }
+    BranchScreen OptionList { max-height: 9; margin-top: 0; }
+    BranchScreen #sides { height: auto; max-height: 24; margin-top: 1; }
+    BranchScreen .side {
+        width: 1fr;
+        height: auto;
+        min-height: 6;
+        max-height: 24;
+        border-top: solid $primary;
+        padding: 0 1;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("pagedown,right", "scroll(1)", "Read on", show=False, priority=True),
+        Binding("pageup,left", "scroll(-1)", "Read back", show=False, priority=True),
+    ]
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        shown: Sequence[Entry],
+        leading_to: Callable[[str], Awaitable[Sequence[Entry]]],
+    ) -> None:
+        """`shown` is the branch to compare with; `leading_to` returns the one to a message."""
+        super().__init__()
+        self._lines = branch_lines(nodes)
+        self._shown = shown
+        self._leading_to = leading_to
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        head = self._shown[-1].message.id if self._shown else ""
+        with Vertical() as box:
+            count = len(self._lines)
+            box.border_title = f"{count:,} branch{'es' * (count != 1)}"
+            yield OptionList(
+                *(
+                    Option(_line(line, line.leaf.message_id == head), id=line.leaf.message_id)
+                    for line in self._lines
+                )
+            )
+            with Horizontal(id="sides"):
+                for name, title in (("shown", "Shown now"), ("marked", "The marked one")):
+                    with VerticalScroll(id=name, classes="side") as side:
+                        side.can_focus = False
+                        side.border_title = title
+                        yield Static(markup=False)
+            yield Static(
+                "↑ ↓ compare · PgUp PgDn read · Enter shows the branch · Esc leaves", classes="hint"
+            )
+
+    def on_mount(self) -> None:
+        """Mark the branch that is shown."""
+        head = self._shown[-1].message.id if self._shown else ""
+        ends = [line.leaf.message_id for line in self._lines]
+        self.query_one(OptionList).highlighted = ends.index(head) if head in ends else 0
+
+    @on(OptionList.OptionHighlighted)
+    def _marked(self, event: OptionList.OptionHighlighted) -> None:
+        if event.option.id is not None:
+            self._compare(event.option.id)
+
+    @work(exclusive=True)
+    async def _compare(self, leaf: str) -> None:
+        """Show both branches from where they part."""
+        other = await self._leading_to(leaf)
+        same = sum(
+            1
+            for _ in takewhile(
+                lambda pair: pair[0].message.id == pair[1].message.id,
+                zip(self._shown, other, strict=False),
+            )
+        )
+        for name, entries in (("shown", self._shown), ("marked", other)):
+            side = self.query_one(f"#{name}", VerticalScroll)
+            side.query_one(Static).update(_side(entries[same:], same))
+            side.scroll_home(animate=False)
+
+    def action_scroll(self, direction: int) -> None:
+        """Read both sides on, or back."""
+        for side in self.query(".side"):
+            step = max(side.size.height - 1, 1)
+            side.scroll_relative(y=direction * step, animate=False)
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option.id)
+
+
+def _line(line: BranchLine, is_shown: bool) -> Text:
+    count = line.count
+    lead = "  " * min(line.level, DEEPEST) + ("↳ " if line.level else "")
+    text = Text(("● " if is_shown else "  ") + lead, no_wrap=True, overflow="ellipsis")
+    words = visible(line.first.words)
+    short = words if len(words) <= WORDS else f"{words[:WORDS]}…"
+    text.append(f"{_WHO[line.first.message_role]}: {short or '(no text)'}")
+    text.append(f"  from message {line.number:,}, {count:,} long", style="dim")
+    if line.leaf.status not in ("complete", "streaming"):
+        text.append(f", {line.leaf.status}", style="dim")
+    return text
+
+
+def _side(entries: Sequence[Entry], same: int) -> Text:
+    text = Text()
+    if same:
+        text.append(f"{same:,} message{'s' * (same != 1)} in common\n\n", style="dim")
+    if not entries:
+        text.append("Nothing beyond that.", style="dim")
+    for entry in entries:
+        who = _WHO[entry.message.role] + (f" · {entry.model}" if entry.model else "")
+        text.append(f"{visible(who)}\n", style="bold")
+        said = visible(entry.message.content)
+        text.append(said[: max(LONGEST - len(text), 0)] or "…")
+        text.append("\n\n")
+        if len(text) > LONGEST:
+            break
+    return text
