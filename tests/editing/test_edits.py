@@ -72,3 +72,11 @@ def test_undo_and_redo_walk_the_same_road(states: list[Preset], walk: list[bool]
         edits = edits.undo() if back else edits.redo()
         assert edits.preset == road[at]
         assert edits.is_changed == (road[at] != PRESET)
+
+
+def test_what_is_typed_and_taken_back_is_no_step() -> None:
+    edits = Edits.of(PRESET)
+    for text in ("12", "123", "12", "1"):
+        edits = edits.did(changed(edits.preset, 0, content=text), "edit “one”", "one.content")
+    assert edits.past == ()
+    assert not edits.is_changed

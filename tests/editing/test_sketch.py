@@ -70,6 +70,11 @@ def test_what_is_disabled_stands_where_it_would_stand() -> None:
     assert seen(preset)[:4] == ["<role>", "world (off)", "history", "  deep (off)"]
 
 
+def test_what_is_empty_stands_where_it_will_stand() -> None:
+    empty = replace(said("new", insertion_point=-1), content="")
+    assert seen(Preset("p", (empty, HISTORY)))[-2:] == ["  new", "  <draft>"]
+
+
 def test_a_preset_without_a_place_for_the_history_shows_where_it_goes() -> None:
     assert seen(Preset("p", (said("one"),)))[:3] == ["<role>", "one", "<history>"]
 
@@ -95,7 +100,10 @@ def test_what_is_sent_stands_in_the_order_in_which_it_is_sent(preset: Preset) ->
     shown = [
         row.message
         for row in sketch(preset).rows
-        if row.message and not row.off and row.standing not in ("unplaced", "anchor")
+        if row.message
+        and row.message.content
+        and not row.off
+        and row.standing not in ("unplaced", "anchor")
     ]
     groups = scan(preset)
     sent = [line.message for line in groups.system]

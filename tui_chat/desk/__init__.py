@@ -19,6 +19,7 @@ composing  the state's request
 opening    which session is shown
 choosing   how it is set
 roles      who may start a session
+presets    those that are being edited, and their files
 drafts     what is being typed
 replies    what is on its way
 tools      calls that wait for an answer
@@ -33,6 +34,7 @@ from tui_chat.desk.changes import (
     BranchChanged,
     Change,
     Done,
+    PresetChanged,
     ReplyElsewhere,
     ReplyGrew,
     ReplyWaits,
@@ -51,6 +53,7 @@ __all__ = [
     "Done",
     "OpenCall",
     "Order",
+    "PresetChanged",
     "ReplyElsewhere",
     "ReplyGrew",
     "ReplyWaits",

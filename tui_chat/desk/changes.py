@@ -21,6 +21,11 @@ class BranchChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class PresetChanged:
+    """The shown session's preset was edited, saved or read again."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyGrew:
     """A reply of the shown session has more text."""
 
@@ -61,5 +66,12 @@ class Done:
 
 
 Change: TypeAlias = (
-    SessionsChanged | BranchChanged | ReplyGrew | ReplyWaits | ReplyElsewhere | Trouble | Done
+    SessionsChanged
+    | BranchChanged
+    | PresetChanged
+    | ReplyGrew
+    | ReplyWaits
+    | ReplyElsewhere
+    | Trouble
+    | Done
 )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Unpack
 from tui_chat.desk.changes import BranchChanged, Trouble
 from tui_chat.desk.composing import Composing
 from tui_chat.desk.outside import Outside
+from tui_chat.desk.presets import Presets
 from tui_chat.desk.state import State
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.model.preset import Preset
@@ -31,10 +32,13 @@ PLAIN = "plain"
 class Choosing:
     """What holds from the next message on."""
 
-    def __init__(self, state: State, outside: Outside, composing: Composing) -> None:
+    def __init__(
+        self, state: State, outside: Outside, composing: Composing, presets: Presets
+    ) -> None:
         self._state = state
         self._outside = outside
         self._composing = composing
+        self._presets = presets
 
     # --- by a person ---------------------------------------------------------------------
 
@@ -58,7 +62,7 @@ class Choosing:
     async def preset(self, name: str) -> None:
         """Use another preset."""
         with self._outside.telling():
-            self._state.preset = self._outside.shelf.preset(name)
+            self._state.preset = self._presets.take(name)
             self._state.preset_name = name
             await self._keep(preset=name)
 
@@ -142,7 +146,7 @@ class Choosing:
         state = self._state
         state.preset_name = name or PLAIN
         try:
-            state.preset = self._outside.shelf.preset(state.preset_name)
+            state.preset = self._presets.take(state.preset_name)
         except InputError as error:
             state.preset = Preset(PLAIN)
             self._trouble(error, "The session goes on without a preset.")

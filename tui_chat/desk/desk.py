@@ -17,20 +17,23 @@ from tui_chat.config import Config
 from tui_chat.desk.branches import Branches
 from tui_chat.desk.carrying import Carrying
 from tui_chat.desk.changes import Change
-from tui_chat.desk.choosing import Choosing
+from tui_chat.desk.choosing import PLAIN, Choosing
 from tui_chat.desk.composing import Composing
 from tui_chat.desk.drafts import Drafts
 from tui_chat.desk.opening import Opening
 from tui_chat.desk.organising import Order, Organising
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.past import Past, SentRequest
+from tui_chat.desk.presets import Look, Presets
 from tui_chat.desk.replies import Replies
 from tui_chat.desk.roles import Roles
 from tui_chat.desk.state import State
 from tui_chat.desk.tools import OpenCall, Tools
 from tui_chat.desk.undo import Undo
+from tui_chat.editing import Edits
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Part
+from tui_chat.model.preset import Preset
 from tui_chat.model.profile import Profile
 from tui_chat.model.request import Sent
 from tui_chat.model.role import Role
@@ -65,7 +68,8 @@ class Desk(State):
         outside = Outside(store, transport, shelf, tell, now, clock, new_id)
         self._outside = outside
         self._composing = Composing(self, outside)
-        self._choosing = Choosing(self, outside, self._composing)
+        self._presets = Presets(self, outside, self._composing)
+        self._choosing = Choosing(self, outside, self._composing, self._presets)
         self._roles = Roles(self, outside, self._composing, self._choosing)
         self._opening = Opening(self, outside, self._composing, self._choosing, self._roles)
         self._drafts = Drafts(self, outside)
@@ -307,6 +311,74 @@ class Desk(State):
     async def discover(self) -> None:
         """Look for model servers on this machine, and offer the models they have."""
         await self._choosing.discover()
+
+    # --- the preset's editor -------------------------------------------------------------
+
+    @property
+    def preset_edits(self) -> Edits | None:
+        """The session's preset with its edits; None where its file cannot be read."""
+        return self._presets.edits
+
+    @property
+    def preset_is_ours(self) -> bool:
+        """Whether the session's preset came with the program: saving makes a copy."""
+        return self._outside.shelf.is_ours(self.preset_name)
+
+    @property
+    def unsaved_presets(self) -> tuple[str, ...]:
+        """Names of the presets with edits that are in no file."""
+        return self._presets.unsaved
+
+    def edit_preset(self, name: str, edits: Edits) -> None:
+        """Go on with these edits: the next request is composed with them."""
+        self._presets.edit(name, edits)
+
+    def preset_text(self) -> str:
+        """Return the session's preset as JSON, or its broken file's text. Raises InputError."""
+        return self._presets.text()
+
+    def edit_preset_text(self, text: str) -> None:
+        """Take JSON text for the session's preset, as one edit. Raises InputError."""
+        self._presets.edit_text(text)
+
+    def read_preset(self, name: str) -> Preset:
+        """Return a preset, edits included. Raises InputError."""
+        return self._presets.take(name)
+
+    def revert_preset(self) -> None:
+        """Go back to what the file has, as one more edit."""
+        self._presets.revert()
+
+    def look_at_preset_file(self) -> Look:
+        """Follow the preset's file where it was changed outside; `conflict` where both were."""
+        return self._presets.look()
+
+    async def save_preset(self, name: str = "") -> Path | None:
+        """Save the session's preset, or a copy under another name that the session goes on with.
+
+        Returns the file; None where it could not be written, which is told.
+        """
+        with self._outside.telling():
+            before = self.preset_name
+            path = self._presets.save(name)
+            if self.preset_name != before:
+                await self._choosing.preset(self.preset_name)
+            return path
+        return None
+
+    async def rename_preset(self, to: str) -> None:
+        """Give the session's preset another name, its file too."""
+        with self._outside.telling():
+            await self._choosing.preset(self._presets.rename(to))
+
+    async def delete_preset(self) -> None:
+        """Delete the session's preset; the session goes on with what is left under its name, or
+        with the plain one.
+        """
+        with self._outside.telling():
+            name = self.preset_name
+            self._presets.delete(name)
+            await self._choosing.preset(name if name in self.presets else PLAIN)
 
     # --- roles ---------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 sketch    the preset as a list that looks like the context it makes
 slots     the places in it where a message can be put
 changes   one edit: a preset in, a preset out
+walking   from slot to slot with a key
 history   what was edited: undo, redo, and whether it is saved
 """
 
@@ -10,6 +11,7 @@ from tui_chat.editing.changes import added, changed, duplicated, moved, put, rem
 from tui_chat.editing.history import Edits
 from tui_chat.editing.sketch import Row, Sketch, sketch
 from tui_chat.editing.slots import Slot, slots
+from tui_chat.editing.walking import beside, next_slot, touched
 
 __all__ = [
     "Edits",
@@ -17,11 +19,14 @@ __all__ = [
     "Sketch",
     "Slot",
     "added",
+    "beside",
     "changed",
     "duplicated",
     "moved",
+    "next_slot",
     "put",
     "removed",
     "sketch",
     "slots",
+    "touched",
 ]

@@ -57,6 +57,8 @@ class Edits:
         if preset == self.preset:
             return self
         if key and key == self.key and self.past:
+            if preset == self.past[-1].preset:  # typed and taken back: no step
+                return Edits(self.past[-1].preset, self.saved, self.past[:-1])
             return Edits(preset, self.saved, self.past, (), key)
         return Edits(preset, self.saved, (*self.past, Step(self.preset, label)), (), key)
 

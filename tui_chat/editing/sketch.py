@@ -3,9 +3,9 @@
 1. Every message of the preset has one row, at the place where the context builder will put it:
    the system messages first (where they are hoisted), what is anchored at its anchor, what has
    a depth at its depth in a sketch of the history.
-2. A disabled message stands, as `off`, where it would stand if it were enabled. A message that
-   the builder does not place (an empty one, the second of two anchors) stands where it is in
-   the list.
+2. A disabled message stands, as `off`, where it would stand if it were enabled; an empty one,
+   where it would with a word in it. A message that the builder does not place (the second of
+   two anchors) stands where it is in the list.
 3. Ghosts are rows for what is not of the preset: the role's prompt, the messages of the history
    between which depths lie, the draft.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import Literal
 
 from tui_chat.context.listed import Listed
@@ -73,12 +74,27 @@ def sketch(preset: Preset, notes: tuple[Note, ...] = ()) -> Sketch:
     return _Drawing(preset, notes or scan(preset).notes).drawn()
 
 
+def _as_if_enabled(preset: Preset) -> Iterator[tuple[int, PresetMessage]]:
+    """Yield, by index, what would be there if all but anchors were enabled and said something."""
+    seen: set[int] = set()
+    for index, message in enumerate(preset.messages):
+        if message.is_anchor and not message.enabled:
+            continue
+        if not message.enabled or not message.content or id(message) in seen:
+            # Each is known again by its identity.
+            yield index, replace(message, enabled=True, content=message.content or "…")
+        else:
+            yield index, message
+        seen.add(id(message))
+
+
 class _Drawing:
     def __init__(self, preset: Preset, notes: tuple[Note, ...] | list[Note]) -> None:
         self.preset = preset
-        shown = [m if m.is_anchor else replace(m, enabled=True) for m in preset.messages]
-        enabled = [(index, message) for index, message in enumerate(shown) if message.enabled]
-        self.groups: Groups = scan(replace(preset, messages=tuple(m for _, m in enabled)))
+        enabled = list(_as_if_enabled(preset))
+        messages = tuple(message for _, message in enabled)
+        same = len(messages) == len(preset.messages) and all(map(is_, messages, preset.messages))
+        self.groups: Groups = scan(preset if same else replace(preset, messages=messages))
         # The builder keeps the messages' own objects and the list's order.
         self.index_of = {id(message): index for index, message in enabled}
         self.notes: dict[str, list[Note]] = {}

@@ -58,7 +58,7 @@ def slots(drawn: Sketch, message: PresetMessage) -> tuple[Slot, ...]:
             for slot in _behind(number, rows[number - 1], rows, hoists=hoists):
                 found.setdefault(_place(slot), slot)
         if number < len(rows):
-            for slot in _in_front_of(number, rows[number]):
+            for slot in _in_front_of(number, rows[number], rows):
                 found.setdefault(_place(slot), slot)
     if message.is_anchor:
         return tuple(slot for slot in found.values() if slot.kind == "list")
@@ -111,10 +111,11 @@ def _behind_anchor(number: int, row: Row, rows: tuple[Row, ...]) -> Iterator[Slo
         at = next(
             (r.index for r in rows if r.standing == "anchor" and r.anchor == row.anchor), None
         )
-        yield Slot(number, "list", neighbour=at)
+        if at is not None:  # a history without an anchor goes last: nothing is behind it
+            yield Slot(number, "list", neighbour=at)
 
 
-def _in_front_of(number: int, row: Row) -> Iterator[Slot]:
+def _in_front_of(number: int, row: Row, rows: tuple[Row, ...]) -> Iterator[Slot]:
     at = row.index if row.index >= 0 else None
     match row.standing, row.ghost:
         case "system", _:
@@ -122,11 +123,13 @@ def _in_front_of(number: int, row: Row) -> Iterator[Slot]:
         case (("skeleton" | "unplaced"), _):
             yield Slot(number, "list", neighbour=at, side="before")
         case (("before" | "after" as kind), _):
+            if kind == "before":
+                yield from _in_front_of_anchor(number, row, rows)
             yield Slot(number, kind, row.anchor, neighbour=at, side="before")
         case "depth", _:
             yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbour=at, side="before")
         case ("anchor", _) | ("ghost", "history"):
-            yield Slot(number, "list", neighbour=at, side="before")
+            yield from _in_front_of_anchor(number, row, rows)
             if not row.off:
                 yield Slot(number, "before", row.anchor)
         case "ghost", "oldest":
@@ -137,3 +140,13 @@ def _in_front_of(number: int, row: Row) -> Iterator[Slot]:
             yield Slot(number, "depth", CHAT_HISTORY, row.depth)
         case _:
             pass
+
+
+def _in_front_of_anchor(number: int, row: Row, rows: tuple[Row, ...]) -> Iterator[Slot]:
+    """Yield the place in the list in front of an anchor and all that stands before it."""
+    above = rows[number - 1] if number else None
+    if above is None or (above.standing, above.anchor) != ("before", row.anchor):
+        at = next(
+            (r.index for r in rows if r.standing == "anchor" and r.anchor == row.anchor), None
+        )
+        yield Slot(number, "list", neighbour=at, side="before")

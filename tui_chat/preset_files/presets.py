@@ -222,15 +222,19 @@ def _unknown(extras: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
     return {key: value for key, value in extras.items() if key not in keys.field_of}
 
 
-def save_preset(preset: Preset, path: Path) -> None:
-    """Write a preset file in the style of the one it replaces, wholly or not at all.
+def save_preset(preset: Preset, path: Path, like: Path | None = None) -> None:
+    """Write a preset file, wholly or not at all, in the style of the one it replaces.
 
-    Raises InputError where it cannot.
+    A new file has the style of the file `like`, where there is one. Raises InputError where it
+    cannot be written.
     """
-    style = NEW_FILE
-    if path.is_file():
-        try:
-            style = FileStyle.of(read_text(path, max_bytes=MAX_BYTES))
-        except InputError:
-            style = NEW_FILE  # what cannot be read has no style to keep
-    write_text(dump_preset(preset, style), path)
+    write_text(dump_preset(preset, _style_of(path if path.is_file() else like)), path)
+
+
+def _style_of(path: Path | None) -> FileStyle:
+    if path is None:
+        return NEW_FILE
+    try:
+        return FileStyle.of(read_text(path, max_bytes=MAX_BYTES))
+    except InputError:
+        return NEW_FILE  # what cannot be read has no style to keep

@@ -16,7 +16,7 @@ from tui_chat.model.preset import Preset
 from tui_chat.model.profile import Profile
 from tui_chat.model.role import Role
 from tui_chat.preset_files.people import dump_profile, load_profile, parse_role
-from tui_chat.preset_files.presets import load_preset
+from tui_chat.preset_files.presets import load_preset, save_preset
 from tui_chat.preset_files.text_files import MAX_BYTES, read_text, write_text
 
 Kind = Literal["presets", "profiles", "lorebooks", "roles"]
@@ -50,6 +50,57 @@ class Shelf:
     def preset(self, name: str) -> Preset:
         """Read a preset. Raises InputError where there is none, or it has faults."""
         return load_preset(self._path("presets", name))
+
+    def preset_file(self, name: str) -> Path:
+        """Return the file that a preset is in. Raises InputError where there is none."""
+        return self._path("presets", name)
+
+    def is_ours(self, name: str) -> bool:
+        """Whether a preset came with the program: a save makes a copy of it."""
+        return self.files("presets").get(name, self._own).parent == self._samples
+
+    def save_preset(self, preset: Preset, name: str, like: str = "") -> Path:
+        """Write a preset into the user's folder and return the file, `name` with `.json`.
+
+        A new file has the style of the preset `like`, where there is one. Raises InputError
+        where the name is none, or the file cannot be written.
+        """
+        path = self._own / "presets" / f"{file_name(name)}.json"
+        _make(path.parent)
+        model = path if path.is_file() else self.files("presets").get(like)
+        save_preset(preset, path, model)
+        return path
+
+    def rename_preset(self, name: str, to: str) -> str:
+        """Give a preset of the user's another name; return what it is called then.
+
+        Raises InputError where there is one of that name, or it cannot be done.
+        """
+        path, wanted = self._own_preset(name), file_name(to)
+        target = path.with_name(f"{wanted}.json")
+        if target.exists():
+            raise InputError(f"There is a preset “{wanted}” already.")
+        try:
+            path.rename(target)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be renamed: {error.strerror}") from error
+        return wanted
+
+    def delete_preset(self, name: str) -> None:
+        """Delete a preset of the user's. Raises InputError where it cannot be done."""
+        path = self._own_preset(name)
+        try:
+            path.unlink()
+        except OSError as error:
+            raise InputError(f"{path}: cannot be deleted: {error.strerror}") from error
+
+    def _own_preset(self, name: str) -> Path:
+        path = self._path("presets", name)
+        if self.is_ours(name):
+            raise InputError(
+                f"“{name}” came with the program and stays as it is.", advice="Make a copy of it."
+            )
+        return path
 
     def profile(self, name: str) -> Profile:
         """Read a profile. Raises InputError where there is none, or it has faults."""
