@@ -250,3 +250,13 @@ def test_a_profile_that_names_itself_ends():
     who = PresetMessage("who", type="user_profile", role="user")
     envelope = request(who, profile=Profile("Ada", "a {{persona}} b"))
     assert envelope.turns[0].text.plain == "a a {{persona}} b b"
+
+
+def test_every_macro_is_told_in_a_line() -> None:
+    from tui_chat.context.macro_table import MACROS
+    from tui_chat.context.macro_words import MACRO_WORDS, macros_beginning
+    from tui_chat.context.scene import _WORDS, is_word
+
+    told = {macro.name for macro in MACRO_WORDS}
+    assert told == {*MACROS, *filter(is_word, _WORDS), "trim", "//"}
+    assert [m.written for m in macros_beginning("tone", ("Tone",))] == ["{{getvar::Tone}}"]

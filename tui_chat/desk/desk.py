@@ -366,6 +366,18 @@ class Desk(State):
             return path
         return None
 
+    def save_presets(self) -> bool:
+        """Save every preset that has edits; False where one could not be, which is told."""
+        with self._outside.telling():
+            self._presets.save_all()
+            return True
+        return False
+
+    async def new_preset(self, name: str) -> None:
+        """Make a preset that has the history and nothing else, and use it."""
+        with self._outside.telling():
+            await self._choosing.preset(self._presets.new(name))
+
     async def rename_preset(self, to: str) -> None:
         """Give the session's preset another name, its file too."""
         with self._outside.telling():

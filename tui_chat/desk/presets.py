@@ -21,8 +21,8 @@ from tui_chat.desk.outside import Outside
 from tui_chat.desk.state import State
 from tui_chat.editing import Edits
 from tui_chat.errors import InputError
-from tui_chat.model.preset import Preset
-from tui_chat.preset_files import dump_preset, load_preset, parse_preset, read_text
+from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.preset_files import dump_preset, file_name, load_preset, parse_preset, read_text
 
 Stamp = tuple[str, int, int] | None
 """A file as it was: path, time of its last change, size. None where there is none."""
@@ -129,7 +129,7 @@ class Presets:
             raise InputError(
                 f"The file of “{at}” has faults; it is not written over.", advice="Mend it first."
             )
-        if name and name != at and name in self._shelf.names("presets"):
+        if name and name != at and file_name(name) in self._shelf.names("presets"):
             raise InputError(f"There is a preset “{name}” already.")
         path = self._shelf.save_preset(known.edits.preset, name or at, like=at)
         saved = self._open[path.stem] = _Open(known.edits.was_saved(), self._stamp(path.stem))
@@ -138,6 +138,24 @@ class Presets:
         self._state.preset_name = path.stem
         self._show(saved.edits.preset)
         return path
+
+    def save_all(self) -> None:
+        """Save every preset that has edits. Raises InputError at the first that cannot be."""
+        for name in self.unsaved:
+            known = self._open[name]
+            self._shelf.save_preset(known.edits.preset, name, like=name)
+            self._open[name] = _Open(known.edits.was_saved(), self._stamp(name))
+        self._outside.tell(PresetChanged())
+
+    def new(self, name: str) -> str:
+        """Write a preset that has the history and nothing else; return its name.
+
+        Raises InputError where there is one of that name, or it cannot be written.
+        """
+        if file_name(name) in self._shelf.names("presets"):
+            raise InputError(f"There is a preset “{name}” already.")
+        history = PresetMessage("history", "user", type="chat_history")
+        return self._shelf.save_preset(Preset(name, (history,)), name).stem
 
     def rename(self, to: str) -> str:
         """Give the shown preset's file another name; return it. Raises InputError."""

@@ -108,9 +108,7 @@ def _behind(number: int, row: Row, rows: tuple[Row, ...], *, hoists: bool) -> It
 def _behind_anchor(number: int, row: Row, rows: tuple[Row, ...]) -> Iterator[Slot]:
     """Yield the place in the list behind an anchor and all that stands at it."""
     if number == len(rows) or rows[number].standing != "after":
-        at = next(
-            (r.index for r in rows if r.standing == "anchor" and r.anchor == row.anchor), None
-        )
+        at = _index_of_anchor(row.anchor, rows)
         if at is not None:  # a history without an anchor goes last: nothing is behind it
             yield Slot(number, "list", neighbour=at)
 
@@ -128,10 +126,11 @@ def _in_front_of(number: int, row: Row, rows: tuple[Row, ...]) -> Iterator[Slot]
             yield Slot(number, kind, row.anchor, neighbour=at, side="before")
         case "depth", _:
             yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbour=at, side="before")
+        case "anchor", _ if row.off:
+            yield Slot(number, "list", neighbour=at, side="before")
         case ("anchor", _) | ("ghost", "history"):
             yield from _in_front_of_anchor(number, row, rows)
-            if not row.off:
-                yield Slot(number, "before", row.anchor)
+            yield Slot(number, "before", row.anchor)
         case "ghost", "oldest":
             yield Slot(number, "depth", CHAT_HISTORY, 0)
         case "ghost", "newest":
@@ -146,7 +145,10 @@ def _in_front_of_anchor(number: int, row: Row, rows: tuple[Row, ...]) -> Iterato
     """Yield the place in the list in front of an anchor and all that stands before it."""
     above = rows[number - 1] if number else None
     if above is None or (above.standing, above.anchor) != ("before", row.anchor):
-        at = next(
-            (r.index for r in rows if r.standing == "anchor" and r.anchor == row.anchor), None
-        )
+        at = _index_of_anchor(row.anchor, rows)
         yield Slot(number, "list", neighbour=at, side="before")
+
+
+def _index_of_anchor(anchor: str, rows: tuple[Row, ...]) -> int | None:
+    there = (r.index for r in rows if r.standing == "anchor" and r.anchor == anchor and not r.off)
+    return next(there, None)

@@ -21,13 +21,14 @@ from tui_chat.preset_files.findings import Finding
 from tui_chat.preset_files.json_text import parse_json
 from tui_chat.preset_files.people import load_profile, load_role, parse_profile, parse_role
 from tui_chat.preset_files.presets import dump_preset, load_preset, parse_preset, save_preset
-from tui_chat.preset_files.shelf import Shelf
+from tui_chat.preset_files.shelf import Shelf, file_name
 from tui_chat.preset_files.text_files import read_text
 
 __all__ = [
     "Finding",
     "Shelf",
     "dump_preset",
+    "file_name",
     "load_preset",
     "load_profile",
     "load_role",

@@ -36,7 +36,7 @@ ACTIONS = (
         "palette", "ctrl+p", "command_palette", "Commands", "Search all commands", in_footer=True
     ),
     Action("sessions", "f2", "pane('sessions')", "Sessions", "Go to the sessions", in_footer=True),
-    Action("preset", "f3", "choose_preset", "Preset", "Choose the preset", in_footer=True),
+    Action("preset", "f3", "presets", "Preset", "Go to the preset editor", in_footer=True),
     Action(
         "inspector", "f4", "pane('inspector')", "Inspector", "Go to the request", in_footer=True
     ),
@@ -47,6 +47,8 @@ ACTIONS = (
     Action("theme", "", "choose_theme", "Theme", "Choose the colours"),
     Action("again", "ctrl+r", "again", "Ask again", "Ask again for the last reply"),
     Action("back", "escape", "back", "Back", "Stop a reply, or close a pane"),
+    Action("use-preset", "", "choose_preset", "Use preset", "Choose the preset"),
+    Action("preset-files", "", "preset_more", "Preset files", "New, copy, compare, rename presets"),
     Action("role", "", "choose_role", "Role", "Choose the role"),
     Action("roles", "", "edit_roles", "Roles", "Write or change roles"),
     Action("profile", "", "choose_profile", "Profile", "Choose who you are"),

@@ -78,9 +78,12 @@ class TuiChat(Hearing, Talking, Messages, Sessions, Choosing, Looking, Helping):
         self.set_timer(DESK_AFTER, self.lay_desk)
 
     async def action_quit(self) -> None:
-        """Leave; what is being typed is kept."""
+        """Leave; what is being typed is kept, and edited presets are asked about."""
         await self.keep_draft()
-        self.exit()
+        if self.desk is not None and self.desk.unsaved_presets:
+            self.ask_about_presets()
+        else:
+            self.exit()
 
     async def on_unmount(self) -> None:
         """Stop replies and let go of the store, however the app ends."""

@@ -27,6 +27,7 @@ class Command:
 COMMANDS = (
     Command("model", "Ask another model", "MODEL", run="choose_model"),
     Command("preset", "Choose the preset", "NAME", run="choose_preset"),
+    Command("edit-preset", "Go to the preset editor", run="presets"),
     Command("role", "Choose the role", "NAME", run="choose_role"),
     Command("roles", "Write or change roles", run="edit_roles"),
     Command("profile", "Choose who you are", "NAME", run="choose_profile"),

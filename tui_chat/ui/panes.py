@@ -1,7 +1,9 @@
-"""The three panes side by side, as many as fit.
+"""The panes side by side, as many as fit.
 
-1. From `WIDE` columns: sessions | chat | inspector, less those that were closed.
-2. From `MEDIUM`: the chat and one of the other two, the one that was asked for last.
+1. From `WIDE` columns: sessions | chat | preset editor over inspector, less those that were
+   closed. The editor comes when it is first asked for.
+2. From `MEDIUM`: the chat and one of the others, the one that was asked for last; the inspector
+   stays below the preset editor where that leaves both enough lines.
 3. Below: the chat alone; what is asked for lies over it, and the inspector leaves the
    composer in sight, so that one can watch the request while typing.
 4. The inspector's place is there from the first frame; the inspector comes with the first
@@ -22,15 +24,19 @@ from tui_chat.ui.sidebar import SessionList
 
 if TYPE_CHECKING:
     from tui_chat.ui.inspector import Inspector
+    from tui_chat.ui.presets import PresetPane
 
 MEDIUM, WIDE = 96, 132
 """Columns from which two, and three, panes stand side by side."""
 
-SidePane = Literal["sessions", "inspector"]
+TALL = 28
+"""Lines from which the preset editor and the inspector stand over each other."""
+
+SidePane = Literal["sessions", "presets", "inspector"]
 
 
 class Panes(Horizontal):
-    """Sessions, chat and inspector."""
+    """Sessions, chat, preset editor and inspector."""
 
     SCOPED_CSS = False  # the classes of the breakpoints are the screen's
 
@@ -39,19 +45,16 @@ class Panes(Horizontal):
         height: 1fr;
         #sessions { width: 30; }
         #chat { width: 1fr; min-width: 40; }
-        #inspector { width: 42%; min-width: 48; background: $background; }
-        Inspector { width: 1fr; height: 1fr; }
+        #right { width: 42%; min-width: 48; background: $background; }
+        #presets, #inspector { width: 1fr; height: 1fr; }
+        Inspector, PresetPane { width: 1fr; height: 1fr; }
     }
-    .-medium Panes #inspector { width: 50%; }
+    Panes #right.-both #presets { border-bottom: solid $foreground 20%; height: 1.3fr; }
+    .-medium Panes #right { width: 50%; }
     .-narrow Panes { layers: base above; }
     .-narrow Panes #sessions { layer: above; dock: left; width: 36; max-width: 100%; }
-    .-narrow Panes #inspector {
-        layer: above;
-        dock: top;
-        width: 100%;
-        height: 100%;
-        margin-bottom: 6;
-    }
+    .-narrow Panes #right { layer: above; dock: top; width: 100%; height: 100%; }
+    .-narrow Panes #right.-watching { margin-bottom: 6; }
     """
 
     def __init__(self) -> None:
@@ -60,8 +63,12 @@ class Panes(Horizontal):
         self.chat = ChatPane(id="chat")
         self.inspector: Inspector | None = None
         """None until it is first needed."""
+        self.presets: PresetPane | None = None
+        """None until it is first needed."""
         self._place = Vertical(id="inspector")
-        self._put_away: set[SidePane] = set()
+        self._presets_place = Vertical(id="presets")
+        self._right = Vertical(self._presets_place, self._place, id="right")
+        self._put_away: set[SidePane] = {"presets"}
         """Panes that the user does not want to see."""
         self._asked_for: SidePane | None = None
         """The pane that was asked for where not all fit."""
@@ -70,7 +77,7 @@ class Panes(Horizontal):
         """Put the three beside each other."""
         yield self.sessions
         yield self.chat
-        yield self._place
+        yield self._right
 
     async def add_inspector(self) -> Inspector:
         """Put the inspector into its place."""
@@ -80,24 +87,43 @@ class Panes(Horizontal):
         await self._place.mount(self.inspector)
         return self.inspector
 
+    async def add_presets(self) -> PresetPane:
+        """Put the preset editor into its place."""
+        from tui_chat.ui.presets import PresetPane
+
+        self.presets = PresetPane()
+        await self._presets_place.mount(self.presets)
+        return self.presets
+
     def on_resize(self, event: events.Resize) -> None:
         """Show the panes that fit."""
         self._arrange(event.size.width)
 
     def _arrange(self, width: int) -> None:
-        everything: set[SidePane] = {"sessions", "inspector"}
+        everything: set[SidePane] = {"sessions", "presets", "inspector"}
         if width >= WIDE:
             visible = everything - self._put_away
         elif self._asked_for is not None:
             visible = {self._asked_for}
+            if self._asked_for == "presets" and width >= MEDIUM and self.size.height >= TALL:
+                visible |= {"inspector"} - self._put_away
         else:
             visible = {"sessions"} - self._put_away if width >= MEDIUM else set[SidePane]()
         self.sessions.display = "sessions" in visible
+        self._presets_place.display = "presets" in visible
         self._place.display = "inspector" in visible
+        self._right.display = bool(visible & {"presets", "inspector"})
+        self._right.set_class({"presets", "inspector"} <= visible, "-both")
+        self._right.set_class("presets" not in visible, "-watching")
 
     def go(self, name: SidePane) -> None:
         """Show a pane and go there; from there, close it and go back to the composer."""
-        pane: Widget = self.sessions if name == "sessions" else self.inspector or self._place
+        panes: dict[SidePane, Widget] = {
+            "sessions": self.sessions,
+            "presets": self.presets or self._presets_place,
+            "inspector": self.inspector or self._place,
+        }
+        pane = panes[name]
         if pane.has_focus_within:
             self._put_away.add(name)
             self.close_overlay()

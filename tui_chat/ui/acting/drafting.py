@@ -77,6 +77,8 @@ class Drafting(Shell):
             return
         if self._panes.inspector is not None:
             self._panes.inspector.show(composed)
+        if self._panes.presets is not None:
+            self._panes.presets.tell(composed)
         budget = composed.envelope.budget
         if budget is not None:
             about = "" if budget.exact else "~"

@@ -10,7 +10,7 @@ from textual import work
 from tui_chat.errors import StoreDamaged, TuiChatError
 from tui_chat.model.session import Entry
 from tui_chat.paths import database_file
-from tui_chat.ui.acting.drafting import Drafting
+from tui_chat.ui.acting.editing import Editing
 from tui_chat.ui.welcome import keys_found, welcome
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ LONG_REPLY = 5.0
 """Seconds from which a reply's end is told to those who look elsewhere."""
 
 
-class Hearing(Drafting):
+class Hearing(Editing):
     """Shows what the desk tells."""
 
     _arriving = ""
@@ -46,6 +46,7 @@ class Hearing(Drafting):
         await self.bring_draft(keep_typed=True)
         self.compose_soon()
         self._laid.set()
+        self.watch_preset_file()
 
     async def _go_on_after(self, error: TuiChatError) -> bool:
         """Ask what to do about conversations that cannot be opened; False to leave."""
@@ -74,6 +75,7 @@ class Hearing(Drafting):
         from tui_chat.desk import (
             BranchChanged,
             Done,
+            PresetChanged,
             ReplyElsewhere,
             ReplyGrew,
             ReplyWaits,
@@ -88,6 +90,9 @@ class Hearing(Drafting):
                 self._show_sessions()
             case BranchChanged():
                 self._show_branch()
+            case PresetChanged():
+                self.show_preset()
+                self.compose_soon()
             case ReplyGrew():
                 grown = change.grown
                 self._chat.stream(grown.entry_id, grown.reply, grown.timing)
@@ -130,6 +135,7 @@ class Hearing(Drafting):
             self._chat.stream(partial.entry_id, partial.reply, partial.timing)
         if self._panes.inspector is not None:
             self._panes.inspector.own_protocol = desk.endpoint.protocol
+        self.show_preset()
         self._show_sessions()
         self._watch_ends(desk.entries)
         self.compose_soon()

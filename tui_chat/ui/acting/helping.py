@@ -75,6 +75,7 @@ class Helping(Shell):
             ("Where you type", self._composer),
             ("In the conversation", self._chat.transcript),
             ("In the sessions", self._sessions),
+            ("In the preset", self._panes.presets),
             ("In the request", self._panes.inspector),
         ]
         there = [(title, pane) for title, pane in panes if pane is not None]

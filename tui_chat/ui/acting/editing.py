@@ -1,0 +1,247 @@
+"""Editing: the preset editor, and the presets' files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import work
+
+from tui_chat.errors import InputError
+from tui_chat.ui.acting.drafting import Drafting
+
+if TYPE_CHECKING:
+    from tui_chat.desk import Desk
+    from tui_chat.ui.inspector import Inspector
+    from tui_chat.ui.presets import PresetPane
+
+LOOK_EVERY = 1.0
+"""Seconds between looks at the preset's file."""
+
+
+class Editing(Drafting):
+    """Answers the preset editor."""
+
+    # --- the pane ------------------------------------------------------------------------
+
+    async def action_presets(self) -> None:
+        """Go to the preset editor; from there, close it and go back."""
+        await self._laid.wait()
+        await self._presets_there()
+        self._panes.go("presets")
+
+    async def _presets_there(self) -> PresetPane:
+        pane = self._panes.presets or await self._panes.add_presets()
+        self.show_preset()
+        self.compose_soon()
+        return pane
+
+    def show_preset(self) -> None:
+        """Show the session's preset in the editor, where there is one."""
+        desk, pane = self.desk, self._panes.presets
+        if desk is not None and pane is not None:
+            pane.show(desk.preset_name, desk.preset_edits, ours=desk.preset_is_ours)
+
+    def on_preset_pane_edited(self, event: PresetPane.Edited) -> None:
+        """Compose with the edited preset from now on."""
+        if self.desk is not None:
+            self.desk.edit_preset(event.name, event.edits)
+
+    async def on_preset_pane_left(self, event: PresetPane.Left) -> None:
+        """Go back to the composer."""
+        await self.run_action("back")
+
+    # --- where things come from ----------------------------------------------------------
+
+    def on_preset_pane_origin_lit(self, event: PresetPane.OriginLit) -> None:
+        """Show in the request what became of a row."""
+        if self._panes.inspector is not None:
+            self._panes.inspector.reveal(event.origin)
+
+    def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
+        """Light the row that a piece of the request came from."""
+        pane, inspector = self._panes.presets, self._panes.inspector
+        if event.origin is None or pane is None or inspector is None:
+            return
+        if inspector.has_focus_within:
+            pane.reveal(event.origin)
+
+    async def on_inspector_origin_chosen(self, event: Inspector.OriginChosen) -> None:
+        """Open the preset message that a piece of the request came from."""
+        from tui_chat.model.text import OriginKind
+
+        around = event.origin
+        while around.kind is not OriginKind.PRESET and around.within is not None:
+            around = around.within
+        if around.kind is OriginKind.PRESET:
+            pane = await self._presets_there()
+            self._panes.open("presets")
+            if pane.reveal(around):
+                self.call_after_refresh(pane.focus)
+
+    # --- files ---------------------------------------------------------------------------
+
+    def watch_preset_file(self) -> None:
+        """See what other programs do to the preset's file as soon as they do it."""
+        self.set_interval(LOOK_EVERY, self.look_at_preset_file)
+
+    def look_at_preset_file(self) -> None:
+        """Follow the preset's file; where both were changed, ask which is to be had."""
+        desk = self.desk
+        if desk is None or len(self.screen_stack) > 1:
+            return
+        match desk.look_at_preset_file():
+            case "followed":
+                words = f"“{desk.preset_name}” was changed by another program and read again."
+                self.notify(words, timeout=5, markup=False)
+            case "conflict":
+                self._ask_whose(desk)
+            case "same":
+                pass
+
+    @work(group="dialog", exclusive=True)
+    async def _ask_whose(self, desk: Desk) -> None:
+        from tui_chat.ui.preset_questions import take_the_files
+
+        if await take_the_files(self, desk.preset_name):
+            desk.revert_preset()
+
+    @work(group="dialog", exclusive=True)
+    async def on_preset_pane_save_requested(self) -> None:
+        """Save the preset."""
+        from tui_chat.ui.preset_questions import may_write_over
+
+        desk = self.desk
+        if desk is None:
+            return
+        if desk.look_at_preset_file() == "conflict" and not await may_write_over(
+            self, desk.preset_name
+        ):
+            return
+        ours = desk.preset_is_ours
+        await self._told(desk, ours=ours)
+
+    async def _told(self, desk: Desk, name: str = "", *, ours: bool = False) -> None:
+        path = await desk.save_preset(name)
+        if path is not None:
+            why = "It came with the program; your copy is used now.\n" if ours else ""
+            self.notify(f"Saved.\n{why}{path}", timeout=4 + 4 * ours, markup=False)
+
+    @work(group="dialog", exclusive=True)
+    async def ask_about_presets(self) -> None:
+        """Ask what becomes of edited presets, then leave."""
+        from tui_chat.ui.preset_questions import before_leaving
+
+        desk = self.desk
+        if desk is None:
+            return
+        match await before_leaving(self, desk.unsaved_presets):
+            case "save" if desk.save_presets():
+                self.exit()
+            case "leave":
+                self.exit()
+            case _:
+                pass
+
+    def on_preset_pane_more_requested(self) -> None:
+        """Ask what is to be done with preset files."""
+        self.action_preset_more()
+
+    @work(group="dialog", exclusive=True)
+    async def action_preset_more(self) -> None:
+        """Make, copy, compare, rename or delete presets."""
+        from tui_chat.ui import preset_questions as questions
+
+        await self._laid.wait()
+        desk = self.desk
+        if desk is None:
+            return
+        chosen = await questions.ask_what(self, desk)
+        match chosen:
+            case "use":
+                await self.run_action("choose_preset")
+            case "new":
+                if name := await questions.ask_name(self, "Name of the new preset", ""):
+                    await desk.new_preset(name)
+            case "copy":
+                if name := await questions.ask_name(self, "Save as", f"{desk.preset_name} copy"):
+                    await self._told(desk, name)
+            case "rename":
+                if name := await questions.ask_name(self, "Rename the preset", desk.preset_name):
+                    await desk.rename_preset(name)
+            case "delete":
+                if await questions.may_delete_preset(self, desk.preset_name):
+                    await desk.delete_preset()
+            case "revert":
+                desk.revert_preset()
+            case "saved" | "other":
+                await self._compare(desk, chosen)
+            case "system" if self._panes.presets is not None:
+                self._panes.presets.place_system()
+            case "file":
+                await self._edit_file(desk)
+            case _:
+                pass
+
+    async def _compare(self, desk: Desk, what: str) -> None:
+        from tui_chat.preset_files import dump_preset
+        from tui_chat.ui.preset_questions import ask_other
+        from tui_chat.ui.presets.differ import Differ
+
+        edits = desk.preset_edits
+        if edits is None:
+            return
+        now = dump_preset(edits.preset)
+        if what == "saved":
+            await self.push_screen_wait(
+                Differ(f"{desk.preset_name}: saved, then edited", dump_preset(edits.saved), now)
+            )
+        elif name := await ask_other(self, desk):
+            try:
+                other = dump_preset(desk.read_preset(name))
+            except InputError as fault:
+                self.complain(fault)
+            else:
+                title = f"{desk.preset_name}, then {name}"
+                await self.push_screen_wait(Differ(title, now, other))
+
+    # --- the user's own editor -----------------------------------------------------------
+
+    @work(group="dialog", exclusive=True)
+    async def on_preset_pane_file_requested(self) -> None:
+        """Edit the whole preset as JSON, outside."""
+        if self.desk is not None:
+            await self._edit_file(self.desk)
+
+    async def _edit_file(self, desk: Desk) -> None:
+        from tui_chat.ui.preset_questions import edit_again
+        from tui_chat.ui.terminal.editor import edited_outside
+
+        try:
+            before = text = desk.preset_text()
+            while True:
+                text = await edited_outside(self, text)
+                if text == before:
+                    return
+                try:
+                    desk.edit_preset_text(text)
+                except InputError as fault:
+                    if not await edit_again(self, fault):
+                        return
+                else:
+                    return
+        except InputError as fault:
+            self.complain(fault)
+
+    @work(group="dialog", exclusive=True)
+    async def on_preset_pane_content_requested(self, event: PresetPane.ContentRequested) -> None:
+        """Edit a message's content, outside."""
+        from tui_chat.model.text import clean
+        from tui_chat.ui.terminal.editor import edited_outside
+
+        try:
+            text = clean(await edited_outside(self, event.content))
+        except InputError as fault:
+            self.complain(fault)
+            return
+        if text != event.content and self._panes.presets is not None:
+            self._panes.presets.rewrite(event.index, text)

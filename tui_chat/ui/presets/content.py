@@ -1,0 +1,147 @@
+"""The content's editor: a text area that offers macros behind `{{`."""
+
+from __future__ import annotations
+
+import re
+
+from rich.text import Text
+from textual import events, on
+from textual.message import Message
+from textual.widgets import OptionList, TextArea
+from textual.widgets.option_list import Option
+
+from tui_chat.context.macro_words import MacroWords, macros_beginning
+from tui_chat.model.text import clean
+from tui_chat.model.visible import masked
+
+_BEGUN = re.compile(r"\{\{([\w/]*)\Z")
+
+
+class Macros(OptionList, can_focus=False):
+    """The macros that fit what is being typed; hidden where there are none."""
+
+    DEFAULT_CSS = """
+    Macros {
+        display: none;
+        height: auto;
+        max-height: 7;
+        border: none;
+        padding: 0;
+        background: $surface;
+        color: $foreground;
+        scrollbar-size-vertical: 1;
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._offered: tuple[MacroWords, ...] = ()
+
+    @property
+    def chosen(self) -> MacroWords | None:
+        """The marked one; None while there is nothing to choose."""
+        at = self.highlighted
+        return self._offered[at] if self.display and at is not None else None
+
+    def offer(self, macros: tuple[MacroWords, ...]) -> None:
+        """Offer these, and no others; none hides the list."""
+        if macros != self._offered:
+            self._offered = macros
+            self.clear_options()
+            wide = max((len(macro.written) for macro in macros), default=0)
+            for macro in macros:
+                line = Text(macro.written.ljust(wide + 2), no_wrap=True)
+                line.append(macro.words, style="dim")
+                self.add_option(Option(line))
+            self.highlighted = 0 if macros else None
+        self.display = bool(macros)
+
+
+class Content(TextArea):
+    """One message's content."""
+
+    DEFAULT_CSS = """
+    Content {
+        height: 1fr;
+        min-height: 3;
+        padding: 0 1;
+        border: none;
+        background: $surface;
+        scrollbar-size-vertical: 1;
+        &:focus { border: none; background: $foreground 7%; }
+    }
+    """
+
+    class UndoRequested(Message):
+        """There is nothing more to undo in the text."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False,
+            placeholder="What the model is told; {{ offers macros",
+        )  # fmt: skip
+        self.macros = Macros()
+        """Shown by whoever lays the editor out."""
+        self.variables: tuple[str, ...] = ()
+        """Those of the preset."""
+
+    @on(TextArea.SelectionChanged)
+    def _ask(self) -> None:
+        begun = self._begun() if self.has_focus else None
+        self.macros.offer(() if begun is None else macros_beginning(begun, self.variables))
+
+    def _begun(self) -> str | None:
+        row, column = self.cursor_location
+        found = _BEGUN.search(self.document[row][:column])
+        return found[1] if found else None
+
+    def on_blur(self) -> None:
+        """Take the macros away."""
+        self.macros.offer(())
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self.macros.display and self._choose(event.key):
+            event.prevent_default()
+            event.stop()
+
+    def _choose(self, key: str) -> bool:
+        """Do what a key means while macros are offered; whether it meant anything."""
+        match key:
+            case "down":
+                self.macros.action_cursor_down()
+            case "up":
+                self.macros.action_cursor_up()
+            case "escape":
+                self.macros.offer(())
+            case "tab" | "enter":
+                begun, chosen = self._begun(), self.macros.chosen
+                if begun is None or chosen is None:
+                    return False
+                row, column = self.cursor_location
+                line = self.document[row]
+                end = column + 2 * line.startswith("}}", column)
+                self.replace(chosen.written, (row, column - len(begun) - 2), (row, end))
+                self.macros.offer(())
+            case _:
+                return False
+        return True
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.prevent_default()
+        event.stop()
+        text = clean(event.text.replace("\r\n", "\n").replace("\r", "\n"))
+        if result := self._replace_via_keyboard(text, *self.selection):
+            self.move_cursor(result.end_location)
+
+    def action_undo(self) -> None:
+        """Undo in the text; where there is nothing more, in the preset."""
+        if self.history.undo_stack:
+            super().action_undo()
+        else:
+            self.post_message(self.UndoRequested())
+
+    def get_line(self, line_index: int) -> Text:
+        """Draw a line; nothing in it is obeyed by the terminal."""
+        line = super().get_line(line_index)
+        harmless = masked(line.plain)
+        return line if harmless == line.plain else Text(harmless, end="", no_wrap=True)

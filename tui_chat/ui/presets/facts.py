@@ -1,0 +1,104 @@
+"""What a composed request tells of a preset's rows: what they cost, and what stands between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tui_chat.compose import Composed
+from tui_chat.model.envelope import Turn
+from tui_chat.model.memo import Memo
+from tui_chat.model.preset import PresetMessage
+from tui_chat.model.text import OriginKind
+from tui_chat.model.visible import one_line
+from tui_chat.tokens import counter_for
+
+PREVIEW = 120
+"""Characters of a message's beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Of one request."""
+
+    sent: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
+    """Tokens of the preset messages that are sent, by id; of doubled ids, in order."""
+    role: tuple[str, int] = ("", 0)
+    """Name and tokens of the role's prompt; no name where there is none."""
+    profile: tuple[str, int] = ("", 0)
+    history: tuple[Turn, ...] = ()
+    """What of the history is sent, oldest first."""
+    history_tokens: int = 0
+    dropped: int = 0
+    """Messages of the history that did not fit."""
+    draft: tuple[str, int] = ("", 0)
+    """First words and tokens of what is being typed."""
+    lore: dict[str, int] = field(default_factory=dict[str, int])
+    """Lore entries that stand at an anchor, by its id."""
+    count: Callable[[PresetMessage], int] | None = None
+    """What a message would cost that is not sent; without its macros."""
+
+    @property
+    def total(self) -> int:
+        """Tokens of all the preset's messages that are sent."""
+        return sum(map(sum, self.sent.values()))
+
+    def history_at(self, depth: int) -> Turn | None:
+        """Return the message of the history in front of which a negative depth lies, or behind
+        which a positive one does.
+        """
+        index = depth - 1 if depth > 0 else len(self.history) + depth + 1
+        return self.history[index] if 0 <= index < len(self.history) else None
+
+
+NO_FACTS = Facts()
+
+
+def facts_of(composed: Composed) -> Facts:
+    """Look a request through."""
+    envelope = composed.envelope
+    sent: dict[str, list[int]] = {}
+    lore: dict[str, int] = {}
+    role, profile, draft = ("", 0), ("", 0), ("", 0)
+    history: list[Turn] = []
+    for turn, tokens in zip(envelope.turns, envelope.tokens, strict=False):
+        origin = turn.origin
+        match origin.kind:
+            case OriginKind.HISTORY:
+                history.append(turn)
+            case OriginKind.PRESET:
+                sent.setdefault(origin.id, []).append(tokens)
+            case OriginKind.SYSTEM:
+                role = origin.name or origin.id, tokens
+            case OriginKind.PROFILE:
+                profile = origin.name or origin.id, tokens
+            case OriginKind.DRAFT:
+                draft = one_line(turn.text.plain, PREVIEW), tokens
+            case OriginKind.LORE:
+                anchor = turn.placement.anchor
+                lore[anchor] = lore.get(anchor, 0) + 1
+            case _:
+                pass
+    budget = envelope.budget
+    return Facts(
+        sent,
+        role,
+        profile,
+        tuple(history),
+        budget.history if budget else 0,
+        len(envelope.dropped),
+        draft,
+        lore,
+        _count_for(composed.model),
+    )
+
+
+_counts: dict[str, Memo[PresetMessage, int]] = {}
+
+
+def _count_for(model: str) -> Callable[[PresetMessage], int]:
+    counter = counter_for(model)
+    found = _counts.get(counter.name)
+    if found is None:
+        found = _counts[counter.name] = Memo(lambda message: counter.count(message.content))
+    return found

@@ -1,0 +1,174 @@
+"""A row of the editor as pieces of text with the names of their styles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len, chop_cells
+
+from tui_chat.editing import Row
+from tui_chat.model.envelope import Level, Turn
+from tui_chat.model.preset import CHAT_HISTORY, PresetMessage
+from tui_chat.model.visible import one_line
+from tui_chat.ui.presets.facts import Facts
+
+Piece = tuple[str, str]
+"""Text, and the name of its style; empty for the plain one."""
+
+BOX = (1, 4)
+"""Columns of the box that enables: from, to before."""
+_ROLES = {"system": "sys", "user": "usr", "assistant": "ast", "tool": "tool"}
+ANCHORS = {
+    "chat_history": "Chat history",
+    "user_profile": "User profile",
+    "placeholder": "Placeholder",
+}
+MARKS = {Level.ERROR: "✗", Level.WARNING: "▲", Level.INFO: "i"}
+
+
+def called(message: PresetMessage) -> str:
+    """Return what a message is called in the list."""
+    generic = message.type == "chat_history" or message.id == message.type
+    named = message.name or (ANCHORS.get(message.type, "") if generic else "")
+    return one_line(named or message.id, 80) or "(no name)"
+
+
+def row_pieces(
+    row: Row, tokens: int | None, facts: Facts, names: dict[str, str], width: int, *, unsaved: bool
+) -> list[Piece]:
+    """Return a row's pieces, as wide as `width`. `names` are those of the anchors, by id."""
+    if row.message is None:
+        return _ghost(row, facts, width)
+    message = row.message
+    left: list[Piece] = [
+        ("●" if unsaved else " ", "unsaved"),
+        ("[x]" if message.enabled else "[ ]", "box"),
+        (" " + "  " * row.indent, ""),
+    ]
+    figure = _figure(tokens, sent=not row.off)
+    if message.is_anchor:
+        return _anchor(row, message, left, figure, facts, width)
+    mark = _ROLES.get(message.role, message.role)
+    left.append((f"{mark} ", "off" if row.off else message.role))
+    info = next((MARKS[n.level] for n in row.notes if n.level is Level.INFO), "")
+    place = _place(row, names) if width >= 34 else ""
+    right: list[Piece] = [(f"{info} " if info else "", "info"), (f" {place} ", "place")]
+    right.append((figure, "tokens"))
+    room = width - _width(left) - _width(right)
+    name = clipped(called(message), max(room, 1))
+    rest = room - cell_len(name) - 2
+    text = clipped(one_line(message.content, 200), rest) if rest >= 8 else ""
+    gap = max(room - cell_len(name) - (cell_len(text) + 2 if text else 0), 0)
+    middle: list[Piece] = [(name, "off" if row.off else "name")]
+    if text:
+        middle.append((f"  {text}", "preview"))
+    return [*left, *middle, (" " * gap, ""), *right]
+
+
+def _anchor(
+    row: Row, message: PresetMessage, left: list[Piece], figure: str, facts: Facts, width: int
+) -> list[Piece]:
+    name = called(message)
+    said = {"chat_history": _history_words(facts), "user_profile": facts.profile[0]}
+    detail = said.get(message.type, "")
+    lore = facts.lore.get(message.anchor_id, 0)
+    if lore:
+        detail = f"{detail} +{lore} lore".strip()
+    if message.type == "chat_history":
+        figure = _figure(facts.history_tokens, sent=True)
+    elif message.type == "user_profile":
+        figure = _figure(facts.profile[1], sent=True) if facts.profile[0] else _figure(None)
+    style = "off" if row.off else "anchor"
+    tail = f" {detail} " if detail else ""
+    head = f"◆ {name} "
+    room = width - _width(left) - cell_len(figure)
+    head = clipped(head, room)
+    tail = clipped(tail, max(room - cell_len(head), 0))
+    line = "─" * max(room - cell_len(head) - cell_len(tail), 0)
+    return [*left, (head, style), (line, "line"), (tail, "place"), (figure, "tokens")]
+
+
+def _history_words(facts: Facts) -> str:
+    count = len(facts.history)
+    said = f"{count:,} message{'s' * (count != 1)}" if count else "nothing said yet"
+    return f"{said}, {facts.dropped:,} dropped" if facts.dropped else said
+
+
+def _ghost(row: Row, facts: Facts, width: int) -> list[Piece]:
+    figure = _figure(None)
+    count = len(facts.history)
+    match row.ghost:
+        case "role":
+            name, tokens = facts.role
+            words = f"role “{name}”: its prompt" if name else "no role"
+            figure = _figure(tokens) if name else figure
+        case "history":
+            words = f"the history goes last: {_history_words(facts)}"
+            figure = _figure(facts.history_tokens)
+        case "oldest":
+            words = _said(facts.history[:1], "the oldest message")
+        case "newest":
+            words = _said(facts.history[-1:] if count > 1 else (), "the newest message")
+        case "message":
+            turn = facts.history_at(row.depth or 0)
+            words = _said((turn,) if turn else (), "a message")
+        case "draft":
+            words = f"what you type: {facts.draft[0]}" if facts.draft[0] else "what you type"
+            figure = _figure(facts.draft[1]) if facts.draft[0] else figure
+        case _:
+            words = f"⋮ {count - 2:,} more" if count > 3 else "⋮"
+    left = "     " + "  " * row.indent
+    room = width - cell_len(left) - cell_len(figure)
+    words = clipped(words, max(room, 1))
+    pad = " " * max(room - cell_len(words), 0)
+    return [(left, ""), (words + pad, "ghost"), (figure, "ghost")]
+
+
+def _said(turns: Sequence[Turn], otherwise: str) -> str:
+    if not turns:
+        return otherwise
+    turn = turns[0]
+    return f"{_ROLES.get(turn.role, turn.role)} {one_line(turn.text.plain, 120)}"
+
+
+def _place(row: Row, names: dict[str, str]) -> str:
+    message = row.message
+    assert message is not None
+    order = f" #{message.order}" if message.order else ""
+    match row.standing:
+        case "system":
+            return "first"
+        case "before" | "after":
+            at = "history" if row.anchor == CHAT_HISTORY else names.get(row.anchor, row.anchor)
+            return f"{row.standing} {clipped(one_line(at, 40), 14)}{order}"
+        case "depth":
+            return f"depth {row.depth}{order}"
+        case "unplaced":
+            return "not placed"
+        case _:
+            return ""
+
+
+def _figure(tokens: int | None, *, sent: bool = True) -> str:
+    if tokens is None:
+        return "       "
+    return f"{tokens:>6,} " if sent else f"{f'({tokens:,})':>7}"
+
+
+def note_pieces(sentence: str, level: Level, indent: int, width: int) -> list[Piece]:
+    """Return the pieces of a note's own line."""
+    left = "     " + "  " * indent
+    text = clipped(f"{MARKS[level]} {one_line(sentence)}", max(width - len(left) - 1, 1))
+    pad = " " * max(width - len(left) - cell_len(text), 0)
+    return [(left, ""), (text + pad, str(level))]
+
+
+def _width(pieces: list[Piece]) -> int:
+    return sum(cell_len(text) for text, _ in pieces)
+
+
+def clipped(text: str, width: int) -> str:
+    """Return a text that is at most so wide, its cut shown."""
+    if cell_len(text) <= width:
+        return text
+    return f"{chop_cells(text, width - 1)[0]}…" if width > 1 else "…"[: max(width, 0)]

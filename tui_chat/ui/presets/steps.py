@@ -1,0 +1,115 @@
+"""What a key does to the message under the cursor: one edit, with words for the undo list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tui_chat.editing import (
+    Row,
+    Sketch,
+    added,
+    beside,
+    changed,
+    duplicated,
+    next_slot,
+    put,
+    removed,
+)
+from tui_chat.model.message import MessageRole
+from tui_chat.model.preset import CHAT_HISTORY, Preset, PresetMessage, PresetMessageType
+from tui_chat.model.visible import one_line
+
+KINDS: tuple[tuple[PresetMessageType, str, str], ...] = (
+    ("message", "Message", "something to send"),
+    ("chat_history", "Chat history", "anchor: where the conversation goes"),
+    ("user_profile", "User profile", "anchor: where the profile goes"),
+    ("placeholder", "Placeholder", "anchor: a place for others to stand at"),
+)
+_ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One edit."""
+
+    preset: Preset
+    label: str
+
+
+def step(drawn: Sketch, index: int, what: str) -> Step | None:
+    """Return what an action makes of a preset; None where it makes nothing of it."""
+    preset = drawn.preset
+    message = preset.messages[index]
+    name = quoted(message)
+    match what:
+        case "enable":
+            word = "disable" if message.enabled else "enable"
+            return Step(changed(preset, index, enabled=not message.enabled), f"{word} {name}")
+        case "duplicate":
+            return Step(duplicated(preset, index), f"duplicate {name}")
+        case "delete":
+            return Step(removed(preset, index), f"delete {name}")
+        case "up" | "down":
+            slot = next_slot(drawn, index, -1 if what == "up" else 1)
+            if slot is None:
+                return None
+            return Step(put(preset, index, slot), f"move {name} {slot.words}")
+        case "role":
+            at = _ROLES.index(message.role) + 1 if message.role in _ROLES else 0
+            role = _ROLES[at % len(_ROLES)]
+            return Step(changed(preset, index, role=role), f"let {role} say {name}")
+        case "higher" | "lower":
+            return _deeper(preset, index, -1 if what == "higher" else 1)
+        case _:
+            return None
+
+
+def _deeper(preset: Preset, index: int, by: int) -> Step | None:
+    """Change a depth, which keeps the end that it counts from; what has none, gets one."""
+    message = preset.messages[index]
+    depth = message.insertion_point
+    if message.is_anchor:
+        return None
+    if depth is None:
+        fields = {"insertion_point": -1, "anchor_point": None, "anchor_target": None}
+    elif (depth < 0) != (depth + by < 0):
+        return None
+    else:
+        fields = {"insertion_point": depth + by}
+    after = changed(preset, index, **fields)
+    return Step(after, f"move {quoted(message)} to depth {fields['insertion_point']}")
+
+
+def with_new(preset: Preset, row: Row | None, kind: str) -> Preset:
+    """Return the preset with a new message or anchor behind the one under the cursor."""
+    at = row.index + 1 if row is not None and row.index >= 0 else None
+    found: PresetMessageType = next(each for each, _, _ in KINDS if each == kind)
+    if found == "message":
+        return added(preset, beside(PresetMessage("message", "user"), row), at)
+    return added(preset, PresetMessage(found, "user", type=found), at)
+
+
+def where(row: Row) -> str:
+    """Tell in a sentence where a row stands."""
+    message = row.message
+    assert message is not None
+    at = "the history" if row.anchor == CHAT_HISTORY else f"“{row.anchor}”"
+    match row.standing:
+        case "system":
+            return "It goes first, with the other system messages."
+        case "before" | "after":
+            words = f"It is anchored {row.standing} {at}."
+        case "depth":
+            words = f"It stands in the history at depth {row.depth}."
+        case "anchor":
+            words = f"Others can stand before and after it, as “{message.anchor_id}”."
+        case "unplaced":
+            words = "It has no place in the context."
+        case _:
+            words = "It stands in the list."
+    return f"Off. {words}" if row.off else words
+
+
+def quoted(message: PresetMessage) -> str:
+    """Return what a message is called in the undo list."""
+    return f"“{one_line(message.name or message.id, 40)}”"
