@@ -17,6 +17,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import median, quantiles
@@ -105,11 +106,23 @@ async def searching(store: Store, chance: random.Random) -> None:
         show_ms(f"search, {kind}, p95", p95(taken), 50)
         worst = queries[taken.index(max(taken))]
         show_ms(f"    median; worst was {max(taken):.0f} ms, {worst[:12]}", median(taken))
-    queries = chance.sample(latin, 60)
-    taken = await times(
-        [lambda q=q: store.search(Query(q, order="newest", message_role="user")) for q in queries]
-    )
-    show_ms("search, newest first, of the user, p95", p95(taken), 50)
+    common = [f"{a} {b}" if n % 2 else a for n, (a, b) in enumerate(pairwise(_COMMON * 4))]
+    for kind, filters in (
+        ("newest first, of the user", Query("", order="newest", message_role="user")),
+        ("common words, newest first", Query("", order="newest")),
+        ("common words, of one role", Query("", role_name="Role 7")),
+        ("common words, with a tag", Query("", tag="work", order="newest")),
+        ("common words, of a week", Query("", since=1.66e9, until=1.66e9 + 7 * 86400)),
+    ):
+        queries = common if kind.startswith("common") else chance.sample(latin, 60)
+        taken = await times(
+            [lambda q=q, f=filters: store.search(replace(f, text=q)) for q in queries]
+        )
+        show_ms(f"search, {kind}, p95", p95(taken), 50)
+        show_ms("    median", median(taken))
+
+
+_COMMON = ["the", "water", "people", "的一", "of", "and*", "my", "time", "的", "way", "a", "first"]
 
 
 async def writing(store: Store, session_id: str) -> None:

@@ -18,7 +18,9 @@ from tui_chat.model.reply import Usage
 from tui_chat.model.request import RequestRecord
 from tui_chat.model.role import Role
 from tui_chat.model.search import Hit, Query
-from tui_chat.store import Store, schema
+from tui_chat.model.session import Entry, Session
+from tui_chat.model.transcript import Transcript
+from tui_chat.store import Store, schema, search
 from tui_chat.store.snippets import Finder
 from tui_chat.store.words import indexed, terms
 
@@ -316,7 +318,42 @@ async def test_the_best_or_the_newest_comes_first(store: Store) -> None:
     assert await ids(store, "fox", order="newest", limit=1) == ["late"]
 
 
-async def test_filters(store: Store, request_record: Make, clock: Callable[[], float]) -> None:
+async def test_newest_is_by_when_it_was_said_however_common_the_word_is(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def talk(name: str, start: float) -> Transcript:
+        entries = tuple(
+            Entry(Message("user", f"fox {n} {'owl' * (n % 10 == 0)}", id=f"{name}{n:02}",
+                          timestamp=start + n))
+            for n in range(60)
+        )  # fmt: skip
+        return Transcript(Session(name, name, created=start, updated=start + 60), entries)
+
+    await store.import_sessions([talk("new", 5000.0), talk("old", 1000.0)])
+    late = [f"new{n:02}" for n in range(59, -1, -1)]
+    # Looked up, and read: the same is found.
+    for most in (0, 1000):
+        monkeypatch.setattr(search, "_READ_MOST", most)
+        monkeypatch.setattr(search, "_FEW", most)
+        assert await ids(store, "fox", order="newest", limit=20) == late[:20]
+        assert await ids(store, "fox 7", order="newest") == ["new07", "old07"]
+        assert await ids(store, "fo*", order="newest", limit=3, until=1050.0) == [
+            *("old49", "old48", "old47"),
+        ]
+    assert set(await ids(store, "owl*", limit=99)) == {
+        f"{name}{n:02}" for name in ("new", "old") for n in range(0, 60, 10)
+    }
+
+
+@pytest.mark.parametrize("few", [4000, -1], ids=["read", "looked up"])
+async def test_filters(
+    store: Store,
+    request_record: Make,
+    clock: Callable[[], float],
+    few: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(search, "_FEW", few)
     await store.save_role(Role("r", "Pirate"))
     one = await store.create_session(title="one", role_id="r", model="m-1", endpoint="e-1")
     two = await store.create_session(title="two", tags=("work", "C#"))

@@ -12,6 +12,9 @@ from tui_chat.model.message import MessageRole
 class Query:
     """What to look for. All words must be there; a filter that is empty lets everything pass.
 
+    Looked through are titles, role names and the text of messages, results of tools among them;
+    not reasoning, the arguments of tool calls, or attached files.
+
     In `text`, words in "quotes" must follow each other, and `word*` finds what begins so.
     Languages written without spaces are found by any part of a word. Anything else is taken
     as it is: no text is wrong.
