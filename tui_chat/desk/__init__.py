@@ -26,6 +26,8 @@ tools      calls that wait for an answer
 branches   siblings, edits, forks, deletions, pins
 organising the list of sessions
 carrying   conversations from files, and into files
+supposing  what if something were another
+capturing  sessions of requests that were pasted
 past       the request that produced a reply, kept or composed again
 undo       bringing back what was deleted
 """
@@ -44,6 +46,7 @@ from tui_chat.desk.changes import (
 from tui_chat.desk.desk import Desk
 from tui_chat.desk.organising import Order
 from tui_chat.desk.past import SentRequest
+from tui_chat.desk.supposing import WhatIf
 from tui_chat.desk.tools import OpenCall
 
 __all__ = [
@@ -60,4 +63,5 @@ __all__ = [
     "SentRequest",
     "SessionsChanged",
     "Trouble",
+    "WhatIf",
 ]

@@ -10,8 +10,11 @@ from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, Settings
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.state import State
+from tui_chat.desk.supposing import WhatIf, supposed
 from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.model.envelope import ChatEnvelope
 from tui_chat.model.message import Message, Part
+from tui_chat.model.preset import Preset
 from tui_chat.model.session import Entry
 from tui_chat.recipe import prefilled, sendable
 from tui_chat.tokens import NO_CORRECTION, Correction
@@ -32,6 +35,11 @@ class Composing:
         """Kept until something is sent, so that what is shown stands still."""
         self._corrections: dict[tuple[str, str], Correction] = {}
         """What replies taught of token estimates, by endpoint and model."""
+        self._composed_for = 0
+        """Counts how often the state changed."""
+        self._supposed: tuple[object, Composed] | None = None
+        self._other_preset: tuple[str, Preset | None] = ("", None)
+        self._cut: tuple[tuple[Message, ...], int | None, tuple[Message, ...]] = ((), None, ())
 
     def composed(
         self, draft: str, protocol: Protocol | None = None, parts: tuple[Part, ...] = ()
@@ -52,6 +60,40 @@ class Composing:
             memory |= {(draft, parts, own): base, (draft, parts, wanted): found}
         return found
 
+    def supposed(
+        self,
+        draft: str,
+        asked: WhatIf,
+        protocol: Protocol | None = None,
+        parts: tuple[Part, ...] = (),
+    ) -> Composed:
+        """Return the request as it would be if; see `Desk.what_if`. Raises InputError."""
+        key = draft, asked, protocol, parts, self._composed_for
+        if self._supposed is None or self._supposed[0] != key:
+            named = self._state.config.endpoint_named(asked.endpoint) if asked.endpoint else None
+            if asked.preset and self._other_preset[0] != asked.preset:
+                self._other_preset = asked.preset, self._outside.shelf.preset(asked.preset)
+            preset = self._other_preset[1] if asked.preset else None
+            if self._cut[:2] != (self._history, asked.messages):
+                cut = self._history
+                if asked.messages is not None:
+                    cut = cut[len(cut) - min(asked.messages, len(cut)) :]
+                self._cut = self._history, asked.messages, cut
+            inputs = self._inputs(draft, self._cut[2], parts)
+            composed = compose(supposed(inputs, asked, named, preset))
+            self._supposed = key, self.said_in(composed, protocol)
+        return self._supposed[1]
+
+    def said_in(self, composed: Composed, protocol: Protocol | None) -> Composed:
+        """Return a request as another protocol would say it; None for its own."""
+        if protocol is None or protocol is composed.protocol:
+            return composed
+        return encode(composed.envelope, self._said_as(protocol), composed.inputs)
+
+    def said_of(self, envelope: ChatEnvelope, protocol: Protocol) -> Composed:
+        """Return an envelope as it would be said at an endpoint of a protocol."""
+        return encode(envelope, self._said_as(protocol))
+
     def again(self, before: tuple[Entry, ...], *, prefill: bool = False) -> Composed:
         """Return the request for another reply to what was said `before` it.
 
@@ -68,6 +110,8 @@ class Composing:
     def forget(self) -> None:
         """Compose anew from now on: something that a request is made of is another."""
         self._composed = {}
+        self._composed_for += 1
+        self._other_preset = "", None
 
     def learn(self, composed: Composed, reported: int | None) -> None:
         """Learn from a reply how many input tokens its request really had."""

@@ -15,6 +15,7 @@ from uuid import uuid4
 from tui_chat.compose import Composed
 from tui_chat.config import Config
 from tui_chat.desk.branches import Branches
+from tui_chat.desk.capturing import Capturing
 from tui_chat.desk.carrying import Carrying
 from tui_chat.desk.changes import Change
 from tui_chat.desk.choosing import PLAIN, Choosing
@@ -28,11 +29,13 @@ from tui_chat.desk.presets import Look, Presets
 from tui_chat.desk.replies import Replies
 from tui_chat.desk.roles import Roles
 from tui_chat.desk.state import State
+from tui_chat.desk.supposing import WhatIf
 from tui_chat.desk.tools import OpenCall, Tools
 from tui_chat.desk.undo import Undo
 from tui_chat.editing import Edits
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Part
+from tui_chat.model.envelope import ChatEnvelope
+from tui_chat.model.message import Message, Part
 from tui_chat.model.preset import Preset
 from tui_chat.model.profile import Profile
 from tui_chat.model.request import Sent
@@ -75,6 +78,7 @@ class Desk(State):
         self._drafts = Drafts(self, outside)
         self._carrying = Carrying(outside, self._opening)
         self._past = Past(outside)
+        self._captured = Capturing(self, outside, self._opening)
         self._replies = Replies(self, outside, self._composing, self._opening, self._past)
         self._tools = Tools(self, outside, self._composing, self._opening, self._replies)
         self._replies.then = self._tools.go_on_alone
@@ -276,6 +280,34 @@ class Desk(State):
         with self._outside.telling():
             return await self._outside.store.last_request(self.endpoint.name)
         return None
+
+    def what_if(
+        self,
+        draft: str,
+        asked: WhatIf,
+        protocol: Protocol | None = None,
+        parts: tuple[Part, ...] = (),
+    ) -> Composed:
+        """Return the request that `draft` would be, if. The session stays as it is.
+
+        Raises InputError where the endpoint or the preset that it asks for cannot be used.
+        """
+        return self._composing.supposed(draft, asked, protocol, parts)
+
+    def said_in(self, composed: Composed, protocol: Protocol | None) -> Composed:
+        """Return any request as another protocol would say it; None for its own."""
+        return self._composing.said_in(composed, protocol)
+
+    def said_of(self, envelope: ChatEnvelope, protocol: Protocol) -> Composed:
+        """Return what an envelope, however it was come by, says in a protocol."""
+        return self._composing.said_of(envelope, protocol)
+
+    async def keep_captured(
+        self, name: str, messages: tuple[Message, ...], preset: Preset, model: str
+    ) -> None:
+        """Make a session of messages that were captured, with a preset of its own, and open it."""
+        with self._outside.telling():
+            await self._captured.keep(name, messages, preset, model)
 
     # --- choosing ------------------------------------------------------------------------
 

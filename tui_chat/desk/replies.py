@@ -16,7 +16,7 @@ from tui_chat.desk.composing import Composing
 from tui_chat.desk.opening import Opening
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.past import Past, replayed
-from tui_chat.desk.state import State
+from tui_chat.desk.state import LastSent, State
 from tui_chat.errors import InputError, StoreError, TuiChatError
 from tui_chat.model.message import Message, Part
 from tui_chat.model.session import Entry
@@ -206,6 +206,8 @@ class Replies:
 
             def emit(progress: Progress) -> None:
                 if isinstance(progress, Begun) and not begun.done():
+                    reply_id = progress.reply.message.id
+                    self._state.sent[composed.endpoint.name] = LastSent(reply_id, composed)
                     begun.set_result(None)
                 if isinstance(progress, Ended):
                     self._composing.learn(composed, progress.entry.usage.input)

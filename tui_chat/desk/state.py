@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
+from tui_chat.compose import Composed
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.model.endpoint import Endpoint
 from tui_chat.model.lorebook import Lorebook
@@ -12,6 +14,15 @@ from tui_chat.model.profile import Profile
 from tui_chat.model.role import Role
 from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.model.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class LastSent:
+    """A request that left, as it was composed."""
+
+    entry_id: str
+    """Of the reply that it produces."""
+    composed: Composed
 
 
 class State:
@@ -50,6 +61,9 @@ class State:
         """The names they were chosen by."""
         self.tools: tuple[Tool, ...] = ()
         """What the model is offered to call."""
+
+        self.sent: dict[str, LastSent] = {}
+        """The last request of each endpoint since the program started, by its name."""
 
     @property
     def is_offline(self) -> bool:

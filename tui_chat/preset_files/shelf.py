@@ -7,6 +7,7 @@ a file that was put there a moment ago is found.
 
 from __future__ import annotations
 
+from itertools import chain, count
 from pathlib import Path
 from typing import Literal
 
@@ -129,6 +130,19 @@ class Shelf:
         folder = self._own / "profiles"
         _make(folder)
         write_text(dump_profile(profile), folder / f"{name}.json")
+        return name
+
+    def add_preset(self, preset: Preset) -> str:
+        """Write a preset file that was not there, called as the preset is, with a number where
+        that name is taken; return the file's name. Raises InputError where it cannot.
+        """
+        wanted = file_name(preset.name)
+        taken = {name.casefold() for name in self.names("presets")}
+        numbered = (f"{wanted} {number}" for number in count(2))
+        name = next(n for n in chain((wanted,), numbered) if n.casefold() not in taken)
+        folder = self._own / "presets"
+        _make(folder)
+        save_preset(preset, folder / f"{name}.json")
         return name
 
     def _path(self, kind: Kind, name: str) -> Path:

@@ -21,6 +21,7 @@ from tui_chat.config import Config
 from tui_chat.ui.acting.choosing import Choosing
 from tui_chat.ui.acting.hearing import Hearing
 from tui_chat.ui.acting.helping import Helping
+from tui_chat.ui.acting.inspecting import Inspecting
 from tui_chat.ui.acting.looking import Looking
 from tui_chat.ui.acting.messages import Messages
 from tui_chat.ui.acting.sessions import Sessions
@@ -36,7 +37,7 @@ DESK_AFTER = 0.15
 """Seconds after the first frame until the conversations are opened."""
 
 
-class TuiChat(Hearing, Talking, Messages, Sessions, Choosing, Looking, Helping):
+class TuiChat(Inspecting, Hearing, Talking, Messages, Sessions, Choosing, Looking, Helping):
     """tui-chat's screen."""
 
     TITLE = "tui-chat"

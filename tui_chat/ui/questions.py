@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
 from tui_chat.errors import StoreDamaged
+from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Note
 from tui_chat.model.role import Role
 from tui_chat.model.session import SessionSummary
@@ -19,7 +21,7 @@ from tui_chat.model.visible import one_line
 from tui_chat.ui.dialogs import AskText, Choice, Choose, ChooseMany, Confirm
 
 if TYPE_CHECKING:
-    from tui_chat.desk import Desk
+    from tui_chat.desk import Desk, WhatIf
 
 
 async def ask_model(app: App[Any], desk: Desk) -> tuple[str, str] | None:
@@ -162,3 +164,47 @@ async def ask_theme(app: App[Any]) -> str | None:
         app.theme = name
 
     return await app.push_screen_wait(Choose("Choose the colours", choices, app.theme, show))
+
+
+async def ask_line(app: App[Any], title: str, value: str) -> str | None:
+    """Ask for a line of text."""
+    return await app.push_screen_wait(AskText(title, value))
+
+
+async def ask_file(app: App[Any], title: str, name: str) -> str | None:
+    """Ask for the path of a file to write."""
+    return await ask_line(app, title, name)
+
+
+async def ask_against(app: App[Any], desk: Desk, current: str) -> str | None:
+    """Ask what the shown request is to be compared with; see `Inspecting` for the answers."""
+    choices = [Choice("last", "The last request sent here", desk.endpoint.name)]
+    choices += [
+        Choice(f"protocol {other}", other.label, "the same in another protocol")
+        for other in Protocol
+        if other is not desk.endpoint.protocol
+    ]
+    choices += [
+        Choice(f"preset {name}", name, "the same with another preset")
+        for name in desk.presets
+        if name != desk.preset_name
+    ]
+    for sent in reversed(await desk.requests_like()):
+        at = datetime.fromtimestamp(sent.request.created).astimezone().strftime("%d %b %H:%M:%S")
+        what = f"{sent.request.endpoint}, {sent.request.protocol.label}"
+        choices.append(Choice(f"request {sent.message_id}", f"Sent {at}", what))
+    return await app.push_screen_wait(Choose("Compare with what?", choices, current))
+
+
+async def ask_captured(app: App[Any]) -> str | None:
+    """Ask for a captured request as text."""
+    from tui_chat.ui.asking_inspector import PasteRequest
+
+    return await app.push_screen_wait(PasteRequest())
+
+
+async def ask_what_if(app: App[Any], desk: Desk, now: WhatIf | None) -> WhatIf | None:
+    """Ask what is to be another; nothing at all goes back to how it is."""
+    from tui_chat.ui.asking_inspector import AskWhatIf
+
+    return await app.push_screen_wait(AskWhatIf(desk, now))

@@ -6,6 +6,7 @@ editing     Editing: the preset editor, and the presets' files
 hearing     Hearing: what the desk tells, shown
 talking     Talking: sending, asking again, stopping
 messages    Messages: versions, edits, forks, pins, and answers to tool calls
+inspecting  Inspecting: the inspector, and requests other than the one Enter would send
 sessions    Sessions: opening, beginning, renaming and deleting them
 carrying    Carrying: files of conversations, and the branches of the shown one
 choosing    Choosing: model, preset and what else a session is bound to

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tui_chat.attachments import Attachment
     from tui_chat.compose import Composed
     from tui_chat.desk import Desk
+    from tui_chat.model.reply import Reply
     from tui_chat.ui.inspector import Inspector
 
 LONG_DRAFT = 30_000
@@ -75,8 +76,7 @@ class Drafting(Shell):
     def _show_composed(self, typed: str, composed: Composed) -> None:
         if typed != self._composer.text:
             return
-        if self._panes.inspector is not None:
-            self._panes.inspector.show(composed)
+        self.inspect(composed)
         if self._panes.presets is not None:
             self._panes.presets.tell(composed)
         budget = composed.envelope.budget
@@ -88,6 +88,12 @@ class Drafting(Shell):
             self._chat.set_status(what)
             of = "" if budget.limit is None else f" of {_short(budget.limit)}"
             self._chat.title_line.weigh(f"{about}{_short(budget.total)}{of} tokens")
+
+    def inspect(self, composed: Composed) -> None:
+        """Have the inspector show this; see `Inspecting`."""
+
+    def reply_grew(self, reply: Reply) -> None:
+        """Have the inspector show what has arrived; see `Inspecting`."""
 
     @property
     def parts(self) -> tuple[Part, ...]:

@@ -96,6 +96,7 @@ class Hearing(Editing):
             case ReplyGrew():
                 grown = change.grown
                 self._chat.stream(grown.entry_id, grown.reply, grown.timing)
+                self.reply_grew(grown.reply)
             case ReplyWaits():
                 waiting = change.waiting
                 words = f"{waiting.why}\nTrying again in {waiting.seconds:.0f} s. Esc gives up."

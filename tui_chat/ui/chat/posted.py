@@ -50,6 +50,10 @@ class InspectRequested(Requested, namespace="transcript"):
     """The request that produced a reply is to be shown."""
 
 
+class RevealRequested(Requested, namespace="transcript"):
+    """The places of a message in the request that is being made are to be shown."""
+
+
 class SiblingRequested(Requested, namespace="transcript"):
     """Another version of a message is to be shown."""
 

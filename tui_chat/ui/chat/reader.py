@@ -47,6 +47,8 @@ class Reader(ScrollView, can_focus=True):
         self._search = Search(self._layouts)
         self._palette = Palette(self, "transcript")
         self._painter = Painter(self._palette)
+        self._lit = ""
+        """Id of the message that is lit up."""
         self._width = 0
         self._dirty = False
         self._drawn = 0.0
@@ -242,6 +244,12 @@ class Reader(ScrollView, can_focus=True):
 
     # Drawing
 
+    def light(self, message_id: str) -> None:
+        """Light up a message, wherever the cursor is; empty for none."""
+        if message_id != self._lit:
+            self._lit = message_id
+            self.refresh()
+
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw rows; Textual 8.2 does not tell every change of height with an event."""
         if self._width and self._viewport.height != self.size.height - self.styles.gutter.height:
@@ -260,6 +268,9 @@ class Reader(ScrollView, can_focus=True):
             return painter.new_text(width)
         place, line = view.rows[y]
         current = self.has_focus and place.message == self._current
+        current = current or (
+            bool(self._lit) and self.entries[place.message].message.id == self._lit
+        )
         fill = self._layouts(place.message).fill
         strip = painter.line(line, width, fill=fill, current=current)
         for start, end, here in self._search.marks(place):

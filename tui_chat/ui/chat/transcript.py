@@ -61,6 +61,7 @@ class Transcript(Copying):
         Binding("u", "undo", "Undo a deletion", show=False),
         Binding("p", "pin", "Pin", show=False),
         Binding("i", "inspect", "Show its request", show=False),
+        Binding("w", "reveal", "Show where it stands in the request", show=False),
         Binding("a", "answer", "Answer a tool call", show=False),
         Binding("x", "run", "Run a tool call", show=False),
     ]
@@ -72,6 +73,7 @@ class Transcript(Copying):
     DeleteRequested = posted.DeleteRequested
     PinRequested = posted.PinRequested
     InspectRequested = posted.InspectRequested
+    RevealRequested = posted.RevealRequested
     SiblingRequested = posted.SiblingRequested
     AnswerRequested = posted.AnswerRequested
     RunRequested = posted.RunRequested
@@ -248,6 +250,10 @@ class Transcript(Copying):
     def action_inspect(self) -> None:
         """Show the request that produced the reply."""
         self._ask(self.InspectRequested, of_reply=True)
+
+    def action_reveal(self) -> None:
+        """Ask for the places of the message in the request that is being made."""
+        self._ask(posted.RevealRequested)
 
     def action_pin(self) -> None:
         """Keep the message in every request, or no longer."""

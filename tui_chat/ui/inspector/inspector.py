@@ -214,6 +214,16 @@ class Inspector(Widget):
         """Whether what is shown is not what Enter would send."""
         return self._banner.has_class("-told")
 
+    @property
+    def shows_reply(self) -> bool:
+        """Whether the reply view is in sight."""
+        return self.view_shown is View.REPLY and self.is_on_screen
+
+    @property
+    def shows_difference(self) -> bool:
+        """Whether the diff view is in sight."""
+        return self.view_shown is View.DIFF and self.is_on_screen
+
     # Being told
 
     def show(self, composed: Composed | None) -> None:
@@ -250,11 +260,15 @@ class Inspector(Widget):
         """Take which messages always stay: they do not fall out next."""
         self._pinned = ids
 
-    def reveal(self, origin: Origin) -> int:
-        """Move to what came from an origin, and mark all its places; return how many."""
+    def reveal(self, origin: Origin, *, show: bool = False) -> int:
+        """Move to what came from an origin, and mark all its places; return how many.
+
+        In a view that has no places this waits until the body is shown; `show` shows it.
+        """
         if self.view_shown is View.CONTEXT and isinstance(view := self.view_now, ContextView):
             return int(view.reveal(origin))
-        self.view_shown = View.PAYLOAD
+        if show:
+            self.view_shown = View.PAYLOAD
         return self._view.reveal(origin)
 
     # Drawing
@@ -411,7 +425,7 @@ class Inspector(Widget):
         event.stop()
         forecast = self._forecast.forecast
         if forecast is not None and forecast.at.origin is not None:
-            self.reveal(forecast.at.origin)
+            self.reveal(forecast.at.origin, show=True)
 
     def on_protocol_tabs_chosen(self, event: ProtocolTabs.Chosen) -> None:
         """Pass the wish on."""

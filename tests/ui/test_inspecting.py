@@ -1,0 +1,195 @@
+"""The inspector in the app: what is sent, was sent, would be sent, and where it comes from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from textual.widgets import Input, TextArea
+
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.compose import Composed
+from tui_chat.loopback import Received
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.text import OriginKind
+from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.inspector import Inspector, View
+from tui_chat.ui.inspector.forecast_line import ForecastLine
+from tui_chat.ui.inspector.views import RowsView
+
+WIDE = (160, 45)
+
+
+def rows_of(inspector: Inspector) -> str:
+    return "\n".join(inspector.view_now.rows_shown())
+
+
+def count_of_history(composed: Composed) -> int:
+    return sum(turn.origin.kind is OriginKind.HISTORY for turn in composed.envelope.turns)
+
+
+async def test_what_is_shown_is_what_is_received_whatever_was_looked_at(tmp_path: Path) -> None:
+    received: list[Received] = []
+    app = make_app(tmp_path, on_request=received.append)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        inspector = app.query_one(Inspector)
+        for number, view in enumerate(View):
+            app.query_one(Composer).text = f"Question {number}"
+            await settle(pilot)
+            inspector.view_shown = view
+            app.post_message(Inspector.ProtocolChosen(list(Protocol)[number % 4]))
+            await settle(pilot)
+            app.post_message(Inspector.ProtocolChosen(Protocol.OPENAI_CHAT))
+            await settle(pilot)
+            assert inspector.composed is not None
+            seen = inspector.composed.payload.body
+            await say(pilot, f"Question {number}")
+            assert received[-1].body == seen
+
+
+async def test_the_forecast_names_how_much_is_as_last_time(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "First")
+        app.query_one(Composer).text = "Second"
+        await settle(pilot)
+        line = app.query_one(ForecastLine)
+        assert line.forecast is not None
+        assert line.forecast.at.kind == "grown"
+        assert line.display
+        await say(pilot, "Second")
+        app.query_one(Inspector).view_shown = View.REPLY
+        await settle(pilot)
+        assert "Forecast: up to" in rows_of(app.query_one(Inspector))
+
+
+async def test_a_reply_shows_the_request_that_produced_it_until_escape(tmp_path: Path) -> None:
+    received: list[Received] = []
+    app = make_app(tmp_path, on_request=received.append)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        desk = app.desk
+        assert desk is not None
+        await say(pilot, "First")
+        await say(pilot, "Second")
+        inspector = app.query_one(Inspector)
+        transcript = app.query_one(Transcript)
+        transcript.post_message(Transcript.InspectRequested(desk.entries[1].message.id))
+        await until(pilot, lambda: inspector.is_banner_up)
+        await settle(pilot)
+        assert inspector.composed is not None
+        assert inspector.composed.payload.body == received[0].body
+        app.query_one(Composer).text = "typed meanwhile"
+        await settle(pilot)
+        assert inspector.composed.payload.body == received[0].body
+        inspector.focus()
+        await pilot.press("3")
+        await settle(pilot)
+        assert inspector.composed.protocol is Protocol.ANTHROPIC
+        await pilot.press("escape")
+        await settle(pilot)
+        assert not inspector.is_banner_up
+        assert b"typed meanwhile" in inspector.composed.payload.body
+
+
+async def test_what_if_changes_nothing_of_the_session(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        desk = app.desk
+        assert desk is not None
+        for words in ("First", "Second"):
+            await say(pilot, words)
+        inspector = app.query_one(Inspector)
+        app.action_what_if()
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        app.screen.query_one("#messages", Input).value = "1"
+        app.screen.query_one("#model", Input).value = "lorem"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: inspector.is_banner_up)
+        await settle(pilot)
+        assert inspector.composed is not None
+        assert inspector.composed.model == "lorem"
+        assert count_of_history(inspector.composed) == 1
+        assert desk.composed("").model == "mirror"
+        assert count_of_history(desk.composed("")) == 4
+
+
+async def test_a_captured_request_is_read_converted_and_kept(tmp_path: Path) -> None:
+    body = {
+        "model": "claude-sonnet-5",
+        "max_tokens": 64,
+        "system": "You are a gardener.",
+        "messages": [{"role": "user", "content": "What grows under pines?"}],
+    }
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        desk = app.desk
+        assert desk is not None
+        inspector = app.query_one(Inspector)
+        app.action_open_captured()
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        app.screen.query_one(TextArea).text = f"curl -d '{json.dumps(body)}' https://x"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: inspector.is_banner_up)
+        await settle(pilot)
+        assert inspector.composed is not None
+        assert json.loads(inspector.composed.payload.body)["system"] == "You are a gardener."
+        app.post_message(Inspector.ProtocolChosen(Protocol.GEMINI))
+        await settle(pilot)
+        assert "contents" in json.loads(inspector.composed.payload.body)
+        app.action_keep_captured()
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(desk.entries))
+        await settle(pilot)
+        assert desk.entries[0].message.content == "What grows under pines?"
+        assert b"You are a gardener." in desk.composed("").payload.body
+
+
+async def test_a_message_shows_its_places_and_a_place_its_message(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        desk = app.desk
+        assert desk is not None
+        await say(pilot, "First")
+        first = desk.entries[0].message
+        transcript, inspector = app.query_one(Transcript), app.query_one(Inspector)
+        transcript.post_message(Transcript.RevealRequested(first.id))
+        await settle(pilot)
+        under = inspector.view.under
+        assert under is not None
+        assert (under.origin.kind, under.origin.id) == (OriginKind.HISTORY, first.id)
+        assert inspector.view.has_focus
+        await pilot.press("enter")
+        await settle(pilot)
+        assert transcript.has_focus
+        assert transcript.current is not None
+        assert transcript.current.message.id == first.id
+
+
+async def test_the_difference_is_to_what_one_chooses(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "First")
+        inspector = app.query_one(Inspector)
+        inspector.focus()
+        await pilot.press("d")
+        await settle(pilot)
+        assert "the last request sent here" in rows_of(inspector)
+        await pilot.press("a")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        await pilot.press(*"Gemini", "enter")
+        await settle(pilot)
+        view = inspector.view_now
+        assert isinstance(view, RowsView)
+        assert "Gemini" in rows_of(inspector)

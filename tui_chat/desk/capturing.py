@@ -1,0 +1,44 @@
+"""Sessions of requests that were pasted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tui_chat.desk.opening import Opening, first_words
+from tui_chat.desk.outside import Outside
+from tui_chat.desk.state import State
+from tui_chat.model.message import Message
+from tui_chat.model.preset import Preset
+from tui_chat.model.session import Entry, Session
+from tui_chat.model.transcript import Transcript
+
+
+class Capturing:
+    """Takes captured conversations in."""
+
+    def __init__(self, state: State, outside: Outside, opening: Opening) -> None:
+        self._state = state
+        self._outside = outside
+        self._opening = opening
+
+    async def keep(
+        self, name: str, messages: tuple[Message, ...], preset: Preset, model: str
+    ) -> None:
+        """Make a session and its preset, and open it; see `Desk.keep_captured`."""
+        called = self._outside.shelf.add_preset(preset)
+        new_id = self._outside.new_id
+        entries: list[Entry] = []
+        for message in messages:
+            parent = entries[-1].message.id if entries else None
+            entries.append(Entry(replace(message, id=new_id()), parent))
+        session = Session(
+            new_id(),
+            first_words(name),
+            endpoint=self._state.endpoint.name,
+            model=model if model in self._state.endpoint.models else "",
+            preset=called,
+            head_id=entries[-1].message.id if entries else None,
+        )
+        await self._outside.store.import_session(Transcript(session, tuple(entries)))
+        await self._opening.list_sessions()
+        await self._opening.open(session.session_id)
