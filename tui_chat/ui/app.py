@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.screen import Screen
 
 from tui_chat.config import Config
 from tui_chat.ui.acting.choosing import Choosing
@@ -33,6 +34,8 @@ from tui_chat.ui.panes import MEDIUM, WIDE
 if TYPE_CHECKING:
     from tui_chat.desk import Change, Desk
 
+BREAKPOINTS = [(0, "-narrow"), (MEDIUM, "-medium"), (WIDE, "-wide")]
+"""From how many columns on the screen has which class."""
 DESK_AFTER = 0.15
 """Seconds after the first frame until the conversations are opened."""
 
@@ -45,11 +48,7 @@ class TuiChat(Inspecting, Hearing, Talking, Messages, Sessions, Choosing, Lookin
     CSS = """
     ToastRack { dock: top; align: right top; margin-top: 1; }  /* not over what is being typed */
     """
-    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it without ClassVar
-        (0, "-narrow"),
-        (MEDIUM, "-medium"),
-        (WIDE, "-wide"),
-    ]
+    HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS if action.keys]
 
     def __init__(
@@ -61,6 +60,12 @@ class TuiChat(Inspecting, Hearing, Talking, Messages, Sessions, Choosing, Lookin
     ) -> None:
         super().__init__(config, open_desk, now, environ)
         self._theme_faults = self.load_our_themes()
+
+    def get_default_screen(self) -> Screen[None]:
+        """Return a screen that knows its width from the first, so that it is styled but once."""
+        width = self.size.width
+        fitting = [name for least, name in BREAKPOINTS if width >= least]
+        return Screen(id="_default", classes=fitting[-1])
 
     def compose(self) -> ComposeResult:
         """Lay out the panes."""

@@ -14,9 +14,11 @@ class Palette:
     Each may set a background, a colour (either may be see-through) and text styles.
     """
 
-    def __init__(self, widget: Widget, prefix: str) -> None:
+    def __init__(self, widget: Widget, prefix: str, carrier: Widget | None = None) -> None:
         self._widget = widget
         self._prefix = prefix
+        self._carrier = carrier or widget
+        """Whose component classes they are; until it is mounted there is one style for all."""
         self._known: dict[tuple[str, ...], Style] = {}
 
     def clear(self) -> None:
@@ -26,6 +28,8 @@ class Palette:
     def __call__(self, *names: str) -> Style:
         """Return the style of these names over each other; empty names count for nothing."""
         found = self._known.get(names)
+        if found is None and not self._carrier.is_mounted:
+            return self._mixed(())
         if found is None:
             found = self._known[names] = self._mixed(names)
         return found
@@ -39,7 +43,7 @@ class Palette:
         for name in names:
             if not name:
                 continue
-            styles = widget.get_component_styles(f"{self._prefix}--{name}")
+            styles = self._carrier.get_component_styles(f"{self._prefix}--{name}")
             if styles.has_rule("background"):
                 background = background + styles.background
             if styles.has_rule("color"):

@@ -1,8 +1,15 @@
-"""The transcript's colours, all from the theme; one component class for each style's name."""
+"""The transcript's colours, all from the theme; one component class for each style's name.
+
+The classes are carried by a child that shows nothing and comes with the first words there are to
+show: Textual works all of them out with each change of style, and the first frame needs none.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import ClassVar
+
+from textual.widget import Widget
 
 CSS = """
 Transcript {
@@ -85,5 +92,17 @@ Transcript {
 """
 """The transcript's style sheet."""
 
-COMPONENT_CLASSES: set[str] = set(re.findall(r"transcript--[a-z-]+", CSS))
-"""Every style that a run may name, prefixed."""
+
+class Look(Widget):
+    """Carries the styles of the transcript it is a child of."""
+
+    DEFAULT_CSS = "Look { display: none; }"
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(re.findall(r"transcript--[a-z-]+", CSS))
+    """Every style that a run may name, prefixed."""
+
+    def notify_style_update(self) -> None:
+        """Let the transcript draw itself in these colours."""
+        super().notify_style_update()
+        if isinstance(self.parent, Widget):
+            self.parent.notify_style_update()
+            self.parent.refresh()

@@ -23,6 +23,7 @@ from tui_chat.model.timing import NO_TIMING, Timing
 from tui_chat.ui.chat import picked
 from tui_chat.ui.chat.layouts import Layouts
 from tui_chat.ui.chat.lines import Line
+from tui_chat.ui.chat.look import Look
 from tui_chat.ui.chat.markdown import markdown_lines
 from tui_chat.ui.chat.painter import GUTTER, Painter, measure
 from tui_chat.ui.chat.search import Search
@@ -45,7 +46,8 @@ class Reader(ScrollView, can_focus=True):
         self._layouts = Layouts()
         self._viewport = Viewport(self._layouts)
         self._search = Search(self._layouts)
-        self._palette = Palette(self, "transcript")
+        self._look = Look()
+        self._palette = Palette(self, "transcript", self._look)
         self._painter = Painter(self._palette)
         self._lit = ""
         """Id of the message that is lit up."""
@@ -85,6 +87,7 @@ class Reader(ScrollView, can_focus=True):
         old = self.entries
         if entries is old:
             return
+        self._dress()
         same = _in_common(old, entries)
         goes_on = same > 0 or _is_next_version(old, entries)
         if not goes_on:
@@ -108,6 +111,7 @@ class Reader(ScrollView, can_focus=True):
     def welcome(self, text: str) -> None:
         """Set the Markdown of the first screen, shown while there are no entries."""
         if text != self._empty_text:
+            self._dress()
             self._empty_text, self._empty = text, []
             self._settle()
 
@@ -236,6 +240,11 @@ class Reader(ScrollView, can_focus=True):
         self._settle()
         if not self.entries:
             self.refresh()  # what stands in the middle has another one
+
+    def _dress(self) -> None:
+        """Have colours, from the first words on that are to be shown."""
+        if self.is_attached and not self._look.is_attached:
+            self.mount(self._look)
 
     def notify_style_update(self) -> None:
         """Forget the colours of the old theme."""

@@ -23,7 +23,6 @@ from tui_chat.ui.chat.viewport import START, Place
 class Transcript(Copying):
     """A conversation that can be read, searched, copied from and worked with."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = look.COMPONENT_CLASSES
     DEFAULT_CSS = look.CSS
 
     BINDINGS: ClassVar[list[BindingType]] = [
