@@ -87,7 +87,6 @@ async def opened(pilot: Pilot[None]) -> TuiChat:
     app = pilot.app
     assert isinstance(app, TuiChat)
     await until(pilot, lambda: app.is_laid and app.query_one(Inspector).composed is not None)
-    app.query_one(Composer).cursor_blink = False
     await settle(pilot)
     return app
 

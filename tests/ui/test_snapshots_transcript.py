@@ -118,7 +118,6 @@ class Stage(App[None]):
 def stage(pilot: Pilot[None]) -> ChatPane:
     app = pilot.app
     assert isinstance(app, Stage)
-    app.chat.composer.cursor_blink = False
     return app.chat
 
 
@@ -152,7 +151,6 @@ async def finding(pilot: Pilot[None]) -> None:
     chat.show("Logs", "Assistant · claude-sonnet-4 · anthropic", READ)
     chat.transcript.focus()
     await pilot.press("home", "slash", *"wait", "down")
-    chat.find_bar.query_one("Input").cursor_blink = False  # type: ignore[attr-defined]
     await settle(pilot)
 
 
