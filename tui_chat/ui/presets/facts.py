@@ -35,6 +35,8 @@ class Facts:
     """First words and tokens of what is being typed."""
     lore: dict[str, int] = field(default_factory=dict[str, int])
     """Lore entries that stand at an anchor, by its id."""
+    shown: int = 2
+    """Messages of the history that have a row of their own."""
     count: Callable[[PresetMessage], int] | None = None
     """What a message would cost that is not sent; without its macros."""
 
@@ -89,7 +91,7 @@ def facts_of(composed: Composed) -> Facts:
         len(envelope.dropped),
         draft,
         lore,
-        _count_for(composed.model),
+        count=_count_for(composed.model),
     )
 
 

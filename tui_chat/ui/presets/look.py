@@ -116,7 +116,8 @@ def _ghost(row: Row, facts: Facts, width: int) -> list[Piece]:
             words = f"what you type: {facts.draft[0]}" if facts.draft[0] else "what you type"
             figure = _figure(facts.draft[1]) if facts.draft[0] else figure
         case _:
-            words = f"⋮ {count - 2:,} more" if count > 3 else "⋮"
+            more = count - facts.shown
+            words = f"⋮ {more:,} more" if more > 0 else "⋮"
     left = "     " + "  " * row.indent
     room = width - cell_len(left) - cell_len(figure)
     words = clipped(words, max(room, 1))

@@ -6,6 +6,7 @@ says where it would go. Only what is in sight is drawn; an edit costs one walk o
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -182,10 +183,13 @@ class PresetRows(ScrollView, can_focus=True):
         self._settle(1)
 
     def _count(self) -> None:
+        rows = self.sketch.rows if self.sketch else ()
+        shown = sum(row.ghost in ("oldest", "message", "newest") for row in rows)
+        self.facts = replace(self.facts, shown=shown)
         left = {name: iter(tokens) for name, tokens in self.facts.sent.items()}
         count = self.facts.count
         self._tokens = {}
-        for row in self.sketch.rows if self.sketch else ():
+        for row in rows:
             message = row.message
             if message is None or message.is_anchor:
                 continue
