@@ -313,3 +313,18 @@ def test_a_keystroke_makes_one_turn_anew():
     )
     changed = [new for old, new in zip(first.turns, second.turns, strict=True) if old is not new]
     assert [turn.text.plain for turn in changed] == ["Dr"]
+
+
+def test_an_edit_of_one_message_leaves_the_turns_of_the_others() -> None:
+    texts = [said(f"text {n}") for n in range(4)]
+    first, second = Preset("p", tuple(texts)), Preset("p", (said("other"), *texts[1:]))
+    before, after = (
+        build_context(Inputs(ENDPOINT, preset), lambda _: LETTERS).turns
+        for preset in (first, second)
+    )
+    pairs = zip(after, before, strict=True)
+    assert [new is old for new, old in pairs] == [False, True, True, True]
+
+
+def test_a_message_that_stands_there_twice_is_sent_twice() -> None:
+    assert order(built(*[said("X")] * 2)) == "X X U1 A1 U2 A2 D"

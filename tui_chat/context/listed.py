@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from weakref import WeakValueDictionary
 
 from tui_chat.model.envelope import Placement, Turn
 from tui_chat.model.memo import Memo
@@ -49,6 +50,20 @@ NO_TEXTS: Said = {}
 def origin_of(message: PresetMessage) -> Origin:
     """Return the origin of what a preset message says."""
     return Origin(OriginKind.PRESET, message.id, message.name)
+
+
+_preset_lines: WeakValueDictionary[int, Listed] = WeakValueDictionary()
+"""By the identity of their messages, which live as long as their lines do."""
+
+
+def preset_line(message: PresetMessage) -> Listed:
+    """Return a preset's message as a line of the list: the same for the same message, so that an
+    edit of one message leaves the other turns of the preset as they are.
+    """
+    line = _preset_lines.get(id(message))
+    if line is None or line.message is not message:
+        line = _preset_lines[id(message)] = Listed(message, origin_of(message))
+    return line
 
 
 def _role_line(role: Role) -> Listed:

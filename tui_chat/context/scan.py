@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tui_chat.context.listed import Listed, origin_of
+from tui_chat.context.listed import Listed, origin_of, preset_line
 from tui_chat.model.envelope import Level, Note
 from tui_chat.model.memo import Memo
 from tui_chat.model.preset import CHAT_HISTORY, Preset, PresetMessage
@@ -92,7 +92,14 @@ def _scan(preset: Preset, contributed: tuple[Listed, ...]) -> Groups:
 
 def _whole_list(preset: Preset, contributed: tuple[Listed, ...]) -> list[Listed]:
     """Return what is enabled, the contributed lines before the first history anchor."""
-    lines = [Listed(message, origin_of(message)) for message in preset.messages if message.enabled]
+    lines: list[Listed] = []
+    seen: set[int] = set()
+    for message in preset.messages:
+        if message.enabled:
+            # One that stands there twice is two lines: lines are compared by identity.
+            again = id(message) in seen
+            lines.append(Listed(message, origin_of(message)) if again else preset_line(message))
+            seen.add(id(message))
     place = next(
         (i for i, line in enumerate(lines) if line.message.type == "chat_history"), len(lines)
     )
