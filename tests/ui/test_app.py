@@ -236,7 +236,7 @@ async def test_every_pane_can_be_reached_and_left_by_key(size: tuple[int, int], 
         assert len(app.screen_stack) == 1
 
 
-async def test_a_session_is_renamed_and_deleted(tmp_path: Path):
+async def test_a_session_is_renamed_deleted_and_brought_back(tmp_path: Path):
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
@@ -249,10 +249,10 @@ async def test_a_session_is_renamed_and_deleted(tmp_path: Path):
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("ctrl+u", *"Novel", "enter")
         await until(pilot, lambda: desk.sessions[0].title == "Novel")
-        sessions.post_message(SessionList.DeleteRequested(desk.session.session_id))
-        await until(pilot, lambda: len(app.screen_stack) == 2)
-        await pilot.press("tab", "enter")
+        sessions.post_message(SessionList.DeleteRequested((desk.session.session_id,)))
         await until(pilot, lambda: desk.sessions == () and desk.session is None)
+        sessions.post_message(SessionList.UndoRequested())
+        await until(pilot, lambda: desk.session is not None and desk.session.title == "Novel")
 
 
 async def test_another_model_is_chosen_and_asked(tmp_path: Path):

@@ -40,6 +40,7 @@ from tui_chat.model.preset import Preset
 from tui_chat.model.profile import Profile
 from tui_chat.model.request import Sent
 from tui_chat.model.role import Role
+from tui_chat.model.search import Hit, Query
 from tui_chat.model.session import Entry, Node, Session
 from tui_chat.model.timing import Timing
 from tui_chat.preset_files import Shelf
@@ -176,6 +177,22 @@ class Desk(State):
         None stays.
         """
         await self._organising.organise(session_ids, order)
+
+    async def retag(
+        self, session_ids: Collection[str], *, add: Collection[str], drop: Collection[str]
+    ) -> None:
+        """Give sessions tags and take others from them; the tags that are not named stay."""
+        await self._organising.retag(session_ids, add, drop)
+
+    async def search(self, query: Query) -> tuple[Hit, ...]:
+        """Find messages and sessions by their words. Raises InputError where there is no word,
+        StoreError where the store cannot be read.
+        """
+        return await self._outside.store.search(query)
+
+    async def around(self, message_id: str) -> tuple[Entry, ...]:
+        """Return a message with its neighbours; nothing if it is gone. Raises StoreError."""
+        return await self._outside.store.around(message_id)
 
     async def delete(self, session_ids: Collection[str]) -> None:
         """Delete sessions; `undo` brings them back. Replies that arrive there are stopped."""
@@ -513,5 +530,6 @@ class Desk(State):
         self._replies.then = None
         await self._tools.stop_all()
         await self._replies.stop_all()
+        await self._opening.stop_listing()
         await self._outside.transport.aclose()
         await self._outside.store.close()

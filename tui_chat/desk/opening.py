@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from tui_chat.desk.changes import BranchChanged, SessionsChanged
 from tui_chat.desk.choosing import Choosing
 from tui_chat.desk.composing import Composing
@@ -13,6 +15,9 @@ from tui_chat.model.session import Entry, Session
 
 TITLE_LENGTH = 60
 """A session that nobody named is called by its first words, up to so many characters."""
+
+AT_ONCE = 200
+"""Sessions that are listed first: more than a screen holds, and there in a millisecond."""
 
 TRASH_KEPT = 30 * 24 * 3600.0
 """Seconds after which what was deleted goes for good."""
@@ -35,17 +40,22 @@ class Opening:
         self._composing = composing
         self._choosing = choosing
         self._roles = roles
+        self._listing: asyncio.Task[None] | None = None
+        self._is_stale = False
+        """Whether the rest of the list is to be read, once more."""
 
     async def start(self) -> None:
         """Open what was open last; see `Desk.start`."""
         await self._roles.start()
         last = await self._store.recall("session")
-        await self.list_sessions()
+        has_more = await self._list_first()
         if last is not None and await self._store.session(last) is not None:
             await self.open(last)
         else:
             await self.clear()
         await self._store.purge_trash(TRASH_KEPT)
+        if has_more:
+            self._list_all_soon()
 
     async def open(self, session_id: str) -> None:
         """Show a session. Raises InputError where it is gone."""
@@ -121,9 +131,41 @@ class Opening:
             await self.list_sessions()
 
     async def list_sessions(self) -> None:
-        """Read the list of sessions again."""
-        self._state.sessions = await self._store.sessions()
+        """Read the list of sessions again: what is seen at once now, the rest soon."""
+        if await self._list_first():
+            self._list_all_soon()
+
+    async def stop_listing(self) -> None:
+        """Let go of the store."""
+        if self._listing is not None:
+            self._listing.cancel()
+            await asyncio.wait((self._listing,))
+
+    async def _list_first(self) -> bool:
+        """Read the beginning of the list; return whether there may be more."""
+        first = await self._store.sessions(AT_ONCE)
+        has_more = len(first) == AT_ONCE
+        if has_more:
+            read = {summary.session_id for summary in first}
+            rest = (each for each in self._state.sessions if each.session_id not in read)
+            first = (*first, *rest)
+        self._state.sessions = first
         self._outside.tell(SessionsChanged())
+        return has_more
+
+    def _list_all_soon(self) -> None:
+        self._is_stale = True
+        if self._listing is None or self._listing.done():
+            self._listing = asyncio.create_task(self._list_all())
+
+    async def _list_all(self) -> None:
+        with self._outside.telling():
+            while self._is_stale:
+                self._is_stale = False
+                everything = await self._store.sessions()
+                if not self._is_stale:  # else something changed while it was read
+                    self._state.sessions = everything
+                    self._outside.tell(SessionsChanged())
 
     def _show(self, entries: tuple[Entry, ...]) -> None:
         self._state.entries = entries

@@ -61,9 +61,27 @@ class Organising:
                 await self._store.update_sessions(session_ids, folder=folder)
             if order.unread is not None:
                 await self._store.update_sessions(session_ids, unread=order.unread)
-            if self._state.session is not None and self._state.session_id in session_ids:
-                self._state.session = await self._store.session(self._state.session_id)
-            await self._opening.list_sessions()
+            await self._reread(session_ids)
+
+    async def retag(
+        self, session_ids: Collection[str], add: Collection[str], drop: Collection[str]
+    ) -> None:
+        """Give sessions tags and take others from them; see `Desk.retag`."""
+        with self._outside.telling():
+            wanted: dict[tuple[str, ...], list[str]] = {}
+            for session in self._state.sessions:
+                if session.session_id in session_ids:
+                    kept = [tag for tag in session.tags if tag not in drop]
+                    wanted.setdefault(_tags((*kept, *add)), []).append(session.session_id)
+            for tags, ids in wanted.items():
+                await self._store.update_sessions(ids, tags=tags)
+            await self._reread(session_ids)
+
+    async def _reread(self, session_ids: Collection[str]) -> None:
+        """Read what was changed."""
+        if self._state.session is not None and self._state.session_id in session_ids:
+            self._state.session = await self._store.session(self._state.session_id)
+        await self._opening.list_sessions()
 
     async def delete(self, session_ids: Collection[str]) -> None:
         """Put sessions into the trash; see `Desk.delete`."""

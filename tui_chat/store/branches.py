@@ -126,6 +126,22 @@ async def leading_to(tx: Transaction, message_id: str) -> list[Placed]:
     return [] if row is None else await _upwards(tx, row[0], message_id)
 
 
+async def around(tx: Transaction, message_id: str, before: int) -> list[Placed]:
+    """Return a visible message, so many that lead to it, and the newest that follows it."""
+    row = await tx.row(
+        f"SELECT session_id FROM messages AS m WHERE message_id = ? AND {_VISIBLE}", message_id
+    )
+    if row is None:
+        return []
+    after = await tx.row(
+        "SELECT message_id FROM messages AS m "
+        f"WHERE parent_id = ? AND {_VISIBLE} ORDER BY seq DESC LIMIT 1",
+        message_id,
+    )
+    end, count = (message_id, before + 1) if after is None else (after[0], before + 2)
+    return await _upwards(tx, row[0], end, count)
+
+
 async def single(tx: Transaction, message_id: str) -> Placed | None:
     """Return a visible message, None if there is none."""
     row = await tx.row("SELECT session_id FROM messages AS m WHERE message_id = ? AND "

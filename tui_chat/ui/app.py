@@ -25,6 +25,7 @@ from tui_chat.ui.acting.helping import Helping
 from tui_chat.ui.acting.inspecting import Inspecting
 from tui_chat.ui.acting.looking import Looking
 from tui_chat.ui.acting.messages import Messages
+from tui_chat.ui.acting.searching import Searching
 from tui_chat.ui.acting.sessions import Sessions
 from tui_chat.ui.acting.talking import Talking
 from tui_chat.ui.actions import ACTIONS
@@ -40,7 +41,9 @@ DESK_AFTER = 0.15
 """Seconds after the first frame until the conversations are opened."""
 
 
-class TuiChat(Inspecting, Hearing, Talking, Messages, Sessions, Choosing, Looking, Helping):
+class TuiChat(
+    Inspecting, Hearing, Talking, Messages, Sessions, Choosing, Looking, Searching, Helping
+):
     """tui-chat's screen."""
 
     TITLE = "tui-chat"

@@ -56,10 +56,11 @@ class Dialog(ModalScreen[T]):
 
 
 class AskText(Dialog[str | None]):
-    """Asks for a line of text; the answer is stripped and never empty."""
+    """Asks for a line of text; the answer is stripped, and not empty unless it may be."""
 
-    def __init__(self, title: str, value: str) -> None:
+    def __init__(self, title: str, value: str, *, may_be_empty: bool = False) -> None:
         super().__init__()
+        self._may_be_empty = may_be_empty
         self._title = title
         self._value = value
 
@@ -72,7 +73,8 @@ class AskText(Dialog[str | None]):
 
     @on(Input.Submitted)
     def _answer(self, event: Input.Submitted) -> None:
-        self.dismiss(event.value.strip() or None)
+        answer = event.value.strip()
+        self.dismiss(answer if answer or self._may_be_empty else None)
 
 
 class Confirm(Dialog[bool | None]):

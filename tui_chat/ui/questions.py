@@ -1,4 +1,4 @@
-"""What the app asks before it does something: which model, which title, really delete?
+"""What the app asks before it does something: which model, which title, really send?
 
 Each shows a dialog over the desk's state and answers with the choice, None for none.
 """
@@ -6,6 +6,7 @@ Each shows a dialog over the desk's state and answers with the choice, None for 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,6 @@ from tui_chat.errors import StoreDamaged
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Note
 from tui_chat.model.role import Role
-from tui_chat.model.session import SessionSummary
 from tui_chat.model.visible import one_line
 from tui_chat.ui.dialogs import AskText, Choice, Choose, ChooseMany, Confirm
 
@@ -65,12 +65,27 @@ async def ask_title(app: App[Any], title: str) -> str | None:
     return await app.push_screen_wait(AskText("Rename the session", title))
 
 
-async def may_delete(app: App[Any], session: SessionSummary) -> bool:
-    """Ask whether a session is to be deleted."""
-    count = session.message_count
-    messages = "1 message" if count == 1 else f"{count:,} messages"
-    question = f"“{session.title}” and its {messages} will be gone."
-    return bool(await app.push_screen_wait(Confirm("Delete the session", question, yes="Delete")))
+async def ask_tags(app: App[Any], tags: Sequence[str]) -> tuple[str, ...] | None:
+    """Ask for the tags of sessions, parted by commas or spaces with a `#`."""
+    title = "Tags, parted by commas"
+    answer = await app.push_screen_wait(AskText(title, ", ".join(tags), may_be_empty=True))
+    if answer is None:
+        return None
+    parts = (part.strip().lstrip("#") for part in re.split(r",|\s+(?=#)", answer))
+    return tuple(dict.fromkeys(filter(None, parts)))
+
+
+async def ask_folder(app: App[Any], folders: Sequence[str], current: str) -> str | None:
+    """Ask for a folder that sessions are to go into; empty for none, `NEW` for a new one."""
+    choices = [
+        *(Choice(name, name) for name in folders),
+        Choice("", "No folder"),
+        Choice(NEW, "+ New folder"),
+    ]
+    chosen = await app.push_screen_wait(Choose("Put into which folder?", choices, current))
+    if chosen != NEW:
+        return chosen
+    return await app.push_screen_wait(AskText("New folder", ""))
 
 
 async def may_send(app: App[Any], faults: Sequence[Note]) -> bool:

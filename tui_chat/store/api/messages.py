@@ -46,6 +46,14 @@ class Messages(Base):
         """
         return await self._database.read(lambda tx: branches.tree(tx, session_id))
 
+    async def around(self, message_id: str, before: int = 2) -> tuple[Entry, ...]:
+        """Return a message among its neighbours: `before` that lead to it, and the newest that
+        follows it. Nothing if it is gone or deleted.
+        """
+        return _entries(
+            await self._database.read(lambda tx: branches.around(tx, message_id, before))
+        )
+
     async def entry(self, message_id: str) -> Entry | None:
         """Return a message, on whatever branch; None if it is gone or deleted."""
         placed = await self._database.read(lambda tx: branches.single(tx, message_id))

@@ -7,7 +7,8 @@ hearing     Hearing: what the desk tells, shown
 talking     Talking: sending, asking again, stopping
 messages    Messages: versions, edits, forks, pins, and answers to tool calls
 inspecting  Inspecting: the inspector, and requests other than the one Enter would send
-sessions    Sessions: opening, beginning, renaming and deleting them
+sessions    Sessions: opening and beginning them, and putting them in order
+searching   Searching: everything that was said
 carrying    Carrying: files of conversations, and the branches of the shown one
 choosing    Choosing: model, preset and what else a session is bound to
 attaching   Attaching: files that go with the draft, and the user's own editor

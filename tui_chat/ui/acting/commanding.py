@@ -12,6 +12,7 @@ from tui_chat.ui.acting.attaching import Attaching
 from tui_chat.ui.acting.carrying import Carrying
 from tui_chat.ui.acting.choosing import Choosing
 from tui_chat.ui.acting.looking import Looking
+from tui_chat.ui.acting.searching import Searching
 from tui_chat.ui.chat import Asked, Candidate, Composer
 from tui_chat.ui.commands import BY_NAME, Order, Unknown, beginning
 
@@ -21,7 +22,7 @@ MOST = 50
 """Candidates to offer at most."""
 
 
-class Commanding(Attaching, Carrying, Choosing, Looking):
+class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
     """Answers what is typed after `/` and `@`."""
 
     async def obey(self, line: Order | Unknown) -> None:
@@ -60,6 +61,8 @@ class Commanding(Attaching, Carrying, Choosing, Looking):
                 await self.take_lorebook(argument)
             case "rename":
                 await self.take_title(argument)
+            case "search":
+                await self.search_for(argument)
             case "theme":
                 self.take_theme(argument)
             case "system":

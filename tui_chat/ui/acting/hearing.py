@@ -106,7 +106,8 @@ class Hearing(Editing):
             case ReplyElsewhere():
                 self._tell_elsewhere(change.title, change.entry)
             case Done():
-                self.notify(change.words, timeout=6, markup=False)
+                words = f"{change.words} u brings it back." if change.undoable else change.words
+                self.notify(words, timeout=6, markup=False)
             case Trouble():
                 self.complain(change.error)
 
@@ -114,7 +115,7 @@ class Hearing(Editing):
         desk = self.desk
         if desk is not None:
             current = desk.session.session_id if desk.session else None
-            self._sessions.show(desk.sessions, current, self._now())
+            self._sessions.show(desk.sessions, current, self._now(), desk.running)
 
     def _show_branch(self) -> None:
         desk = self.desk

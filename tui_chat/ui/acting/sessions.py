@@ -1,6 +1,8 @@
-"""Sessions: opening, beginning, renaming and deleting them."""
+"""Sessions: opening and beginning them, and putting them in order."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from textual import on, work
 
@@ -51,22 +53,69 @@ class Sessions(Choosing):
     async def _rename(self, event: SessionList.RenameRequested) -> None:
         from tui_chat.ui.questions import ask_title
 
-        session = self._listed(event.session_id)
-        if self.desk is not None and session is not None:
-            title = await ask_title(self, session.title)
+        sessions = self._listed((event.session_id,))
+        if self.desk is not None and sessions:
+            title = await ask_title(self, sessions[0].title)
             if title:
                 await self.desk.rename(event.session_id, title)
 
     @on(SessionList.DeleteRequested)
-    @work(group="dialog", exclusive=True)
+    @work(group="organise")
     async def _delete(self, event: SessionList.DeleteRequested) -> None:
-        from tui_chat.ui.questions import may_delete
+        if self.desk is not None:
+            shown = self.desk.session_id
+            await self.desk.delete(event.session_ids)
+            if self.desk.session_id != shown:
+                await self.bring_draft()
 
-        session = self._listed(event.session_id)
-        if self.desk is not None and session is not None and await may_delete(self, session):
-            await self.desk.delete((event.session_id,))
-            await self.bring_draft()
+    @on(SessionList.UndoRequested)
+    @work(group="organise")
+    async def _bring_back(self) -> None:
+        if self.desk is not None:
+            await self.desk.undo()
 
-    def _listed(self, session_id: str) -> SessionSummary | None:
+    @on(SessionList.MarkRequested)
+    @work(group="organise")
+    async def _mark(self, event: SessionList.MarkRequested) -> None:
+        from tui_chat.desk import Order
+
+        if self.desk is None:
+            return
+        order = Order(pinned=event.pinned, archived=event.archived, unread=event.unread)
+        await self.desk.organise(event.session_ids, order)
+        if event.archived:
+            count = len(event.session_ids)
+            what = "1 session" if count == 1 else f"{count:,} sessions"
+            self.notify(f"Archived {what}, at the end of the list.", timeout=4, markup=False)
+
+    @on(SessionList.TagsRequested)
+    @work(group="dialog", exclusive=True)
+    async def _tag(self, event: SessionList.TagsRequested) -> None:
+        """Ask for the tags that all of the sessions have; what only some have stays."""
+        from tui_chat.ui.questions import ask_tags
+
+        sessions = self._listed(event.session_ids)
+        if self.desk is None or not sessions:
+            return
+        shared = [tag for tag in sessions[0].tags if all(tag in s.tags for s in sessions)]
+        tags = await ask_tags(self, shared)
+        if tags is not None and tags != tuple(shared):
+            await self.desk.retag(event.session_ids, add=tags, drop=shared)
+
+    @on(SessionList.FolderRequested)
+    @work(group="dialog", exclusive=True)
+    async def _file(self, event: SessionList.FolderRequested) -> None:
+        from tui_chat.desk import Order
+        from tui_chat.ui.questions import ask_folder
+
+        sessions = self._listed(event.session_ids)
+        if self.desk is None or not sessions:
+            return
+        folders = sorted({each.folder for each in self.desk.sessions if each.folder})
+        folder = await ask_folder(self, folders, sessions[0].folder)
+        if folder is not None:
+            await self.desk.organise(event.session_ids, Order(folder=folder))
+
+    def _listed(self, session_ids: Collection[str]) -> list[SessionSummary]:
         sessions = self.desk.sessions if self.desk else ()
-        return next((s for s in sessions if s.session_id == session_id), None)
+        return [session for session in sessions if session.session_id in session_ids]

@@ -1,10 +1,10 @@
-"""The rows of the session list: two lines each, and only those in sight are drawn."""
+"""The rows of the session list, in groups; only those in sight are drawn."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar
 
-from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
@@ -14,22 +14,24 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_chat.model.session import SessionSummary
-from tui_chat.model.visible import one_line
 from tui_chat.ui.palette import Palette
-from tui_chat.ui.sidebar.ago import ago
-
-TALL = 2
-"""Lines of a row."""
-_MARKS = {"streaming": "●", "failed": "!", "interrupted": "~"}
+from tui_chat.ui.sidebar.drawing import Look, clipped, first_line, heading, second_line
+from tui_chat.ui.sidebar.groups import ARCHIVED, Group
+from tui_chat.ui.sidebar.layout import Heading, Layout, Row
+from tui_chat.ui.sidebar.posted import Opened
 
 
 class SessionRows(ScrollView, can_focus=True):
-    """Sessions, one of which is open and one under the cursor."""
+    """Sessions, one of which is open, one under the cursor, and some chosen."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"session-rows--{name}"
-        for name in ("open", "detail", "bar", "streaming", "failed", "interrupted")
-    } | {f"session-rows--{name}" for name in ("cursor", "hover", "empty", "cursor-detail")}
+        for name in (
+            *("open", "detail", "bar", "streaming", "failed", "interrupted", "tag", "heading"),
+            *("cursor", "hover", "empty", "cursor-detail", "unread", "unread-mark"),
+            *("chosen", "chosen-mark"),
+        )
+    }
     DEFAULT_CSS = """
     SessionRows {
         height: 1fr;
@@ -46,13 +48,19 @@ class SessionRows(ScrollView, can_focus=True):
         scrollbar-color-active: $primary;
 
         & .session-rows--open { text-style: bold; }
+        & .session-rows--unread { text-style: bold; }
+        & .session-rows--unread-mark { color: $text-accent; text-style: bold; }
+        & .session-rows--heading { color: $foreground 60%; text-style: bold; }
         & .session-rows--detail { color: $foreground 50%; }
         & .session-rows--cursor-detail { color: $foreground 70%; }
+        & .session-rows--tag { color: $text-accent 80%; }
         & .session-rows--bar { color: $primary; }
         & .session-rows--streaming { color: $text-success; }
         & .session-rows--failed { color: $text-error; text-style: bold; }
         & .session-rows--interrupted { color: $text-warning; text-style: bold; }
         & .session-rows--hover { background: $foreground 5%; }
+        & .session-rows--chosen { background: $accent 20%; }
+        & .session-rows--chosen-mark { color: $text-accent; text-style: bold; }
         & .session-rows--cursor { background: $foreground 9%; }
         &:focus .session-rows--cursor { background: $primary 35%; }
         & .session-rows--empty { color: $foreground 50%; }
@@ -66,80 +74,115 @@ class SessionRows(ScrollView, can_focus=True):
         Binding("pagedown", "page(1)", "Page down", show=False),
         Binding("home", "first", "First", show=False),
         Binding("end", "last", "Last", show=False),
-        Binding("enter", "open", "Open"),
+        Binding("enter", "open", "Open", tooltip="Open"),
+        Binding("space", "choose", "Choose", show=False, tooltip="Choose several"),
+        Binding("shift+up", "choose_to(-1)", "Choose up", show=False, tooltip="Choose, and go on"),
+        Binding("shift+down", "choose_to(1)", "Choose down", show=False),
+        Binding("ctrl+a", "choose_all", "Choose all", show=False, tooltip="Choose all"),
+        Binding("left,right", "fold", "Fold", show=False, tooltip="Fold or unfold the group"),
     ]
 
-    class Opened(Message):
-        """A session was chosen."""
-
-        def __init__(self, session_id: str) -> None:
-            super().__init__()
-            self.session_id = session_id
+    class Chosen(Message):
+        """Other sessions are chosen now, or none."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.summaries: tuple[SessionSummary, ...] = ()
-        """What is shown, after filtering."""
+        self.placed = Layout()
         self.cursor = 0
-        """Index of the row under the cursor."""
+        """The stop under the cursor."""
+        self.chosen: set[str] = set()
+        """Ids of the sessions that were chosen."""
+        self.folded = {ARCHIVED}
+        """Keys of groups of which only the heading is shown."""
+        self._is_narrowed: bool = False
         self._current: str | None = None
-        self._now: float | None = None
+        self._streaming: Collection[str] = ()
+        self._now = 0.0
+        self._shows_pins = False
         self._empty = ""
-        self._hover = -1
+        self._hover: int | None = None
+        self._anchor: int | None = None
+        """The stop from which a stretch is being chosen."""
         self._palette = Palette(self, "session-rows")
 
     @property
-    def chosen(self) -> SessionSummary | None:
-        """The session under the cursor."""
-        return self.summaries[self.cursor] if self.cursor < len(self.summaries) else None
+    def under_cursor(self) -> SessionSummary | None:
+        """The session under the cursor; None on a folded group."""
+        found = self.placed.at_stop(self.cursor)
+        return found if isinstance(found, SessionSummary) else None
+
+    @property
+    def targets(self) -> tuple[SessionSummary, ...]:
+        """The sessions that keys act on: those that were chosen, else the one under the cursor."""
+        if self.chosen:
+            found = {s.session_id: s for g in self.placed.groups for s in g.sessions}
+            return tuple(s for s in found.values() if s.session_id in self.chosen)
+        return () if self.under_cursor is None else (self.under_cursor,)
 
     def show(
         self,
-        summaries: tuple[SessionSummary, ...],
+        groups: tuple[Group, ...],
         current: str | None,
-        now: float | None,
-        empty: str,
+        now: float,
+        *,
+        running: Collection[str] = (),
+        empty: str = "",
+        is_narrowed: bool = False,
+        shows_pins: bool = False,
     ) -> None:
-        """Show sessions; the cursor stays on its session, else goes to the open one."""
-        chosen = self.chosen.session_id if self.chosen else None
-        moved = current != self._current
-        self.summaries, self._current, self._now, self._empty = summaries, current, now, empty
-        found = self._find(current) if moved or chosen is None else self._find(chosen)
-        if found is None:
-            found = self._find(current)
-        self.cursor = min(self.cursor, max(len(summaries) - 1, 0)) if found is None else found
-        self.virtual_size = Size(self.scrollable_content_region.width, len(summaries) * TALL)
+        """Show sessions; the cursor stays on its session, else at its place.
+
+        When another one is opened, the cursor goes there. A list that was narrowed has no group
+        folded.
+        """
+        under = self.under_cursor
+        kept = under.session_id if under is not None and current == self._current else current
+        if groups is not self.placed.groups or is_narrowed != self._is_narrowed:
+            self._is_narrowed = is_narrowed
+            self.placed = Layout(groups, () if is_narrowed else self.folded)
+            if self.chosen:
+                there = {s.session_id for g in groups for s in g.sessions}
+                self.choose(self.chosen & there)
+        self._current, self._now, self._empty = current, now, empty
+        self._streaming, self._shows_pins = running, shows_pins
+        found = None if kept is None else self.placed.stop_of(kept)
+        self.cursor = self._within(self.cursor if found is None else found)
+        self._resize()
+        self.refresh()
+
+    def choose(self, session_ids: set[str]) -> None:
+        """Choose these sessions and no others."""
+        if session_ids != self.chosen:
+            self.chosen = session_ids
+            self.post_message(self.Chosen())
+            self.refresh()
+
+    def put_cursor(self, stop: int) -> None:
+        """Put the cursor on a stop and scroll it into sight."""
+        self.cursor = self._within(stop)
         self._reveal()
         self.refresh()
 
-    def _find(self, session_id: str | None) -> int | None:
-        if session_id is None:
-            return None
-        for index, summary in enumerate(self.summaries):
-            if summary.session_id == session_id:
-                return index
-        return None
+    def _within(self, stop: int) -> int:
+        return min(max(stop, 0), max(self.placed.stops - 1, 0))
 
-    def put_cursor(self, index: int) -> None:
-        """Put the cursor on a row and scroll it into sight."""
-        self.cursor = min(max(index, 0), max(len(self.summaries) - 1, 0))
+    def _resize(self) -> None:
+        self.virtual_size = Size(self.scrollable_content_region.width, self.placed.lines)
         self._reveal()
-        self.refresh()
 
     def _reveal(self) -> None:
         height = self.scrollable_content_region.height
-        if height <= 0:
+        if height <= 0 or not self.placed.stops:
             return
-        top, first = round(self.scroll_y), self.cursor * TALL
+        top, (first, tall) = round(self.scroll_y), self.placed.lines_of(self.cursor)
         if first < top:
             self.scroll_y = self.scroll_target_y = first
-        elif first + TALL > top + height:
-            self.scroll_y = self.scroll_target_y = first + TALL - height
+        elif first + tall > top + height:
+            self.scroll_y = self.scroll_target_y = first + tall - height
 
     def on_resize(self) -> None:
         """Keep the cursor in sight."""
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self.summaries) * TALL)
-        self._reveal()
+        self._resize()
 
     def notify_style_update(self) -> None:
         """Forget the colours of the old theme, or of the other focus."""
@@ -149,71 +192,54 @@ class SessionRows(ScrollView, can_focus=True):
     # Drawing
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line of a row."""
+        """Draw one line."""
         width = self.scrollable_content_region.width
-        plain = self._palette()
-        if not self.summaries:
+        if not self.placed.stops:
             return self._empty_line(y, width)
-        index, second = divmod(y + round(self.scroll_y), TALL)
-        if index >= len(self.summaries):
-            return Strip.blank(width, plain)
-        summary = self.summaries[index]
-        lit = "cursor" if index == self.cursor else "hover" if index == self._hover else ""
-        names = (lit,) if lit else ()
-        draw = self._second if second else self._first
-        strip = Strip(draw(summary, width, names))
-        return strip.adjust_cell_length(width, self._palette(*names))
+        line = self.placed.at_line(y + round(self.scroll_y))
+        match line:
+            case None:
+                return Strip.blank(width, self._palette())
+            case Heading():
+                lit = self._lit(line.stop)
+                drawn = heading(line, width, lit, self._palette)
+                names = (lit,) if lit else ()
+            case Row(session=session):
+                look = Look(
+                    is_open=session.session_id == self._current,
+                    is_chosen=session.session_id in self.chosen,
+                    is_streaming=session.session_id in self._streaming,
+                    shows_pin=self._shows_pins and session.pinned,
+                    lit=self._lit(line.stop),
+                )
+                names = look.names
+                if line.line == 0:
+                    drawn = first_line(session, look, width, self._now, self._palette)
+                else:
+                    drawn = second_line(session, look, width, self._palette)
+        return Strip(drawn).adjust_cell_length(width, self._palette(*names))
 
-    def _first(self, summary: SessionSummary, width: int, names: tuple[str, ...]) -> list[Segment]:
-        is_open = summary.session_id == self._current
-        time = "" if self._now is None else ago(summary.updated, self._now)
-        mark = _MARKS.get(summary.status, "")
-        right = f"{mark} " if mark else ""
-        room = width - 2 - cell_len(right) - len(time) - 2
-        title = _clipped(one_line(summary.title) or "Untitled", max(room, 1))
-        bar = "▌ " if is_open else "  "
-        used = 2 + cell_len(title) + cell_len(right) + len(time) + 1
-        style = self._palette(*names, "open") if is_open else self._palette(*names)
-        pieces = [
-            Segment(bar, self._palette(*names, "bar")),
-            Segment(title, style),
-            Segment(" " * max(width - used, 0), style),
-        ]
-        if mark:
-            pieces.append(Segment(right, self._palette(*names, summary.status)))
-        pieces.append(Segment(f"{time} ", self._palette(*names, self._detail(names))))
-        return pieces
-
-    def _second(self, summary: SessionSummary, width: int, names: tuple[str, ...]) -> list[Segment]:
-        is_open = summary.session_id == self._current
-        facts = [one_line(fact, 80) for fact in (summary.role_name, summary.model) if fact]
-        words = " · ".join(facts) or "no model yet"
-        style = self._palette(*names, self._detail(names))
-        return [
-            Segment("▌ " if is_open else "  ", self._palette(*names, "bar")),
-            Segment(_clipped(words, max(width - 3, 1)), style),
-        ]
-
-    @staticmethod
-    def _detail(names: tuple[str, ...]) -> str:
-        return "cursor-detail" if "cursor" in names else "detail"
+    def _lit(self, stop: int | None) -> str:
+        if stop is None:
+            return ""
+        return "cursor" if stop == self.cursor else "hover" if stop == self._hover else ""
 
     def _empty_line(self, y: int, width: int) -> Strip:
         style = self._palette("empty")
         words = self._empty.split("\n")
         text = f"  {words[y - 1]}" if 0 < y <= len(words) else ""
-        return Strip([Segment(_clipped(text, width), style)]).adjust_cell_length(width, style)
+        return Strip([Segment(clipped(text, width), style)]).adjust_cell_length(width, style)
 
-    # Keys and clicks
+    # Keys
 
     def action_move(self, step: int) -> None:
         """Move the cursor."""
+        self._anchor = None
         self.put_cursor(self.cursor + step)
 
     def action_page(self, direction: int) -> None:
         """Move the cursor by a screen."""
-        rows = max(self.scrollable_content_region.height // TALL - 1, 1)
-        self.put_cursor(self.cursor + direction * rows)
+        self.action_move(direction * max(self.scrollable_content_region.height // 2 - 1, 1))
 
     def action_first(self) -> None:
         """Go to the first session."""
@@ -221,38 +247,88 @@ class SessionRows(ScrollView, can_focus=True):
 
     def action_last(self) -> None:
         """Go to the last session."""
-        self.put_cursor(len(self.summaries) - 1)
+        self.put_cursor(self.placed.stops - 1)
 
     def action_open(self) -> None:
-        """Open the session under the cursor."""
-        if self.chosen:
-            self.post_message(self.Opened(self.chosen.session_id))
+        """Open the session under the cursor, or unfold the group."""
+        if self.under_cursor is None:
+            self.action_fold()
+        else:
+            self.post_message(Opened(self.under_cursor.session_id))
 
-    def _row_at(self, event: events.MouseEvent) -> int:
-        row = (event.get_content_offset_capture(self).y + round(self.scroll_y)) // TALL
-        return row if 0 <= row < len(self.summaries) else -1
+    def action_choose(self) -> None:
+        """Choose the session under the cursor, or no longer, and go to the next one."""
+        if self.under_cursor is None:
+            self.action_fold()
+        else:
+            self.choose(self.chosen ^ {self.under_cursor.session_id})
+            self.action_move(1)
+
+    def action_choose_to(self, step: int) -> None:
+        """Move the cursor, and choose what lies between here and where one began."""
+        if self._anchor is None:
+            self._anchor = self.cursor
+        self.put_cursor(self.cursor + step)
+        self._choose_stretch()
+
+    def _choose_stretch(self) -> None:
+        if self._anchor is not None:
+            between = self.placed.between(self._anchor, self.cursor)
+            self.choose({session.session_id for session in between})
+
+    def action_choose_all(self) -> None:
+        """Choose every session that is not folded away."""
+        self.choose({session.session_id for session in self.placed.sessions()})
+
+    def action_fold(self) -> None:
+        """Fold the group of the cursor to its heading, or unfold it."""
+        group = self.placed.group_at(self.cursor)
+        if group is not None and not self._is_narrowed:
+            self._fold(group)
+
+    def _fold(self, group: Group) -> None:
+        self.folded ^= {group.key}
+        self.placed = Layout(self.placed.groups, self.folded)
+        self.cursor = self.placed.stop_of_group(group.key) or 0
+        self._anchor = None
+        self._resize()
+        self.refresh()
+
+    # Clicks
+
+    def _at(self, event: events.MouseEvent) -> Heading | Row | None:
+        return self.placed.at_line(event.get_content_offset_capture(self).y + round(self.scroll_y))
 
     def on_click(self, event: events.Click) -> None:
-        """Open the session that was clicked."""
-        row = self._row_at(event)
-        if row >= 0:
-            self.put_cursor(row)
-            self.action_open()
+        """Open the session that was clicked; with Ctrl or Shift choose it."""
+        match self._at(event):
+            case Heading(group=group) if not self._is_narrowed:
+                self._fold(group)
+            case Row(session=session, stop=stop):
+                if event.ctrl or event.meta:
+                    self.put_cursor(stop)
+                    self._anchor = stop
+                    self.choose(self.chosen ^ {session.session_id})
+                elif event.shift:
+                    self._anchor = self.cursor if self._anchor is None else self._anchor
+                    self.put_cursor(stop)
+                    self._choose_stretch()
+                else:
+                    self._anchor = None
+                    self.put_cursor(stop)
+                    self.action_open()
+            case _:
+                pass
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Light the row under the mouse."""
-        row = self._row_at(event)
-        if row != self._hover:
-            self._hover = row
+        at = self._at(event)
+        hover = None if at is None else at.stop
+        if hover != self._hover:
+            self._hover = hover
             self.refresh()
 
     def on_leave(self) -> None:
         """Put the light out."""
-        self._hover = -1
+        self._hover = None
         self.refresh()
-
-
-def _clipped(text: str, width: int) -> str:
-    if cell_len(text) <= width:
-        return text
-    return f"{chop_cells(text, width - 1)[0]}…" if width > 1 else "…"[:width]

@@ -1,92 +1,26 @@
-"""The session list: find, open, begin, rename and delete conversations."""
+"""The session list: find, open, begin, put in order and delete conversations."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import ClassVar, Self
 
 from textual import events, on
+from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.content import Content
-from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Input
 
 from tui_chat.model.session import SessionSummary
+from tui_chat.ui.sidebar import posted
+from tui_chat.ui.sidebar.groups import GROUPINGS, Group, Grouping, day_of, grouped
+from tui_chat.ui.sidebar.narrowing import Narrowing
 from tui_chat.ui.sidebar.rows import SessionRows
+from tui_chat.ui.sidebar.top import Filter, NewSession
 
 EMPTY = "No sessions yet.\nPress n to begin one."
-NOTHING = "Nothing matches.\nEsc clears the filter."
-
-
-class NewSession(Widget):
-    """The row at the top that begins a session."""
-
-    DEFAULT_CSS = """
-    NewSession {
-        height: 1;
-        padding: 0 1;
-        color: $text-primary;
-        background: $panel;
-        pointer: pointer;
-        &:hover { background: $primary 30%; }
-    }
-    """
-
-    class Pressed(Message):
-        """It was clicked."""
-
-    count = 0
-    """Sessions there are, shown at the right."""
-
-    def render(self) -> Content:
-        """Draw the row."""
-        width = self.content_size.width
-        words, count = "+ New session", f"{self.count:,}" if self.count else ""
-        gap = width - len(words) - len(count)
-        if gap < 1:
-            return Content.styled(words[: max(width, 1)], "bold")
-        return Content.assemble((words, "bold"), " " * gap, (count, "$foreground 45%"))
-
-    def on_click(self) -> None:
-        """Tell the list."""
-        self.post_message(self.Pressed())
-
-
-class Filter(Input):
-    """What sessions must contain; Esc clears it, then leaves it."""
-
-    DEFAULT_CSS = """
-    Filter {
-        height: 1;
-        border: none;
-        padding: 0 1;
-        background: $surface;
-        &:focus { border: none; background: $foreground 8%; }
-        & .input--placeholder { color: $foreground 40%; }
-    }
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Clear", show=False),
-        Binding("down", "rows", "Sessions", show=False),
-        Binding("pagedown", "rows", "Sessions", show=False),
-    ]
-
-    class Left(Message):
-        """The rows are to be focused."""
-
-    def action_leave(self) -> None:
-        """Clear the filter; leave it where there is nothing to clear."""
-        if self.value:
-            self.value = ""
-        else:
-            self.post_message(self.Left())
-
-    def action_rows(self) -> None:
-        """Go to the rows."""
-        self.post_message(self.Left())
+NOTHING = "Nothing matches.\nEsc clears the filter.\nCtrl+F searches what\nwas said."
 
 
 class SessionList(Vertical):
@@ -97,45 +31,42 @@ class SessionList(Vertical):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "new", "New session"),
-        Binding("slash", "filter", "Filter"),
-        Binding("e", "rename", "Rename"),
-        Binding("d,delete", "delete", "Delete"),
+        Binding("n", "new", "New session", tooltip="Begin a session"),
+        Binding("slash", "filter", "Filter", tooltip="Narrow the list: words, #tag"),
+        Binding("e", "rename", "Rename", tooltip="Rename"),
+        Binding("p", "pin", "Pin", show=False, tooltip="Pin at the top, or no longer"),
+        Binding("t", "tags", "Tags", show=False, tooltip="Tag"),
+        Binding("f", "folder", "Folder", show=False, tooltip="Put into a folder"),
+        Binding("a", "archive", "Archive", show=False, tooltip="Archive, or bring back"),
+        Binding("r", "unread", "Unread", show=False, tooltip="Mark as read or unread"),
+        Binding("d,delete", "delete", "Delete", tooltip="Delete"),
+        Binding("u", "undo", "Undo", show=False, tooltip="Bring back what was deleted"),
+        Binding("g", "group", "Group", show=False, tooltip="Group by time, folder or tag"),
+        Binding("escape", "let_go", "Choose none", show=False),
     ]
 
-    class Opened(Message):
-        """A session was chosen."""
-
-        def __init__(self, session_id: str) -> None:
-            super().__init__()
-            self.session_id = session_id
-
-    class NewRequested(Message):
-        """A session is to be begun."""
-
-    class DeleteRequested(Message):
-        """A session is to be deleted; the app asks whether that is meant."""
-
-        def __init__(self, session_id: str) -> None:
-            super().__init__()
-            self.session_id = session_id
-
-    class RenameRequested(Message):
-        """A session is to get another title; the app asks which."""
-
-        def __init__(self, session_id: str) -> None:
-            super().__init__()
-            self.session_id = session_id
+    Opened = posted.Opened
+    NewRequested = posted.NewRequested
+    RenameRequested = posted.RenameRequested
+    MarkRequested = posted.MarkRequested
+    TagsRequested = posted.TagsRequested
+    FolderRequested = posted.FolderRequested
+    DeleteRequested = posted.DeleteRequested
+    UndoRequested = posted.UndoRequested
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.new_session = NewSession()
         self.filter = Filter(placeholder="/ filter", select_on_focus=False)
         self.rows = SessionRows()
-        self._summaries: tuple[SessionSummary, ...] = ()
-        self._texts: list[str] = []
+        self._summaries: Sequence[SessionSummary] = ()
+        self._narrowing = Narrowing()
+        self._by: Grouping = "time"
+        self._groups: tuple[Group, ...] = ()
+        self._grouped_for: tuple[object, ...] = ()
         self._current: str | None = None
-        self._now: float | None = None
+        self._streaming: Collection[str] = ()
+        self._now = 0.0
 
     def compose(self) -> ComposeResult:
         """Put the three over each other."""
@@ -145,17 +76,19 @@ class SessionList(Vertical):
 
     def show(
         self,
-        summaries: tuple[SessionSummary, ...],
+        summaries: Sequence[SessionSummary],
         current: str | None,
-        now: float | None = None,
+        now: float,
+        running: Collection[str] = (),
     ) -> None:
-        """Show sessions in this order; `now` is the time their ages are told by."""
+        """Show sessions in this order, `current` as the open one.
+
+        `now` is the time their ages are told by; in `running` ones a reply is arriving.
+        """
         if summaries is not self._summaries:
             self._summaries = summaries
-            self._texts = [f"{s.title}\n{s.role_name}\n{s.model}".casefold() for s in summaries]
-            self.new_session.count = len(summaries)
-            self.new_session.refresh()
-        self._current, self._now = current, now
+            self._narrowing = Narrowing(summaries)
+        self._current, self._now, self._streaming = current, now, running
         self._show_rows()
 
     def focus(self, scroll_visible: bool = True) -> Self:
@@ -164,15 +97,27 @@ class SessionList(Vertical):
         return self
 
     def _show_rows(self) -> None:
-        words = self.filter.value.casefold().split()
-        shown = self._summaries
-        if words:
-            shown = tuple(
-                summary
-                for summary, text in zip(self._summaries, self._texts, strict=True)
-                if all(word in text for word in words)
-            )
-        self.rows.show(shown, self._current, self._now, NOTHING if words else EMPTY)
+        typed = " ".join(self.filter.value.split())
+        wanted = (self._narrowing, typed, self._by, day_of(self._now))
+        if wanted != self._grouped_for:
+            self._grouped_for = wanted
+            self._groups = grouped(self._narrowing(typed), self._by, self._now)
+        self.rows.show(
+            self._groups,
+            self._current,
+            self._now,
+            running=self._streaming,
+            empty=NOTHING if typed else EMPTY,
+            is_narrowed=bool(typed),
+            shows_pins=self._by != "time",
+        )
+        self._show_count()
+
+    @on(SessionRows.Chosen)
+    def _show_count(self) -> None:
+        count, chosen = len(self._summaries), len(self.rows.chosen)
+        aside = f"{chosen:,} chosen" if chosen else f"{count:,}" if count else ""
+        self.new_session.show(aside)
 
     @on(Input.Changed)
     def _filter_changed(self, event: Input.Changed) -> None:
@@ -184,17 +129,13 @@ class SessionList(Vertical):
     @on(Input.Submitted)
     def _filter_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self.rows.action_open()
+        if self.rows.under_cursor is not None:
+            self.post_message(self.Opened(self.rows.under_cursor.session_id))
 
     @on(Filter.Left)
     def _filter_left(self, event: Filter.Left) -> None:
         event.stop()
         self.rows.focus()
-
-    @on(SessionRows.Opened)
-    def _row_opened(self, event: SessionRows.Opened) -> None:
-        event.stop()
-        self.post_message(self.Opened(event.session_id))
 
     @on(NewSession.Pressed)
     def _new_pressed(self, event: NewSession.Pressed) -> None:
@@ -206,6 +147,8 @@ class SessionList(Vertical):
         if self.filter.has_focus and event.is_printable:
             event.stop()
 
+    # Keys
+
     def action_new(self) -> None:
         """Ask for a new session."""
         self.post_message(self.NewRequested())
@@ -214,12 +157,64 @@ class SessionList(Vertical):
         """Go to the filter."""
         self.filter.focus()
 
+    def action_group(self) -> None:
+        """Group by something else."""
+        self._by = GROUPINGS[(GROUPINGS.index(self._by) + 1) % len(GROUPINGS)]
+        self._show_rows()
+
+    def action_let_go(self) -> None:
+        """Choose none; where none is chosen, clear the filter, else leave Esc to the app."""
+        if self.rows.chosen:
+            self.rows.choose(set())
+        elif self.filter.value:
+            self.filter.value = ""
+        else:
+            raise SkipAction
+
     def action_rename(self) -> None:
         """Ask for another title."""
-        if self.rows.chosen:
-            self.post_message(self.RenameRequested(self.rows.chosen.session_id))
+        if self.rows.under_cursor is not None:
+            self.post_message(self.RenameRequested(self.rows.under_cursor.session_id))
+
+    def action_pin(self) -> None:
+        """Pin the sessions; those that are all pinned no longer."""
+        if targets := self.rows.targets:
+            pinned = not all(session.pinned for session in targets)
+            self.post_message(self.MarkRequested(self._take(), pinned=pinned))
+
+    def action_archive(self) -> None:
+        """Archive the sessions, or bring them back."""
+        if targets := self.rows.targets:
+            archived = not all(session.archived for session in targets)
+            self.post_message(self.MarkRequested(self._take(), archived=archived))
+
+    def action_unread(self) -> None:
+        """Mark the sessions as unread, or as read."""
+        if targets := self.rows.targets:
+            unread = not any(session.unread for session in targets)
+            self.post_message(self.MarkRequested(self._take(), unread=unread))
+
+    def action_tags(self) -> None:
+        """Ask for tags."""
+        if self.rows.targets:
+            self.post_message(self.TagsRequested(self._take()))
+
+    def action_folder(self) -> None:
+        """Ask for a folder."""
+        if self.rows.targets:
+            self.post_message(self.FolderRequested(self._take()))
 
     def action_delete(self) -> None:
-        """Ask for the session under the cursor to be deleted."""
-        if self.rows.chosen:
-            self.post_message(self.DeleteRequested(self.rows.chosen.session_id))
+        """Ask for the sessions to be deleted."""
+        if self.rows.targets:
+            self.post_message(self.DeleteRequested(self._take()))
+
+    def action_undo(self) -> None:
+        """Ask for what was deleted last."""
+        self.post_message(self.UndoRequested())
+
+    def _take(self) -> tuple[str, ...]:
+        """Return the ids that a key acts on; they are chosen no longer."""
+        ids = tuple(session.session_id for session in self.rows.targets)
+        self.rows.choose(set())
+        return ids

@@ -1,0 +1,207 @@
+"""The search screen: what it asks, what it shows, and where it leads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.model.message import Message
+from tui_chat.model.search import Hit, Query
+from tui_chat.model.session import Entry
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.search import Answer, Known, SearchScreen
+from tui_chat.ui.search.hits import HitList
+from tui_chat.ui.search.preview import Preview
+
+NOW = 1_767_268_800.0
+
+
+def hit(number: int, snippet: str = "the fox runs", words: str = "fox") -> Hit:
+    begin = snippet.index(words)
+    return Hit(
+        *(f"s{number}", f"m{number}", f"Session {number}", "user", snippet),
+        ((begin, begin + len(words)),),
+        NOW - 60 * number,
+    )
+
+
+class Stage(App[None]):
+    """The screen, and what it asks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[Query] = []
+        self.pointed: list[Hit] = []
+        self.ended: list[Hit | None] = []
+
+    def on_mount(self) -> None:
+        known = Known(tag=("work",))
+        self.push_screen(SearchScreen(known, NOW), self.ended.append)
+
+    @property
+    def search(self) -> SearchScreen:
+        assert isinstance(self.screen, SearchScreen)
+        return self.screen
+
+    def on_search_screen_asked(self, event: SearchScreen.Asked) -> None:
+        self.asked.append(event.query)
+
+    def on_search_screen_pointed(self, event: SearchScreen.Pointed) -> None:
+        self.pointed.append(event.hit)
+
+    def lines(self) -> list[str]:
+        view = self.screen.query_one(HitList)
+        return [view.render_line(y).text.strip() for y in range(view.size.height)]
+
+    def state(self) -> str:
+        return str(self.screen.query_one(".search--state", Static).render())
+
+
+async def pressed(pilot: Pilot[None], *keys: str) -> Stage:
+    await pilot.press(*keys)
+    await settle(pilot)
+    assert isinstance(pilot.app, Stage)
+    return pilot.app
+
+
+async def test_what_is_typed_while_a_query_runs_is_asked_after_it_and_only_the_last() -> None:
+    async with Stage().run_test(size=(120, 40)) as pilot:
+        app = await pressed(pilot, *"fox")
+        assert [query.text for query in app.asked] == ["f"]
+        app.search.show(Answer(app.asked[0], (hit(1),)))
+        await settle(pilot)
+        assert [query.text for query in app.asked] == ["f", "fox"]
+        assert "Session 1" in app.lines()[0]  # better than nothing, until the next is there
+        app.search.show(Answer(app.asked[1], (hit(2), hit(3))))
+        await settle(pilot)
+        assert "Session 2" in app.lines()[0]
+        assert app.state() == "Best first · 2 found"
+        assert len(app.asked) == 2
+
+
+async def test_hits_are_shown_with_their_words_and_taken() -> None:
+    async with Stage().run_test(size=(160, 40)) as pilot:
+        app = await pressed(pilot, "x")
+        wide = "中文搜索的结果很长" * 20
+        app.search.show(Answer(app.asked[0], (hit(1), hit(2, wide, "搜索"), hit(70))))
+        await settle(pilot)
+        assert app.lines()[:3] == [app.lines()[0], "the fox runs", ""]
+        assert app.lines()[0].split() == ["Session", "1", "You", "·", "1m"]
+        await pressed(pilot, "down")
+        assert app.pointed[-1] == hit(2, wide, "搜索")
+        app.search.show_around(hit(1), (Entry(Message("user", "late", "m1")),))
+        view = app.screen.query_one(Preview)
+        assert "late" not in "".join(view.render_line(y).text for y in range(8))
+        await pressed(pilot, "down", "enter")
+        assert app.ended == [hit(70)]
+
+
+async def test_the_preview_shows_the_hit_with_its_first_mark_in_sight() -> None:
+    async with Stage().run_test(size=(160, 30)) as pilot:
+        app = await pressed(pilot, "x")
+        app.search.show(Answer(app.asked[0], (hit(1),)))
+        await settle(pilot)
+        long = "line\n" * 400 + "here is the FOX\x1b[2J\n" + "after\n" * 400
+        before = Entry(Message("assistant", "said before", "m0"))
+        app.search.show_around(hit(1), (before, Entry(Message("user", long, "m1"), "m0")))
+        await settle(pilot)
+        view = app.screen.query_one(Preview)
+        seen = [view.render_line(y).text.strip() for y in range(view.size.height)]
+        assert "here is the FOX␛[2J" in seen
+
+
+async def test_nothing_found_says_so_with_advice_and_faults_are_told() -> None:
+    async with Stage().run_test(size=(100, 30)) as pilot:
+        app = await pressed(pilot, *"x tag:w")
+        app.search.show(Answer(app.asked[0]))
+        await settle(pilot)
+        app.search.show(Answer(app.asked[1]))
+        await settle(pilot)
+        said = "\n".join(app.lines())
+        assert "Nothing was found." in said
+        assert "The filters leave out the rest" in said
+        assert app.asked[-1].tag == "work"
+        await pressed(pilot, "z")
+        assert app.state() == "No tag is called “wz”."
+        app.search.show(Answer(app.asked[-1], fault="Type a word."))
+        await settle(pilot)
+        assert "Type a word." in "\n".join(app.lines())
+
+
+async def test_the_order_is_changed_a_filter_completed_and_esc_ends() -> None:
+    async with Stage().run_test(size=(100, 30)) as pilot:
+        app = await pressed(pilot, *"a")
+        app.search.show(Answer(app.asked[0]))
+        await pressed(pilot, "ctrl+s")
+        assert app.asked[-1].order == "newest"
+        app.search.show(Answer(app.asked[-1]))
+        await pressed(pilot, *" ta", "tab", "tab")
+        assert app.search.typed == "a tag:work "
+        await pressed(pilot, "escape")
+        assert app.ended == [None]
+
+
+async def test_clicks_point_and_take() -> None:
+    async with Stage().run_test(size=(100, 30)) as pilot:
+        app = await pressed(pilot, *"a")
+        app.search.show(Answer(app.asked[0], (hit(1), hit(2))))
+        await settle(pilot)
+        await pilot.click(HitList, offset=(5, 4))
+        await settle(pilot)
+        assert app.pointed[-1] == hit(2)
+        await pilot.click(HitList, offset=(5, 4))
+        await settle(pilot)
+        assert app.ended == [hit(2)]
+
+
+# In the app
+
+
+async def found(pilot: Pilot[None], app: TuiChat) -> None:
+    await until(pilot, lambda: bool(app.screen.query_one(HitList).hits))
+    await settle(pilot)
+
+
+async def test_a_hit_is_opened_on_its_branch_with_its_words_marked(tmp_path: Path) -> None:
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await say(pilot, "the purple elephant 大象")
+        desk = app.desk
+        assert desk is not None
+        first = desk.entries[0]
+        await desk.edit(first.message.id, "another branch")
+        assert desk.entries[0].message.content == "another branch"
+        await desk.new("")
+        await pilot.press("ctrl+f", *"大 from:user")
+        await found(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(desk.entries) and len(app.screen_stack) == 1)
+        await settle(pilot)
+        assert desk.entries[0] == first or desk.entries[0].message == first.message
+        transcript = app.query_one(Transcript)
+        assert transcript.has_focus
+        assert transcript.current is not None
+        assert transcript.current.message.id == first.message.id
+
+
+async def test_esc_goes_back_to_where_one_was_and_the_words_are_kept(tmp_path: Path) -> None:
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await say(pilot, "the purple elephant")
+        await pilot.press(*"draft", "ctrl+f", *"zebra", "escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert app.query_one(Composer).has_focus
+        assert app.query_one(Composer).text == "draft"
+        await pilot.press("ctrl+f")
+        await settle(pilot)
+        assert isinstance(app.screen, SearchScreen)
+        assert app.screen.typed == "zebra"
+        await pilot.press(*"elephant")  # replaces what was searched for last
+        await found(pilot, app)

@@ -1,0 +1,97 @@
+"""Searching: everything that was said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import work
+
+from tui_chat.errors import TuiChatError
+from tui_chat.ui.acting.drafting import Drafting
+
+if TYPE_CHECKING:
+    from tui_chat.model.search import Hit
+    from tui_chat.ui.search import SearchScreen
+
+
+class Searching(Drafting):
+    """Answers the search screen, and goes where it leads."""
+
+    _search_screen: SearchScreen | None = None
+    _searched = ""
+    """What was searched for last."""
+
+    @work(group="dialog", exclusive=True)
+    async def action_search(self) -> None:
+        """Search everything that was said, and open what was found."""
+        await self.search_for(self._searched)
+
+    async def search_for(self, typed: str) -> None:
+        """Search for these words first."""
+        from tui_chat.ui.search import Known, SearchScreen
+
+        await self._laid.wait()
+        desk = self.desk
+        if desk is None:
+            return
+        sessions, endpoints = desk.sessions, desk.config.endpoints
+        known = Known(
+            role=tuple(sorted({each.role_name for each in sessions if each.role_name})),
+            model=tuple(sorted({each.model for each in sessions if each.model})),
+            endpoint=tuple(each.name for each in endpoints),
+            tag=tuple(sorted({tag for each in sessions for tag in each.tags})),
+        )
+        screen = self._search_screen = SearchScreen(known, self._now(), typed)
+        hit = await self.push_screen_wait(screen)
+        self._search_screen = None
+        self._searched = screen.typed
+        if hit is not None:
+            await self._go_to(hit)
+
+    async def _go_to(self, hit: Hit) -> None:
+        from tui_chat.ui.search.preview import found_words
+
+        desk = self.desk
+        if desk is None:
+            return
+        await self.keep_draft()
+        if hit.message_id is None:
+            await desk.open(hit.session_id)
+        else:
+            await desk.open_at(hit.session_id, hit.message_id)
+        await self.bring_draft()
+        if self._panes.is_narrow:
+            self._panes.close_overlay()
+        if hit.message_id is None:
+            self._composer.focus()
+        elif self._chat.transcript.show_message(hit.message_id, found_words(hit)):
+            self._chat.transcript.focus()
+
+    @work(group="search")
+    async def on_search_screen_asked(self, event: SearchScreen.Asked) -> None:
+        """Answer a query."""
+        from tui_chat.ui.search import Answer
+
+        screen, desk = self._search_screen, self.desk
+        if screen is None or desk is None:
+            return
+        try:
+            answer = Answer(event.query, await desk.search(event.query))
+        except TuiChatError as error:
+            answer = Answer(event.query, fault=f"{error}\n{error.advice}".strip())
+        if screen.is_attached:
+            screen.show(answer)
+
+    @work(group="search-preview", exclusive=True)
+    async def on_search_screen_pointed(self, event: SearchScreen.Pointed) -> None:
+        """Show what was said around a hit."""
+        screen, desk = self._search_screen, self.desk
+        if screen is None or desk is None:
+            return
+        try:
+            message_id = event.hit.message_id
+            entries = await desk.around(message_id) if message_id is not None else ()
+        except TuiChatError:
+            entries = ()  # what was found was deleted meanwhile
+        if screen.is_attached:
+            screen.show_around(event.hit, entries)

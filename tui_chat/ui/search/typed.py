@@ -1,0 +1,179 @@
+"""From what was typed to a query.
+
+1. `name:value` is a filter where the name is one of ours; a value with spaces stands in quotes.
+   Everything else is words to look for, as it was typed.
+2. A name of a role, model, endpoint or tag may be typed in part: it stands for the one that
+   has it. Where several have it, or none, that is told, and nothing is left out.
+3. A day is `2026`, `2026-01`, `2026-01-31`, `today`, `yesterday`, or so many days or weeks ago:
+   `7d`, `2w`. It begins at midnight here; `after:` has it with it, `before:` has not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from tui_chat.model.message import MessageRole
+from tui_chat.model.search import Query
+
+Order = Literal["rank", "newest"]
+
+_FILTER = re.compile(r'(?<!\S)(\w+):("[^"]*"?|\S*)')
+_DAY = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
+_AGO = re.compile(r"(\d{1,4})([dw])")
+_WRITERS: dict[str, MessageRole] = {
+    "user": "user",
+    "me": "user",
+    "assistant": "assistant",
+    "model": "assistant",
+    "tool": "tool",
+    "system": "system",
+}
+MOST = 4
+"""Names to offer at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The names that there are."""
+
+    role: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    endpoint: tuple[str, ...] = ()
+    tag: tuple[str, ...] = ()
+
+    def names(self, filter_: str) -> tuple[str, ...]:
+        """Return what may stand after a filter."""
+        match filter_:
+            case "role":
+                return self.role
+            case "model":
+                return self.model
+            case "endpoint":
+                return self.endpoint
+            case "tag":
+                return self.tag
+            case "from":
+                return ("user", "assistant", "tool", "system")
+            case _:
+                return ()
+
+
+FILTERS = ("role", "model", "endpoint", "tag", "from", "after", "before")
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What was typed, understood."""
+
+    query: Query
+    faults: tuple[str, ...] = field(default=())
+    """What of it could not be understood, in words; it was left out."""
+
+
+def understood(typed: str, known: Known, now: float, order: Order) -> Typed:
+    """Return the query that a text means; `now` in seconds since the epoch."""
+    query = Query("", order=order)
+    faults: list[str] = []
+    words: list[str] = []
+    at = 0
+    for match in _FILTER.finditer(typed):
+        name, value = match[1].lower(), match[2].strip('"')
+        if name not in FILTERS:
+            continue
+        words.append(typed[at : match.start()])
+        at = match.end()
+        if not value:
+            continue
+        try:
+            query = _filtered(query, name, value, known, now)
+        except ValueError as fault:
+            faults.append(str(fault))
+    words.append(typed[at:])
+    return Typed(replace(query, text=" ".join(" ".join(words).split())), tuple(faults))
+
+
+def _filtered(query: Query, name: str, value: str, known: Known, now: float) -> Query:
+    match name:
+        case "role":
+            return replace(query, role_name=_one_of(name, value, known.role))
+        case "model":
+            return replace(query, model=_one_of(name, value, known.model))
+        case "endpoint":
+            return replace(query, endpoint=_one_of(name, value, known.endpoint))
+        case "tag":
+            return replace(query, tag=_one_of(name, value.removeprefix("#"), known.tag))
+        case "from":
+            wanted = next((w for w in _WRITERS if w.startswith(value.lower())), None)
+            if wanted is None:
+                raise ValueError("from: is user, assistant, tool or system.")
+            return replace(query, message_role=_WRITERS[wanted])
+        case "after":
+            return replace(query, since=_day(name, value, now))
+        case _:
+            return replace(query, until=_day(name, value, now))
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> str:
+    wanted = value.casefold()
+    exact = [each for each in known if each.casefold() == wanted]
+    fitting = exact or [each for each in known if wanted in each.casefold()]
+    if len(fitting) == 1:
+        return fitting[0]
+    if not fitting:
+        raise ValueError(f"No {name} is called “{value}”.")
+    shown = ", ".join(fitting[:MOST]) + (" …" if len(fitting) > MOST else "")
+    raise ValueError(f"{name}: {shown}?")
+
+
+def _day(name: str, value: str, now: float) -> float:
+    today = datetime.fromtimestamp(now, UTC).astimezone()
+    today = today.replace(hour=0, minute=0, second=0, microsecond=0)
+    value = value.lower()
+    if value and "today".startswith(value):
+        return today.timestamp()
+    if len(value) > 1 and "yesterday".startswith(value):
+        return _back(today, 1)
+    try:
+        if ago := _AGO.fullmatch(value):
+            return _back(today, int(ago[1]) * (7 if ago[2] == "w" else 1))
+        if day := _DAY.fullmatch(value):
+            year, month, date = (int(part or 1) for part in day.groups())
+            return datetime(year, month, date).astimezone().timestamp()
+    except (ValueError, OverflowError):
+        raise ValueError(f"{name}: there is no such day, “{value}”.") from None
+    raise ValueError(f"{name}: a day, such as 2026-01-31, today, 7d.")
+
+
+def _back(today: datetime, days: int) -> float:
+    """Return the midnight some days before, by the clock here."""
+    day = today.replace(tzinfo=None) - timedelta(days=days)
+    return day.astimezone().timestamp()
+
+
+def completed(typed: str, known: Known) -> str:
+    """Return the text with its last word completed, if that is a filter or its value."""
+    begun, _, last = typed.rpartition(" ") if '"' not in typed else _last_quoted(typed)
+    name, colon, value = last.partition(":")
+    space = " " if begun else ""
+    if not colon:
+        found = next((each for each in FILTERS if last and each.startswith(last.lower())), None)
+        return typed if found is None else f"{begun}{space}{found}:"
+    value = value.strip('"').casefold()
+    names = known.names(name.lower())
+    fitting = [each for each in names if each.casefold().startswith(value)]
+    fitting += [each for each in names if value in each.casefold()]
+    if not fitting:
+        return typed
+    whole = f'"{fitting[0]}"' if " " in fitting[0] else fitting[0]
+    return f"{begun}{space}{name}:{whole} "
+
+
+def _last_quoted(typed: str) -> tuple[str, str, str]:
+    last = [match for match in _FILTER.finditer(typed) if match.end() == len(typed)]
+    if not last:
+        return typed.rpartition(" ")
+    match = last[0]
+    return typed[: match.start()].rstrip(), " ", match[0]
