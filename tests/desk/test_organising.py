@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tests.e2e.conftest import settled
-from tui_chat.desk import Done, Order
+from tui_chat.desk import Done, Order, opening
+from tui_chat.desk.opening import LISTED_AT_ONCE
+from tui_chat.model.search import Query
 
 
 async def three(desk, heard) -> list[str]:
@@ -69,3 +71,53 @@ async def test_a_session_deleted_while_its_reply_arrives(make_desk):
     await desk.undo()
     assert desk.entries[-1].status == "stopped"
     assert desk.entries[-1].message.content
+
+
+async def test_tags_are_given_and_taken_and_others_stay(make_desk):
+    desk, heard = await make_desk()
+    one, two, _ = await three(desk, heard)
+    await desk.organise((one,), Order(tags=("shared", "own")))
+    await desk.organise((two,), Order(tags=("shared",)))
+    await desk.retag((one, two), add=("new", " new "), drop=("shared",))
+    assert listed(desk, one).tags == ("own", "new")
+    assert listed(desk, two).tags == ("new",)
+
+
+async def test_a_long_list_is_there_at_once_as_far_as_it_is_seen_and_all_of_it_soon(make_desk):
+    desk, heard = await make_desk()
+    store = desk._outside.store
+    made = [
+        (await store.create_session(title=f"{n}")).session_id for n in range(LISTED_AT_ONCE + 30)
+    ]
+    await desk._opening.list_sessions()
+    assert len(desk.sessions) == LISTED_AT_ONCE
+    await heard.until(lambda: len(desk.sessions) == LISTED_AT_ONCE + 30)
+    assert [each.session_id for each in desk.sessions] == made[::-1]
+    await desk.rename(made[0], "the oldest")
+    assert len(desk.sessions) == LISTED_AT_ONCE + 30, "what was read before stays meanwhile"
+    await heard.until(lambda: desk.sessions[-1].title == "the oldest")
+    await desk.delete((made[-1], made[0]))
+    await heard.until(lambda: len(desk.sessions) == LISTED_AT_ONCE + 28)
+
+
+async def test_words_are_found_and_read_among_their_neighbours(make_desk):
+    desk, heard = await make_desk(model="echo")
+    await three(desk, heard)
+    [hit] = await desk.search(Query("two", message_role="user"))
+    assert [entry.message.role for entry in await desk.around(hit.message_id)] == [
+        "user",
+        "assistant",
+    ]
+    assert await desk.around("gone") == ()
+    await desk.open_at(hit.session_id, hit.message_id)
+    assert desk.entries[0].message.content == "two"
+
+
+async def test_at_the_start_the_top_of_the_list_is_there_before_all_of_it(make_desk, monkeypatch):
+    desk, heard = await make_desk()
+    everything = (await three(desk, heard))[::-1]
+    monkeypatch.setattr(opening, "LISTED_AT_ONCE", 2)
+    again, heard = await make_desk()
+    assert [each.session_id for each in again.sessions] == everything[:2]
+    await heard.until(lambda: len(again.sessions) == 3)
+    assert [each.session_id for each in again.sessions] == everything

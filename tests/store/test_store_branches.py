@@ -181,6 +181,18 @@ async def test_a_single_message_is_found_on_any_branch(store: Store, grow: Grow)
 
 
 @pytest.mark.parametrize(
+    ("message_id", "before", "read"),
+    [("c", 1, "bcd"), ("b", 2, "abf"), ("g", 2, "bfg"), ("?", 2, "")],
+)
+async def test_a_message_is_read_among_its_neighbours(
+    store: Store, grow: Grow, message_id: str, before: int, read: str
+) -> None:
+    await grow(TREE)
+    around = await store.around(message_id, before)
+    assert "".join(entry.message.content for entry in around) == read
+
+
+@pytest.mark.parametrize(
     ("start", "message", "after", "count"),
     [
         ("g", "g", "a1/2 b f3/3", 7),

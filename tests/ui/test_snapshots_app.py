@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.attachments import Attachment
@@ -95,6 +96,8 @@ async def writing_a_role(pilot: Pilot[None]) -> None:
     await until(pilot, lambda: len(app.screen_stack) == 2)
     await pilot.press("enter")
     await until(pilot, lambda: app.screen.__class__.__name__ == "RoleForm")
+    for field in app.screen.query(Input):
+        field.cursor_blink = False
     await settle(pilot)
 
 

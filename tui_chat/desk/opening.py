@@ -16,8 +16,8 @@ from tui_chat.model.session import Entry, Session
 TITLE_LENGTH = 60
 """A session that nobody named is called by its first words, up to so many characters."""
 
-AT_ONCE = 200
-"""Sessions that are listed first: more than a screen holds, and there in a millisecond."""
+LISTED_AT_ONCE = 200
+"""Sessions that are listed before all of them are: more than a screen holds."""
 
 TRASH_KEPT = 30 * 24 * 3600.0
 """Seconds after which what was deleted goes for good."""
@@ -143,8 +143,8 @@ class Opening:
 
     async def _list_first(self) -> bool:
         """Read the beginning of the list; return whether there may be more."""
-        first = await self._store.sessions(AT_ONCE)
-        has_more = len(first) == AT_ONCE
+        first = await self._store.sessions(LISTED_AT_ONCE)
+        has_more = len(first) == LISTED_AT_ONCE
         if has_more:
             read = {summary.session_id for summary in first}
             rest = (each for each in self._state.sessions if each.session_id not in read)
@@ -166,6 +166,7 @@ class Opening:
                 if not self._is_stale:  # else something changed while it was read
                     self._state.sessions = everything
                     self._outside.tell(SessionsChanged())
+                    await self._read_now(self._state.session_id)
 
     def _show(self, entries: tuple[Entry, ...]) -> None:
         self._state.entries = entries

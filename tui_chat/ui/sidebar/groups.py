@@ -9,9 +9,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from math import inf
 from typing import Literal
 
 from tui_chat.model.session import SessionSummary
@@ -58,8 +60,15 @@ def grouped(summaries: Summaries, by: Grouping, now: float) -> tuple[Group, ...]
 def _by_time(summaries: Summaries, now: float) -> list[Group]:
     starts, titles = _spans(now)
     found: dict[int, list[SessionSummary]] = {}
-    for summary in summaries:
-        found.setdefault(bisect_right(starts, summary.updated), []).append(summary)
+    span: list[SessionSummary] = []
+    first, end = inf, -inf
+    for summary in summaries:  # most stand in the span of the one before
+        if not first <= summary.updated < end:
+            index = bisect_right(starts, summary.updated)
+            first = starts[index - 1] if index else -inf
+            end = starts[index] if index < len(starts) else inf
+            span = found.setdefault(index, [])
+        span.append(summary)
     return [
         Group(f"time:{titles[index]}", titles[index], found[index])
         for index in sorted(found, reverse=True)
@@ -116,10 +125,11 @@ def _by_name(
     kind: Grouping,
     nameless: str,
 ) -> list[Group]:
-    pinned_first = sorted(summaries, key=lambda summary: not summary.pinned)
-    found: dict[str, list[SessionSummary]] = {}
-    for summary in pinned_first:
-        for name in names(summary):
-            found.setdefault(name, []).append(summary)
+    found: defaultdict[str, list[SessionSummary]] = defaultdict(list)
+    for pinned in (True, False):
+        for summary in summaries:
+            if summary.pinned is pinned:
+                for name in names(summary):
+                    found[name].append(summary)
     order = sorted(found, key=lambda name: (not name, name.casefold(), name))
     return [Group(f"{kind}:{name}", name or nameless, found[name]) for name in order]

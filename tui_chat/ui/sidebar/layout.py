@@ -10,7 +10,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 
 from tui_chat.model.session import SessionSummary
@@ -99,7 +98,11 @@ class Layout:
 
     def stop_of(self, session_id: str) -> int | None:
         """Return the first stop of a session; of a folded one, its group's."""
-        return self._stop_of.get(session_id)
+        for group, first, is_folded in zip(self.groups, self._stops, self._folded, strict=True):
+            for nth, session in enumerate(group.sessions):
+                if session.session_id == session_id:
+                    return first if is_folded else first + nth
+        return None
 
     def stop_of_group(self, key: str) -> int | None:
         """Return the first stop of a group."""
@@ -118,15 +121,3 @@ class Layout:
         """Return all sessions that are not folded away, from top to bottom."""
         pairs = zip(self.groups, self._folded, strict=True)
         return list(chain.from_iterable(g.sessions for g, is_folded in pairs if not is_folded))
-
-    @cached_property
-    def _stop_of(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        # From the end, so that the first of several places is the one that is kept.
-        for index in reversed(range(len(self.groups))):
-            sessions, first = self.groups[index].sessions, self._stops[index]
-            if self._folded[index]:
-                found |= {session.session_id: first for session in sessions}
-            else:
-                found |= {s.session_id: first + nth for nth, s in enumerate(sessions)}
-        return found

@@ -24,14 +24,18 @@ class Narrowing:
         words = [f"\n{word}" if word.startswith("#") else word for word in words if word != "#"]
         if not words:
             return self._summaries
-        if self._texts is None:
-            self._texts = [_text(summary) for summary in self._summaries]
-        texts = self._texts
+        texts = self.prepare()
         fitting = self._before(words)
         for word in words:
             fitting = [index for index in fitting if word in texts[index]]
         self._last = words, fitting
         return [self._summaries[index] for index in fitting]
+
+    def prepare(self) -> Sequence[str]:
+        """Make what is searched, if it is not there yet, and return it."""
+        if self._texts is None:
+            self._texts = [_text(summary) for summary in self._summaries]
+        return self._texts
 
     def _before(self, words: list[str]) -> Sequence[int]:
         """Return where to look: one more letter can only leave out more."""
@@ -45,6 +49,6 @@ class Narrowing:
 
 
 def _text(summary: SessionSummary) -> str:
-    tags = "".join([f"\n#{tag}" for tag in summary.tags])
+    tags = "\n#" + "\n#".join(summary.tags) if summary.tags else ""
     text = f"{summary.title}\n{summary.role_name}\n{summary.model}\n{summary.folder}{tags}"
     return text.casefold()

@@ -154,8 +154,9 @@ class SessionList(Vertical):
         self.post_message(self.NewRequested())
 
     def action_filter(self) -> None:
-        """Go to the filter."""
+        """Go to the filter, and have ready what the first letter needs."""
         self.filter.focus()
+        self.call_after_refresh(self._narrowing.prepare)
 
     def action_group(self) -> None:
         """Group by something else."""
