@@ -129,6 +129,8 @@ def search_command(
         **asked,
     )
     if not run_search(settings, query, as_json=as_json):
+        if not as_json:
+            click.echo("Nothing was found.", err=True)
         sys.exit(1)
 
 

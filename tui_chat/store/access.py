@@ -131,7 +131,8 @@ def require(path: Path) -> None:
         if not path.exists():
             raise InputError(
                 f"There is no database {path}.",
-                advice="The app makes one at its first start; --data-dir names another place.",
+                advice="Check the name. The app makes its own at its first start; "
+                "`tui-chat --data-dir DIR ...` names another place.",
             )
 
 
