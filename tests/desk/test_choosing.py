@@ -138,3 +138,24 @@ async def test_what_is_picked_is_the_same_for_as_long_as_the_session_lives(
     )
     assert first[0] == then[0]
     assert first[1] != then[1]
+
+
+async def test_macros_read_the_variables_of_their_session(make_desk, tmp_path: Path):
+    put(tmp_path / "presets", "mood", preset_with("You are {{getvar::mood}}."))
+    desk, heard = await make_desk()
+    await desk.choose_preset("mood")
+    assert await desk.submit("hi")
+    await settled(desk, heard)
+    session_id = desk.session_id
+    await desk._outside.store.save_variables(session_id, {"mood": "merry"})
+    await desk.open(session_id)
+    assert "You are merry." in words(desk)
+    assert await desk.submit("and now")
+    await settled(desk, heard)
+    sent = await desk.sent_request(desk.entries[-1].message.id)
+    assert sent is not None
+    assert b"merry" in (sent.body or b"")
+    assert sent.is_exact
+    await desk.new("")
+    await desk.choose_preset("mood")
+    assert "You are merry." not in words(desk)

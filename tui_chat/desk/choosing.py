@@ -113,6 +113,7 @@ class Choosing:
         self._take_preset(session.preset or (role.preset if role else ""))
         self._take_profile(session.profile)
         self._take_lorebooks(session.lorebooks)
+        state.variables = await self._outside.store.variables(session.session_id)
         await self._take_tools(session.session_id)
 
     async def as_new(self, role: Role | None) -> None:
@@ -120,6 +121,7 @@ class Choosing:
         state, config = self._state, self._state.config
         state.role = role
         state.role_missing = False
+        state.variables = {}
         state.temperature = state.max_tokens = None
         state.endpoint = config.endpoint_named(config.endpoint)
         state.model = config.model

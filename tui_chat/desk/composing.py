@@ -143,6 +143,7 @@ class Composing:
             seed=self._seed,
             session_seed=crc32(state.session_id.encode()),
             lorebooks=state.lore,
+            variables=state.variables,
             tools=tuple(tool.definition for tool in state.tools) or None,
             correction=self._corrections.get((state.endpoint.name, self._model), NO_CORRECTION),
             role_missing=state.role_missing,

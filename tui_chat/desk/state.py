@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,6 +60,8 @@ class State:
         """The chosen lorebooks."""
         self.lore_names: tuple[str, ...] = ()
         """The names they were chosen by."""
+        self.variables: Mapping[str, str] = {}
+        """What macros of the session may read, such as an imported chat brought along."""
         self.tools: tuple[Tool, ...] = ()
         """What the model is offered to call."""
 

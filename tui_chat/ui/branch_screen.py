@@ -26,6 +26,7 @@ WORDS = 60
 DEEPEST = 8
 """Levels that are drawn further in."""
 
+_SAME = Text("This branch is the shown one. ↑ and ↓ mark others.", style="dim")
 _WHO = {"user": "You", "assistant": "Reply", "system": "System", "tool": "Tool"}
 
 
@@ -34,7 +35,11 @@ class BranchScreen(Dialog[str | None]):
 
     DEFAULT_CSS = """
     BranchScreen > Vertical { width: 140; }
-    BranchScreen OptionList { max-height: 9; margin-top: 0; }
+    BranchScreen OptionList, BranchScreen OptionList:focus {
+        max-height: 9;
+        margin-top: 0;
+        border: none;
+    }
     BranchScreen #sides { height: auto; max-height: 24; margin-top: 1; }
     BranchScreen .side {
         width: 1fr;
@@ -106,9 +111,10 @@ class BranchScreen(Dialog[str | None]):
                 zip(self._shown, other, strict=False),
             )
         )
+        is_shown = same == len(self._shown) == len(other)
         for name, entries in (("shown", self._shown), ("marked", other)):
             side = self.query_one(f"#{name}", VerticalScroll)
-            side.query_one(Static).update(_side(entries[same:], same))
+            side.query_one(Static).update(_SAME if is_shown else _side(entries[same:], same))
             side.scroll_home(animate=False)
 
     def action_scroll(self, direction: int) -> None:
