@@ -127,6 +127,9 @@ async def test_a_session_whose_role_was_disabled_or_deleted_works_without_it(mak
     await desk.new()
     await desk.open(session_id)
     assert desk.role is None
+    assert desk.role_fault == "deleted"
+    assert desk.session.lost_role == "Pirate"
+    assert "role-missing" in {note.code for note in desk.composed("hi").notes}
     assert await desk.submit("still there?")
     await settled(desk, heard)
     assert desk.entries[-1].status == "complete"

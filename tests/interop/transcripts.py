@@ -139,6 +139,7 @@ def transcripts(draw: st.DrawFn, ids: st.SearchStrategy[str] | None = None) -> T
         folder=draw(short),
         tags=draw(names),
         lorebooks=draw(names),
+        lost_role="" if role else draw(short),
         created=draw(st.floats(1, 4e9)),
         updated=draw(st.floats(1, 4e9)),
     )

@@ -106,7 +106,7 @@ class Choosing:
         """Set everything as a session has it."""
         state = self._state
         state.role = role
-        state.role_missing = bool(session.role_id) and role is None
+        state.role_missing = role is None and bool(session.role_id or session.lost_role)
         state.model = session.model
         state.temperature, state.max_tokens = session.temperature, session.max_tokens
         self._take_endpoint(session.endpoint)

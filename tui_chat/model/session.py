@@ -82,6 +82,8 @@ class Session:
     tags: tuple[str, ...] = ()
     lorebooks: tuple[str, ...] = ()
     """Names of the lorebooks that are used beside the preset's own."""
+    lost_role: str = ""
+    """The name that its role had when that was deleted; empty where none was."""
     created: float = 0.0
     """Seconds since the epoch, UTC."""
     updated: float = 0.0

@@ -25,7 +25,12 @@ async def save(tx: Transaction, role: Role, now: float) -> None:
 
 
 async def delete(tx: Transaction, role_id: str) -> None:
-    """Remove a role; its sessions stay, without one."""
+    """Remove a role; its sessions stay, without one, and remember its name."""
+    await tx.run(
+        "UPDATE sessions SET lost_role = (SELECT name FROM roles WHERE role_id = ?1) "
+        "WHERE role_id = ?1",
+        role_id,
+    )
     await tx.run("DELETE FROM roles WHERE role_id = ?", role_id)
 
 

@@ -120,15 +120,15 @@ async def insert_many(tx: Transaction, many: Iterable[Session], now: float) -> N
     added = tuple(many)
     await tx.run_many(
         "INSERT INTO sessions (session_id, title, role_id, model, endpoint, preset, profile, "
-        "temperature, max_tokens, pinned, archived, folder, tags, lorebooks, created, updated, "
-        "touched) VALUES (?, ?, (SELECT role_id FROM roles WHERE role_id = ?), ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ?, ?, ?, ?)",
+        "temperature, max_tokens, pinned, archived, folder, tags, lorebooks, lost_role, created, "
+        "updated, touched) VALUES (?, ?, (SELECT role_id FROM roles WHERE role_id = ?), ?, ?, ?, "
+        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 *(session.session_id, session.title, session.role_id, session.model),
                 *(session.endpoint, session.preset, session.profile, session.temperature),
                 *(session.max_tokens, session.pinned, session.archived, session.folder),
-                *(names_text(session.tags), names_text(session.lorebooks)),
+                *(names_text(session.tags), names_text(session.lorebooks), session.lost_role),
                 *(session.created, session.updated, _time(session.updated, now)),
             )
             for session in added

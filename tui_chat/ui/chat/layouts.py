@@ -150,7 +150,9 @@ class Layouts:
     def _around(self, index: int) -> Around:
         entries = self.entries
         day = label.day_of(entries[index])
-        if index and day == label.day_of(entries[index - 1]):
+        # What says no time, such as a tool's answer, was said on the day of what is before it.
+        said = (label.day_of(entries[at]) for at in range(index - 1, -1, -1)) if day else iter(())
+        if day == next(filter(None, said), ""):
             day = ""
         if not entries[index].message.tool_calls:
             return Around(day)

@@ -1,0 +1,3 @@
+-- The names of deleted roles are lost.
+
+ALTER TABLE sessions DROP COLUMN lost_role;
