@@ -12,6 +12,8 @@ shows. Everything a person can do to a conversation is a method of `Desk`.
 4. What goes wrong is told as `Trouble`, never raised at the screen.
 
 desk       every method, handed to the part that does it
+setting    those of them that say what is asked, and how
+parts      the parts of one desk, and what can be read at once
 state      the values everybody reads
 changes    what is told to the listener
 outside    store, network, files and clocks, as the parts reach them

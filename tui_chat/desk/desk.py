@@ -1,142 +1,34 @@
 """All that a person can do to conversations, a method each.
 
-The work is done by the parts; they share the state and the outside.
+The work is done by the parts; see `desk.parts`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from datetime import datetime
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from tui_chat.compose import Composed
-from tui_chat.config import Config
-from tui_chat.desk.branches import Branches
-from tui_chat.desk.capturing import Capturing
-from tui_chat.desk.carrying import Carrying
-from tui_chat.desk.changes import Change
-from tui_chat.desk.choosing import PLAIN, Choosing
-from tui_chat.desk.composing import Composing
-from tui_chat.desk.drafts import Drafts
-from tui_chat.desk.opening import Opening
-from tui_chat.desk.organising import Order, Organising
-from tui_chat.desk.outside import Outside
-from tui_chat.desk.past import Past, SentRequest
-from tui_chat.desk.presets import Look, Presets
-from tui_chat.desk.replies import Replies
-from tui_chat.desk.roles import Roles
-from tui_chat.desk.state import State
+from tui_chat.desk.organising import Order
+from tui_chat.desk.past import SentRequest
+from tui_chat.desk.setting import Setting
 from tui_chat.desk.supposing import WhatIf
-from tui_chat.desk.tools import OpenCall, Tools
-from tui_chat.desk.undo import Undo
-from tui_chat.editing import Edits
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import ChatEnvelope
 from tui_chat.model.message import Message, Part
 from tui_chat.model.preset import Preset
-from tui_chat.model.profile import Profile
 from tui_chat.model.request import Sent
-from tui_chat.model.role import Role
 from tui_chat.model.search import Hit, Query
 from tui_chat.model.session import Entry, Node, Session
-from tui_chat.model.timing import Timing
-from tui_chat.preset_files import Shelf
-from tui_chat.send import Grown
-from tui_chat.transport import Transport
 
 if TYPE_CHECKING:
     from tui_chat.exporting import Format
     from tui_chat.importing import Report
-    from tui_chat.store import Store
 
 
-class Desk(State):
+class Desk(Setting):
     """The program's state. Call `start` first; from one event loop only."""
-
-    def __init__(
-        self,
-        config: Config,
-        store: Store,
-        transport: Transport,
-        shelf: Shelf,
-        *,
-        tell: Callable[[Change], None],
-        now: Callable[[], datetime],
-        clock: Callable[[], float] = monotonic,
-        new_id: Callable[[], str] = lambda: uuid4().hex,
-    ) -> None:
-        super().__init__(config)
-        outside = Outside(store, transport, shelf, tell, now, clock, new_id)
-        self._outside = outside
-        self._composing = Composing(self, outside)
-        self._presets = Presets(self, outside, self._composing)
-        self._choosing = Choosing(self, outside, self._composing, self._presets)
-        self._roles = Roles(self, outside, self._composing, self._choosing)
-        self._opening = Opening(self, outside, self._composing, self._choosing, self._roles)
-        self._drafts = Drafts(self, outside)
-        self._carrying = Carrying(outside, self._opening)
-        self._past = Past(outside)
-        self._captured = Capturing(self, outside, self._opening)
-        self._replies = Replies(self, outside, self._composing, self._opening, self._past)
-        self._tools = Tools(self, outside, self._composing, self._opening, self._replies)
-        self._replies.then = self._tools.go_on_alone
-        self._undo = Undo(outside)
-        self._branches = Branches(self, outside, self._opening, self._replies, self._undo)
-        self._organising = Organising(self, outside, self._opening, self._replies, self._undo)
-
-    # --- reading -------------------------------------------------------------------------
-
-    @property
-    def presets(self) -> tuple[str, ...]:
-        """Names of the presets that can be chosen."""
-        return self._outside.shelf.names("presets")
-
-    @property
-    def profiles(self) -> tuple[str, ...]:
-        """Names of the profiles that can be chosen."""
-        return self._outside.shelf.names("profiles")
-
-    @property
-    def lorebooks(self) -> tuple[str, ...]:
-        """Names of the lorebooks that can be chosen."""
-        return self._outside.shelf.names("lorebooks")
-
-    @property
-    def is_streaming(self) -> bool:
-        """Whether a reply is arriving in the shown session."""
-        return self._replies.is_streaming
-
-    @property
-    def running(self) -> frozenset[str]:
-        """The ids of the sessions in which a reply is arriving."""
-        return self._replies.running
-
-    @property
-    def partial(self) -> Grown | None:
-        """What has arrived of the reply that is arriving in the shown session."""
-        return self._replies.partial
-
-    @property
-    def open_calls(self) -> tuple[OpenCall, ...]:
-        """The tool calls at the end of the shown branch that wait for an answer."""
-        return self._tools.open_calls
-
-    def timing(self, entry: Entry) -> Timing:
-        """Return how quickly a reply came and what it cost, as far as that is known."""
-        return self._replies.timing(entry)
-
-    def composed(
-        self, draft: str, protocol: Protocol | None = None, attachments: tuple[Part, ...] = ()
-    ) -> Composed:
-        """Return the request that sending `draft` with its attachments now would send.
-
-        With a `protocol` that is not the endpoint's own: the same context, said the way that
-        protocol would want it. Pure, and the same object until something changes.
-        """
-        return self._composing.composed(draft, protocol, attachments)
 
     # --- opening -------------------------------------------------------------------------
 
@@ -325,141 +217,6 @@ class Desk(State):
         """Make a session of messages that were captured, with a preset of its own, and open it."""
         with self._outside.telling():
             await self._captured.keep(name, messages, preset, model)
-
-    # --- choosing ------------------------------------------------------------------------
-
-    async def choose(self, endpoint: str, model: str) -> None:
-        """Ask another model from the next message on."""
-        await self._choosing.model(endpoint, model)
-
-    async def choose_preset(self, name: str) -> None:
-        """Use another preset from the next message on."""
-        await self._choosing.preset(name)
-
-    async def choose_parameters(self, temperature: float | None, max_tokens: int | None) -> None:
-        """Ask with this temperature and reply limit; None leaves one to the role."""
-        await self._choosing.parameters(temperature, max_tokens)
-
-    async def choose_profile(self, name: str) -> None:
-        """Tell the model of another user from the next message on; empty for nobody."""
-        await self._choosing.profile(name)
-
-    async def save_profile(self, profile: Profile) -> None:
-        """Write a profile into the folder of profiles, and use it."""
-        with self._outside.telling():
-            await self._choosing.profile(self._outside.shelf.save_profile(profile))
-
-    async def choose_lorebooks(self, names: tuple[str, ...]) -> None:
-        """Use these lorebooks, and no others, from the next message on; earlier ones go first."""
-        await self._choosing.lorebooks(names)
-
-    async def choose_tools(self, names: tuple[str, ...]) -> None:
-        """Offer these tools to the model from the next message on, and no others."""
-        await self._tools.choose(names)
-
-    async def discover(self) -> None:
-        """Look for model servers on this machine, and offer the models they have."""
-        await self._choosing.discover()
-
-    # --- the preset's editor -------------------------------------------------------------
-
-    @property
-    def preset_edits(self) -> Edits | None:
-        """The session's preset with its edits; None where its file cannot be read."""
-        return self._presets.edits
-
-    @property
-    def preset_is_ours(self) -> bool:
-        """Whether the session's preset came with the program: saving makes a copy."""
-        return self._outside.shelf.is_ours(self.preset_name)
-
-    @property
-    def unsaved_presets(self) -> tuple[str, ...]:
-        """Names of the presets with edits that are in no file."""
-        return self._presets.unsaved
-
-    def edit_preset(self, name: str, edits: Edits) -> None:
-        """Go on with these edits: the next request is composed with them."""
-        self._presets.edit(name, edits)
-
-    def preset_text(self) -> str:
-        """Return the session's preset as JSON, or its broken file's text. Raises InputError."""
-        return self._presets.text()
-
-    def edit_preset_text(self, text: str) -> None:
-        """Take JSON text for the session's preset, as one edit. Raises InputError."""
-        self._presets.edit_text(text)
-
-    def read_preset(self, name: str) -> Preset:
-        """Return a preset, edits included. Raises InputError."""
-        return self._presets.take(name)
-
-    def revert_preset(self) -> None:
-        """Go back to what the file has, as one more edit."""
-        self._presets.revert()
-
-    def look_at_preset_file(self) -> Look:
-        """Follow the preset's file where it was changed outside; `conflict` where both were."""
-        return self._presets.look()
-
-    async def save_preset(self, name: str = "") -> Path | None:
-        """Save the session's preset, or a copy under another name that the session goes on with.
-
-        Returns the file; None where it could not be written, which is told.
-        """
-        with self._outside.telling():
-            before = self.preset_name
-            path = self._presets.save(name)
-            if self.preset_name != before:
-                await self._choosing.preset(self.preset_name)
-            return path
-        return None
-
-    def save_presets(self) -> bool:
-        """Save every preset that has edits; False where one could not be, which is told."""
-        with self._outside.telling():
-            self._presets.save_all()
-            return True
-        return False
-
-    async def new_preset(self, name: str) -> None:
-        """Make a preset that has the history and nothing else, and use it."""
-        with self._outside.telling():
-            await self._choosing.preset(self._presets.new(name))
-
-    async def rename_preset(self, to: str) -> None:
-        """Give the session's preset another name, its file too."""
-        with self._outside.telling():
-            await self._choosing.preset(self._presets.rename(to))
-
-    async def delete_preset(self) -> None:
-        """Delete the session's preset; the session goes on with what is left under its name, or
-        with the plain one.
-        """
-        with self._outside.telling():
-            name = self.preset_name
-            self._presets.delete(name)
-            await self._choosing.preset(name if name in self.presets else PLAIN)
-
-    # --- roles ---------------------------------------------------------------------------
-
-    async def choose_role(self, role_id: str) -> None:
-        """Give the chat that was not begun another role (empty: none).
-
-        Once it has begun, it keeps its role: that is told.
-        """
-        await self._roles.choose(role_id)
-
-    async def save_role(self, role: Role) -> Role | None:
-        """Add a role (its id empty), or change the one with its id; None where it has faults.
-
-        To disable it, save it with the status `disabled`.
-        """
-        return await self._roles.save(role)
-
-    async def delete_role(self, role_id: str) -> None:
-        """Delete a role; its sessions stay, say so, and work without it."""
-        await self._roles.delete(role_id)
 
     # --- drafts --------------------------------------------------------------------------
 
