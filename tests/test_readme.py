@@ -10,14 +10,16 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_two_commands_are_there_with_how_to_get_uv():
-    commands = re.findall(r"^python3 -m pip install uv && python3 -m (uv run \S+)$", README, re.M)
+    commands = re.findall(
+        r"^python3 -m pip install uv && python3 -m (uv run \w[\w-]*)", README, re.M
+    )
     assert commands == ["uv run tui-chat", "uv run pytest"]
 
 
 def test_ci_runs_the_readmes_test_command():
     marked = re.search(r"<!-- tests -->\n```sh\n(.*)\n```\n<!-- /tests -->", README)
     assert marked is not None
-    assert marked[1].endswith("uv run pytest")
+    assert "uv run pytest" in marked[1]
     assert "<!-- tests -->" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 

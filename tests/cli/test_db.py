@@ -355,3 +355,19 @@ def test_without_a_database_it_says_so(tmp_path: Path, run: Run) -> None:
         assert refused.code == 2
         assert "There is no database" in refused.err
     assert not (tmp_path / "none").exists()
+
+
+def test_the_folder_may_be_named_behind_the_command(run: Run, tmp_path: Path):
+    Database(tmp_path, run)
+    ahead = run("--data-dir", tmp_path, "db", "status")
+    behind = run("db", "status", "--data-dir", tmp_path)
+    with_sign = run("db", f"--data-dir={tmp_path}", "status")
+    assert ahead.code == 0
+    assert str(tmp_path) in ahead.out
+    assert ahead.out == behind.out == with_sign.out
+
+
+def test_a_folder_that_is_not_named_is_told(run: Run):
+    done = run("db", "status", "--data-dir")
+    assert done.code == 2
+    assert "--data-dir" in done.err

@@ -18,7 +18,27 @@ _FILE = click.Path(path_type=Path, allow_dash=False)
 _INPUT = click.Path(path_type=Path, allow_dash=True)
 
 
+class _Folders(click.Group):
+    """A group whose folders can be named behind the command too, where most people write them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Bring the folders to the front."""
+        end = args.index("--") if "--" in args else len(args)
+        words, literal = iter(args[:end]), args[end:]
+        folders: list[str] = []
+        others: list[str] = []
+        for word in words:
+            if word in ("--data-dir", "--config-dir") and (value := next(words, "")):
+                folders += [word, value]
+            elif word.startswith(("--data-dir=", "--config-dir=")):
+                folders.append(word)
+            else:
+                others.append(word)
+        return super().parse_args(ctx, [*folders, *others, *literal])
+
+
 @click.group(
+    cls=_Folders,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
