@@ -15,6 +15,7 @@ from tui_chat.model.reply import Reply, TextDelta, Usage, advance
 from tui_chat.model.session import Entry
 from tui_chat.model.timing import Timing
 from tui_chat.ui.chat import Transcript, posted
+from tui_chat.ui.chat.find_bar import FindBar
 from tui_chat.ui.chat.finding import pattern, spans
 from tui_chat.ui.chat.lines import indented, run, wrap
 
@@ -232,8 +233,9 @@ async def test_words_are_found_counted_and_walked_through() -> None:
     )
     async with Stage().run_test(size=(80, 24)) as pilot:
         app = await shown(pilot, entries)
-        count = app.chat.find_bar.query_one(".find--count")
         await pilot.press("slash", *"needle")
+        bar = app.query_one(FindBar)
+        count = bar.query_one(".find--count")
         await until(pilot, lambda: "4 of 4" in str(count.render()))
         assert any("text 30 with" in row for row in app.rows())
         await pilot.press("enter", "n")
@@ -242,7 +244,7 @@ async def test_words_are_found_counted_and_walked_through() -> None:
         await pilot.press("n", "n", "N")
         await until(pilot, lambda: "2 of 4" in str(count.render()))
         await pilot.press("escape")
-        await until(pilot, lambda: not app.chat.find_bar.display)
+        await until(pilot, lambda: not bar.display)
         assert app.focused is app.transcript
 
 
@@ -251,7 +253,7 @@ async def test_nothing_found_is_said_and_nothing_moves() -> None:
         app = await shown(pilot, branch(40))
         before = app.rows()[:-2]
         await pilot.press("slash", *"zebra")
-        count = app.chat.find_bar.query_one(".find--count")
+        count = app.query_one(FindBar).query_one(".find--count")
         await until(pilot, lambda: "nothing" in str(count.render()))
         assert app.rows()[-5] in before
         await pilot.press("escape")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from string import punctuation
 
 from textual.binding import Binding
+from textual.keys import format_key
 from textual.widget import Widget
 
 _SPELLED = {
@@ -16,14 +18,6 @@ _SPELLED = {
     "right": "→",
     "pageup": "PgUp",
     "pagedown": "PgDn",
-    "slash": "/",
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
-    "question_mark": "?",
-    "full_stop": ".",
-    "comma": ",",
-    "minus": "-",
-    "plus": "+",
 }
 MOST_KEYS = 2
 """Keys of one action to tell at most."""
@@ -49,7 +43,13 @@ def key_name(key: str) -> str:
     parts = key.split("+")
     if len(parts) == 1 and len(key) == 1:
         return key
-    return "+".join(_SPELLED.get(part, part.title()) for part in parts)
+    return "+".join(_SPELLED.get(part) or _character(part) or part.title() for part in parts)
+
+
+def _character(part: str) -> str:
+    """Return the character that a name such as `full_stop` stands for, if it is one."""
+    character = format_key(part)
+    return character if character in punctuation else ""
 
 
 def key_names(keys: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from textual import on
 from textual.app import ComposeResult
@@ -14,7 +14,6 @@ from tui_chat.model.session import Entry
 from tui_chat.model.timing import NO_TIMING, Timing
 from tui_chat.ui.chat.attached import AttachedLine
 from tui_chat.ui.chat.composer import Composer
-from tui_chat.ui.chat.find_bar import FindBar
 from tui_chat.ui.chat.strips import (
     HINT,
     TRANSCRIPT_HINT,
@@ -23,6 +22,9 @@ from tui_chat.ui.chat.strips import (
     Tone,
 )
 from tui_chat.ui.chat.transcript import Transcript
+
+if TYPE_CHECKING:
+    from tui_chat.ui.chat.find_bar import FindBar
 
 
 class ChatPane(Vertical):
@@ -40,7 +42,8 @@ class ChatPane(Vertical):
         super().__init__(id=id, classes=classes)
         self.title_line = TitleLine()
         self.transcript = Transcript()
-        self.find_bar = FindBar()
+        self.find_bar: FindBar | None = None
+        """None until words are first to be found."""
         self.activity = ActivityLine()
         self.attached = AttachedLine()
         self.composer = Composer()
@@ -49,7 +52,6 @@ class ChatPane(Vertical):
         """Put them over each other."""
         yield self.title_line
         yield self.transcript
-        yield self.find_bar
         yield self.activity
         yield self.composer.suggestions
         yield self.attached
@@ -92,25 +94,31 @@ class ChatPane(Vertical):
         self.activity.say(words, tone)
 
     @on(Transcript.FindRequested)
-    def find(self) -> None:
+    async def find(self) -> None:
         """Ask for words, and find them in the conversation."""
+        if self.find_bar is None:
+            from tui_chat.ui.chat.find_bar import FindBar
+
+            self.find_bar = FindBar()
+            await self.mount(self.find_bar, after=self.transcript)
         self.find_bar.open()
 
-    @on(FindBar.Changed)
-    def _find_changed(self, event: FindBar.Changed) -> None:
+    def on_find_bar_changed(self, event: FindBar.Changed) -> None:
+        """Find other words."""
         self.transcript.find(event.words)
 
-    @on(FindBar.StepRequested)
-    def _find_step(self, event: FindBar.StepRequested) -> None:
+    def on_find_bar_step_requested(self, event: FindBar.StepRequested) -> None:
+        """Go to another hit."""
         self.transcript.action_hit(event.step)
 
-    @on(FindBar.Left)
-    def _find_left(self) -> None:
+    def on_find_bar_left(self) -> None:
+        """Give the keys back to the conversation."""
         self.transcript.focus()
 
     @on(Transcript.Found)
     def _found(self, event: Transcript.Found) -> None:
-        self.find_bar.show(event.number, event.count, event.is_on)
+        if self.find_bar is not None:
+            self.find_bar.show(event.number, event.count, event.is_on)
 
     @on(Transcript.Focused)
     def _transcript_focused(self, event: Transcript.Focused) -> None:
