@@ -12,6 +12,7 @@ from tui_chat.compose import Composed
 from tui_chat.loopback import Received
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.text import OriginKind
+from tui_chat.tokens import REQUEST_OVERHEAD
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector, View
 from tui_chat.ui.inspector.forecast_line import ForecastLine
@@ -59,6 +60,14 @@ async def test_the_forecast_names_how_much_is_as_last_time(tmp_path: Path) -> No
         assert line.forecast is not None
         assert line.forecast.at.kind == "grown"
         assert line.display
+        composed = app.query_one(Inspector).composed
+        assert composed is not None
+        budget = composed.envelope.budget
+        assert budget is not None
+        assert budget.ratio != 1  # the reply taught, and both figures learned
+        # Rounding apart, turn by turn, it is one figure in both places.
+        counted = budget.total - REQUEST_OVERHEAD
+        assert abs(line.forecast.total - counted) <= 2 * len(composed.envelope.turns)
         await say(pilot, "Second")
         app.query_one(Inspector).view_shown = View.REPLY
         await settle(pilot)

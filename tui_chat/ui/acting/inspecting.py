@@ -105,7 +105,10 @@ class Inspecting(Drafting):
             return
         if not self._forecasts or self._forecasts[-1][0] is not composed:
             self._forecaster = self._forecaster or Forecaster()
-            told = self._forecaster(last.composed, composed, counter_for(composed.model))
+            counter = counter_for(composed.model)
+            if composed.inputs is not None:  # the figures beside it are corrected, too
+                counter = counter.corrected(composed.inputs.correction)
+            told = self._forecaster(last.composed, composed, counter)
             self._forecasts = (*self._forecasts[-3:], (composed, told))
         inspector.show_forecast(self._forecasts[-1][1])
 

@@ -81,11 +81,8 @@ class BudgetView(RowsView):
         parts.append(BLANK)
         parts += self._what_next(shares, width)
         if budget is not None:
-            how = budget.how or ("exact" if budget.exact else "estimated")
-            parts += [
-                BLANK,
-                many(said(f"Counted with {budget.counter}: {how}", width, "", "muted")),
-            ]
+            how = budget.how or f"counted with {budget.counter}"
+            parts += [BLANK, many(said(f"{how[0].upper()}{how[1:]}.", width, "", "muted"))]
         return Rows(parts)
 
     def _what_next(self, shares: Shares, width: int) -> list[Part]:
