@@ -1,7 +1,14 @@
 from __future__ import annotations
 
+import os
+import time
+
 import pytest
+from syrupy.assertion import SnapshotAssertion
+from textual.notifications import Notification
 from textual.widgets import Input, TextArea
+
+from tests.ui.album import Album
 
 
 @pytest.fixture(autouse=True)
@@ -9,3 +16,25 @@ def cursors_stand_still(monkeypatch: pytest.MonkeyPatch):
     """A picture is the same whenever it is taken."""
     for widget in (Input, TextArea):
         monkeypatch.setattr(widget.cursor_blink, "_default", False)
+
+
+@pytest.fixture
+def time_stands_still(monkeypatch: pytest.MonkeyPatch):
+    """A picture is the same wherever it is taken, and however long it takes."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    monkeypatch.setattr("tui_chat.ui.chat.layouts.monotonic", lambda: 100.0)
+    monkeypatch.setattr("tui_chat.ui.chat.strips.monotonic", lambda: 100.0)
+    monkeypatch.setattr(Notification, "time_left", 3600.0)
+    yield
+    os.environ.pop("TZ", None)
+    time.tzset()
+
+
+@pytest.fixture
+def album(
+    snapshot: SnapshotAssertion, request: pytest.FixtureRequest, time_stands_still: None
+) -> Album:
+    """Return the book that this test's pictures go into."""
+    assert isinstance(request.node, pytest.Function)
+    return Album(snapshot, request.node)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import time
-
-import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from tests.ui.app_under_test import NOON, settle
+from tests.ui.album import Album
+from tests.ui.app_under_test import NOON
 from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.reply import ReasoningDelta, Reply, TextDelta, Usage, advance
 from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
@@ -95,13 +92,12 @@ LIVE = Entry(Message("assistant", id="live", timestamp=at(5)), status="streaming
 
 
 class Stage(App[None]):
-    """A chat pane in one of our themes."""
+    """A chat pane in our themes."""
 
-    def __init__(self, theme: str) -> None:
+    def __init__(self) -> None:
         super().__init__()
         for known in load_themes((bundled("themes"),))[0]:
             self.register_theme(known)
-        self._wanted = theme
         self.chat = ChatPane()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -111,62 +107,44 @@ class Stage(App[None]):
         yield self.chat
 
     def on_mount(self) -> None:
-        self.theme = self._wanted
+        self.theme = "tui-chat-dark"
         self.animation_level = "none"
 
 
-def stage(pilot: Pilot[None]) -> ChatPane:
+def stage(pilot: Pilot[None], title: str, model: str, entries: tuple[Entry, ...]) -> ChatPane:
     app = pilot.app
     assert isinstance(app, Stage)
+    app.chat.show(title, f"Assistant · {model}", entries)
+    app.chat.transcript.focus()
     return app.chat
 
 
-async def reading(pilot: Pilot[None]) -> None:
-    chat = stage(pilot)
-    chat.show("Logs", "Assistant · claude-sonnet-4 · anthropic", READ)
-    chat.transcript.focus()
-    await pilot.press("home", "j")
-    await settle(pilot)
+async def test_reading(album: Album) -> None:
+    async with album.of(Stage()) as pilot:
+        stage(pilot, "Logs", "claude-sonnet-4 · anthropic", READ)
+        await pilot.press("home", "j")
+        await album.take(pilot, "reasoning folded")
+        await pilot.press("space")
+        await album.take(pilot, "reasoning unfolded")
+        await pilot.press("space", "home", "slash", *"wait", "down")
+        await album.take(pilot, "words found")
 
 
-async def working(pilot: Pilot[None]) -> None:
-    chat = stage(pilot)
-    chat.show("Weather", "Assistant · gpt-5 · openai", WORK)
-    chat.transcript.focus()
-    await settle(pilot)
+async def test_work(album: Album) -> None:
+    async with album.of(Stage()) as pilot:
+        stage(pilot, "Weather", "gpt-5 · openai", WORK)
+        await album.take(pilot, "error and tool calls")
 
 
-async def arriving(pilot: Pilot[None]) -> None:
-    chat = stage(pilot)
-    chat.show("Logs", "Assistant · gpt-5 · openai", (*READ, ask("And code?", 4), LIVE))
-    reply = advance(Reply(), ReasoningDelta(0, "The user wants code."))
-    reply = advance(reply, TextDelta("So:\n\n```python\nfor row in rows:\n    print(ro"))
-    chat.stream("live", reply, Timing(11.5, 1.5, 100, cost=0.0021))
-    chat.transcript.flush()
-    await settle(pilot)
-
-
-async def finding(pilot: Pilot[None]) -> None:
-    chat = stage(pilot)
-    chat.show("Logs", "Assistant · claude-sonnet-4 · anthropic", READ)
-    chat.transcript.focus()
-    await pilot.press("home", "slash", *"wait", "down")
-    await settle(pilot)
-
-
-@pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    for module in ("layouts", "strips"):
-        monkeypatch.setattr(f"tui_chat.ui.chat.{module}.monotonic", lambda: 100.0)
-    yield
-    os.environ.pop("TZ", None)
-    time.tzset()
-
-
-@pytest.mark.parametrize("state", [reading, working, arriving, finding], ids=lambda s: s.__name__)
-@pytest.mark.parametrize("size", [(160, 45), (120, 35), (80, 24)], ids=lambda s: f"{s[0]}x{s[1]}")
-@pytest.mark.parametrize("theme", ["tui-chat-dark", "tui-chat-light"], ids=lambda t: t[9:])
-def test_the_conversation(state, size: tuple[int, int], theme: str, snap_compare):
-    assert snap_compare(Stage(theme), terminal_size=size, run_before=state)
+async def test_a_reply_arrives(album: Album) -> None:
+    async with album.of(Stage()) as pilot:
+        chat = stage(pilot, "Logs", "gpt-5 · openai", (*READ, ask("And code?", 4), LIVE))
+        reply = advance(Reply(), ReasoningDelta(0, "The user wants code."))
+        reply = advance(reply, TextDelta("So:\n\n```python\nfor row in rows:\n    print(ro"))
+        chat.stream("live", reply, Timing(11.5, 1.5, 100, cost=0.0021))
+        chat.transcript.flush()
+        await album.take(pilot, "followed")
+        await pilot.press("home")
+        chat.stream("live", advance(reply, TextDelta("w)\n")), Timing(12, 1.5, 110, cost=0.0022))
+        chat.transcript.flush()
+        await album.take(pilot, "new text below")

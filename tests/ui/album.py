@@ -1,0 +1,124 @@
+"""Pictures of the screen: of each state six, at three sizes and in a dark and a light theme.
+
+An app is started once and led from state to state; at each it is resized and given another
+theme, and each picture is compared with its golden file as `snap_compare` compares, with the
+same report at the end of the run. That is a fifth of a second a picture; an app for each picture
+is more than one.
+
+    async def test_the_composer(album, tmp_path):
+        async with album.of(make_app(tmp_path)) as pilot:
+            await opened(pilot)
+            await pilot.press(*"Hello")
+            await album.take(pilot, "typed")      # typed-160x45-dark.svg and five others
+            await pilot.press("ctrl+j")
+            await album.take(pilot, "two lines")
+
+1. `of` runs the app at 160x45, with clocks, cursors and toasts that stand still.
+2. `take` waits until the screen is at rest. It leaves the app at 160x45, in the dark theme or the
+   light one: what comes next is to look the same in either.
+3. Pictures that differ are told together when the app has been left, so that one run shows, and
+   one run with `--snapshot-update` replaces, all of them. Look at what is replaced.
+4. A state is reached with `opened`, `until` and keys, never with time.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from pytest_textual_snapshot import (
+    PseudoApp,
+    PseudoConsole,
+    SVGImageExtension,
+    node_to_report_path,
+    normalize_svg,
+)
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+from textual.app import App
+from textual.pilot import Pilot
+
+WIDE, MEDIUM, NARROW = (160, 45), (120, 35), (80, 24)
+SIZES = (WIDE, MEDIUM, NARROW)
+THEMES = ("tui-chat-dark", "tui-chat-light")
+RESTS = 200
+"""Frames until a screen that does not come to rest is a fault."""
+
+
+class Album:
+    """The pictures of one test."""
+
+    def __init__(self, snapshot: SnapshotAssertion, node: pytest.Function) -> None:
+        self._snapshot = snapshot.use_extension(SVGImageExtension)
+        self._node = node
+        self._differing: list[str] = []
+
+    @asynccontextmanager
+    async def of(self, app: App[Any], size: tuple[int, int] = WIDE) -> AsyncIterator[Pilot[Any]]:
+        """Run the app; when it is left, fail if any picture differed."""
+        async with app.run_test(size=size) as pilot:
+            yield pilot
+        assert not self._differing, f"these pictures differ: {', '.join(self._differing)}"
+
+    async def take(
+        self,
+        pilot: Pilot[Any],
+        state: str,
+        *,
+        sizes: Sequence[tuple[int, int]] = SIZES,
+        themes: Sequence[str] = THEMES,
+    ) -> None:
+        """Compare the screen, at each size and in each theme, with its golden files."""
+        app = pilot.app
+        if app.theme == themes[-1]:
+            themes = themes[::-1]
+        for theme in themes:
+            app.theme = theme
+            for size in sizes:
+                if app.size != size:
+                    await pilot.resize_terminal(*size)
+                look = theme.removeprefix("tui-chat-")
+                self._compare(f"{state}-{size[0]}x{size[1]}-{look}", await at_rest(pilot))
+            sizes = sizes[::-1]
+        if app.size != WIDE:
+            await pilot.resize_terminal(*WIDE)
+
+    def _compare(self, name: str, drawn: str) -> None:
+        snapshot, node = self._snapshot, self._node
+        alike = snapshot(name=name) == drawn
+        if not alike:
+            self._differing.append(name)
+        execution = snapshot.executions[snapshot.num_executions - 1]
+        console = Console(legacy_windows=False, force_terminal=True)
+        path, line, title = node.reportinfo()
+        report = node_to_report_path(node)
+        words = f"{title} {name}"
+        shown = (
+            alike,
+            str(execution.recalled_data or ""),
+            drawn,
+            PseudoApp(PseudoConsole(console.legacy_windows, console.size)),
+            path,
+            line,
+            words,
+            inspect.getdoc(node.function) or "",
+            "",
+            execution.recalled_data is not None,
+        )
+        report.with_name(f"{report.name}_{name}").write_bytes(pickle.dumps(shown))
+
+
+async def at_rest(pilot: Pilot[Any]) -> str:
+    """Return the picture of the screen once two in a row are alike."""
+    drawn = ""
+    for _ in range(RESTS):
+        for _ in range(4):
+            await pilot.pause(0)
+        before, drawn = drawn, normalize_svg(pilot.app.export_screenshot(simplify=True))
+        if drawn == before:
+            return drawn
+    raise AssertionError("the screen does not come to rest")
