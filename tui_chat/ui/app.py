@@ -22,11 +22,12 @@ from tui_chat.config import Config
 from tui_chat.ui.acting.choosing import Choosing
 from tui_chat.ui.acting.hearing import Hearing
 from tui_chat.ui.acting.helping import Helping
-from tui_chat.ui.acting.inspecting import Inspecting
 from tui_chat.ui.acting.looking import Looking
 from tui_chat.ui.acting.messages import Messages
+from tui_chat.ui.acting.revisiting import Revisiting
 from tui_chat.ui.acting.searching import Searching
 from tui_chat.ui.acting.sessions import Sessions
+from tui_chat.ui.acting.supposing import Supposing
 from tui_chat.ui.acting.talking import Talking
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.key_bar import KeyBar
@@ -42,7 +43,16 @@ DESK_AFTER = 0.15
 
 
 class TuiChat(
-    Inspecting, Hearing, Talking, Messages, Sessions, Choosing, Looking, Searching, Helping
+    Revisiting,
+    Supposing,
+    Hearing,
+    Talking,
+    Messages,
+    Sessions,
+    Choosing,
+    Looking,
+    Searching,
+    Helping,
 ):
     """tui-chat's screen."""
 

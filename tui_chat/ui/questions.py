@@ -192,7 +192,7 @@ async def ask_file(app: App[Any], title: str, name: str) -> str | None:
 
 
 async def ask_against(app: App[Any], desk: Desk, current: str) -> str | None:
-    """Ask what the shown request is to be compared with; see `Inspecting` for the answers."""
+    """Ask what the shown request is to be compared with; see `Comparing` for the answers."""
     choices = [Choice("last", "The last request sent here", desk.endpoint.name)]
     choices += [
         Choice(f"protocol {other}", other.label, "the same in another protocol")

@@ -6,7 +6,11 @@ editing     Editing: the preset editor, and the presets' files
 hearing     Hearing: what the desk tells, shown
 talking     Talking: sending, asking again, stopping
 messages    Messages: versions, edits, forks, pins, and answers to tool calls
-inspecting  Inspecting: the inspector, and requests other than the one Enter would send
+comparing   Comparing: what the inspector's difference is to
+inspecting  Inspecting: what stands in the inspector, its forecast and reply
+revisiting  Revisiting: requests that were sent, seen again, sent again, written into a file
+supposing   Supposing: captured requests, and what if
+tracing     Tracing: from a piece of the request to its source, and back
 sessions    Sessions: opening and beginning them, and putting them in order
 searching   Searching: everything that was said
 carrying    Carrying: files of conversations, and the branches of the shown one

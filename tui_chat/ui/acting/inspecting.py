@@ -1,40 +1,25 @@
-"""Inspecting: what the inspector shows beside the body: forecast, reply, difference; and requests
-that are not the one that Enter would send.
+"""Inspecting: what stands in the inspector, and what it tells beside the body: forecast, reply.
 
-1. A request that was sent, one that was pasted and one that only asks what if take the place of
-   the live one, under a banner that says so; Esc brings the live one back. Nothing of the session
-   changes meanwhile.
-2. What the cursor is on lights up where it came from; Enter goes there. From a message of the
-   conversation one comes to its places in the request.
+A request that was sent, one that was pasted and one that only asks what if take the place of the
+live one, under a banner that says so; Esc brings the live one back. Nothing of the session
+changes meanwhile.
 """
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import on, work
-
-from tui_chat.errors import InputError
-from tui_chat.model.endpoint import Protocol
 from tui_chat.model.session import Entry
-from tui_chat.model.text import Origin, OriginKind
-from tui_chat.ui.acting.drafting import Drafting
-from tui_chat.ui.chat import Transcript
+from tui_chat.ui.acting.comparing import Comparing
 from tui_chat.ui.commands import to_send
 
 if TYPE_CHECKING:
     from tui_chat.analysis import Captured, Forecast, Forecaster
     from tui_chat.compose import Composed
-    from tui_chat.desk import Desk, SentRequest, WhatIf
+    from tui_chat.desk import Desk, WhatIf
     from tui_chat.model.reply import Reply
     from tui_chat.ui.inspector import Inspector
-
-LAST = "last"
-"""The difference is to the last request that was sent to this endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +36,8 @@ class Seen:
     """Where it was pasted."""
 
 
-class Inspecting(Drafting):
-    """Answers the inspector."""
+class Inspecting(Comparing):
+    """Fills the inspector."""
 
     _forecaster: Forecaster | None = None
     _forecasts: tuple[tuple[Composed, Forecast], ...] = ()
@@ -61,12 +46,6 @@ class Inspecting(Drafting):
     """What was told of the last request before it left, with the id of its reply."""
     _seen: Seen | None = None
     _what_if: WhatIf | None = None
-    _base = LAST
-    """What the difference is to: `last`, `protocol NAME`, `preset NAME` or `request ENTRY`."""
-    _base_sent: tuple[str, Composed] | None = None
-    """The sent request that it is to, with its name."""
-
-    # --- what is shown -------------------------------------------------------------------
 
     def inspect(self, composed: Composed) -> None:
         """Show the request that Enter would send, or what is looked at in its place."""
@@ -88,7 +67,7 @@ class Inspecting(Drafting):
         inspector.keep_pinned([entry.message.id for entry in desk.entries if entry.message.pinned])
         self._tell_forecast(inspector, desk, composed)
         self._tell_reply(inspector, desk)
-        self._tell_difference(inspector, desk)
+        self.tell_difference(inspector, desk)
 
     def _tell_forecast(self, inspector: Inspector, desk: Desk, composed: Composed) -> None:
         from tui_chat.analysis import Forecaster
@@ -147,84 +126,11 @@ class Inspecting(Drafting):
         if inspector is not None and desk is not None and inspector.shows_reply:
             self._tell_reply(inspector, desk)
 
-    # --- comparing -----------------------------------------------------------------------
-
-    def _tell_difference(self, inspector: Inspector, desk: Desk) -> None:
-        """Give the diff view what it holds the request against."""
-        if not inspector.shows_difference:
-            return
-        kind, _, name = self._base.partition(" ")
-        draft = to_send(self._composer.text)
-        match kind:
-            case "protocol":
-                other = Protocol(name)
-                was = desk.composed(draft, other, self.parts).payload
-                inspector.compare_with(f"the same as {other.label}", was)
-            case "preset":
-                from tui_chat.desk import WhatIf
-
-                try:
-                    was = desk.what_if(draft, WhatIf(preset=name), self._protocol, self.parts)
-                except InputError as fault:
-                    inspector.compare_with(f"preset {name}", None, str(fault))
-                else:
-                    inspector.compare_with(f"the same with preset {name}", was.payload)
-            case "request" if self._base_sent is not None:
-                inspector.compare_with(self._base_sent[0], self._base_sent[1].payload)
-            case _:
-                last = desk.sent.get(desk.endpoint.name)
-                why = "Nothing was sent to this endpoint since the program started."
-                was = last.composed.payload if last is not None else None
-                inspector.compare_with("the last request sent here", was, why)
-
     def on_inspector_view_changed(self) -> None:
         """Fill the view that came into sight."""
         self.compose_soon()
 
-    @work(group="dialog", exclusive=True)
-    async def on_inspector_against_wanted(self) -> None:
-        """Ask what to compare with."""
-        from tui_chat.ui.questions import ask_against
-
-        desk = self.desk
-        if desk is None or (chosen := await ask_against(self, desk, self._base)) is None:
-            return
-        kind, _, name = chosen.partition(" ")
-        if kind == "request":
-            sent = await desk.sent_request(name)
-            composed = _shown(sent) if sent is not None else None
-            if sent is None or composed is None:
-                return
-            self._base_sent = f"the request of {_time(sent.record.created)}", composed
-        self._base = chosen
-        self.compose_soon()
-
-    # --- the past ------------------------------------------------------------------------
-
-    @on(Transcript.InspectRequested)
-    @work(group="inspect", exclusive=True)
-    async def _inspect_reply(self, event: Transcript.InspectRequested) -> None:
-        desk = self.desk
-        if desk is None:
-            return
-        entry = next((e for e in desk.entries if e.message.id == event.entry_id), None)
-        if entry is None or entry.message.role != "assistant":
-            self.reveal_in_request(Origin(OriginKind.HISTORY, event.entry_id))
-            return
-        sent = await desk.sent_request(event.entry_id)
-        composed = _shown(sent) if sent is not None else None
-        if sent is None:
-            return
-        if composed is None:
-            fault = "What was sent is no longer kept, and cannot be composed again."
-            self.complain(InputError(fault, advice=sent.why))
-            return
-        self._look_at(Seen(composed, _told(sent), desk.session_id, entry))
-
-    @on(Transcript.RevealRequested)
-    def _reveal_message(self, event: Transcript.RevealRequested) -> None:
-        self._go_live()
-        self.reveal_in_request(Origin(OriginKind.HISTORY, event.entry_id))
+    # --- in place of the live one ------------------------------------------------------
 
     def _look_at(self, seen: Seen) -> None:
         """Put a request in place of the live one."""
@@ -248,200 +154,3 @@ class Inspecting(Drafting):
             self._panes.inspector.show_banner("")
             if self.desk is not None:
                 self._panes.inspector.own_protocol = self.desk.endpoint.protocol
-
-    @work(group="send")
-    async def action_replay(self) -> None:
-        """Send the context of the shown reply to any model; the reply is a version of it."""
-        from tui_chat.ui.questions import ask_model
-
-        desk, entry = self.desk, self._reply_meant()
-        if desk is None or entry is None:
-            return
-        chosen = await ask_model(self, desk)
-        if chosen is not None:
-            self._go_live()
-            await desk.replay(entry.message.id, *chosen)
-
-    @work(group="dialog", exclusive=True)
-    async def action_export_turn(self) -> None:
-        """Write the shown reply, its request and all it was made of into one file."""
-        from tui_chat.ui.questions import ask_file
-
-        desk, entry = self.desk, self._reply_meant()
-        if desk is None or entry is None:
-            return
-        text = await desk.export_turn(entry.message.id)
-        if text is None:
-            return
-        path = await ask_file(self, "Write the turn to", f"turn-{entry.message.id[:8]}.json")
-        if path is None:
-            return
-        try:
-            await asyncio.to_thread(_write, path, text)
-        except OSError as error:
-            self.complain(InputError(f"{path} cannot be written: {error.strerror}."))
-        else:
-            self.notify(f"The turn is in {path}.", markup=False)
-
-    def _reply_meant(self) -> Entry | None:
-        """Return the reply that is looked at, else the last one; None, told, without any."""
-        if self._seen is not None and self._seen.entry is not None:
-            return self._seen.entry
-        entries = self.desk.entries if self.desk is not None else ()
-        if entries and entries[-1].message.role == "assistant":
-            return entries[-1]
-        self.complain(InputError("There is no reply yet."))
-        return None
-
-    # --- what was pasted, and what if ----------------------------------------------------
-
-    @work(group="dialog", exclusive=True)
-    async def action_open_captured(self) -> None:
-        """Open a request body that was captured somewhere."""
-        from tui_chat.analysis import read_captured
-        from tui_chat.ui.questions import ask_captured
-
-        await self._laid.wait()
-        desk = self.desk
-        if desk is None or (text := await ask_captured(self)) is None:
-            return
-        try:
-            captured = read_captured(text)
-        except InputError as fault:
-            self.complain(fault)
-            return
-        composed = desk.said_of(captured.envelope, captured.protocol)
-        words = f"captured {captured.protocol.label} request"
-        self._look_at(Seen(composed, words, desk.session_id, captured=captured))
-
-    @work(group="dialog", exclusive=True)
-    async def action_keep_captured(self) -> None:
-        """Make a session and a preset of the captured request that is looked at."""
-        from tui_chat.ui.questions import ask_line
-
-        desk, captured = self.desk, self._seen.captured if self._seen is not None else None
-        if desk is None or captured is None:
-            advice = "“Open a captured request” is in the palette (Ctrl+P)."
-            self.complain(InputError("No captured request is open.", advice=advice))
-            return
-        name = await ask_line(self, "Name of the session and its preset", "Captured")
-        if name is not None:
-            self._go_live()
-            await self.keep_draft()
-            preset = captured.preset(name)
-            await desk.keep_captured(name, captured.messages, preset, captured.settings.model)
-
-    @work(group="dialog", exclusive=True)
-    async def action_what_if(self) -> None:
-        """See the request with another limit, model or length; the session stays as it is."""
-        from tui_chat.ui.questions import ask_what_if
-
-        await self._laid.wait()
-        desk, inspector = self.desk, self._panes.inspector
-        if desk is None or inspector is None:
-            return
-        asked = await ask_what_if(self, desk, self._what_if)
-        if asked is None:
-            return
-        self._go_live()
-        if not asked.is_nothing:
-            self._what_if = asked
-            inspector.show_banner(f"what if: {asked.words} · Esc: back")
-            self._panes.open("inspector")
-            self.call_after_refresh(inspector.focus)
-        self.compose_soon()
-
-    # --- from where to where -------------------------------------------------------------
-
-    def reveal_in_request(self, origin: Origin) -> None:
-        """Show all places in the request that came from an origin."""
-        inspector = self._panes.inspector
-        if inspector is None:
-            return
-        self._panes.open("inspector")
-
-        def reveal() -> None:
-            inspector.focus()
-            if not inspector.reveal(origin, show=True):
-                words = "Nothing of it is in this request."
-                self.notify(words, severity="warning", timeout=4, markup=False)
-
-        self.call_after_refresh(reveal)
-
-    def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
-        """Light up where something came from."""
-        origin = _source(event.origin)
-        is_message = origin is not None and origin.kind is OriginKind.HISTORY
-        self._chat.transcript.light(origin.id if origin is not None and is_message else "")
-
-    async def on_inspector_origin_chosen(self, event: Inspector.OriginChosen) -> None:
-        """Go where something came from."""
-        origin = _source(event.origin)
-        kind = origin.kind if origin is not None else OriginKind.GLUE
-        match kind:
-            case OriginKind.HISTORY if origin is not None:
-                if self._chat.transcript.show_message(origin.id):
-                    if self._panes.is_narrow:
-                        self._panes.close_overlay()
-                    self._chat.transcript.focus()
-                else:
-                    self.notify("It is not on the shown branch.", timeout=4)
-            case OriginKind.DRAFT:
-                self._composer.focus()
-            case OriginKind.PRESET:
-                pass  # see `Editing`
-            case OriginKind.SYSTEM:
-                await self.run_action("edit_roles")
-            case OriginKind.PROFILE:
-                await self.run_action("choose_profile")
-            case OriginKind.LORE:
-                await self.run_action("choose_lorebooks")
-            case OriginKind.SETTING:
-                await self.run_action("choose_model")
-            case _:
-                self.notify("The protocol says this of itself.", timeout=4)
-
-
-def _source(origin: Origin | None) -> Origin | None:
-    """Return what a person wrote, of a macro or a setting in it."""
-    while origin is not None and origin.within is not None:
-        origin = origin.within
-    return origin
-
-
-def _write(path: str, text: str) -> None:
-    Path(path).expanduser().write_text(text, encoding="utf-8")
-
-
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).astimezone().strftime("%H:%M")
-
-
-def _shown(sent: SentRequest) -> Composed | None:
-    """Return what the inspector shows of a request that was sent: the very bytes, wherever they
-    are known.
-    """
-    if sent.composed is not None and (sent.is_exact or sent.body is None):
-        return sent.composed
-    if sent.how == "kept" and sent.body is not None:
-        from tui_chat.analysis import read_captured
-        from tui_chat.compose import encode
-
-        captured = read_captured(sent.body.decode("utf-8", "replace"), sent.record.protocol)
-        if sent.composed is not None:
-            return encode(captured.envelope, sent.composed.endpoint)
-    return sent.composed
-
-
-def _told(sent: SentRequest) -> str:
-    """Say what is known of a request that was sent."""
-    at = f"as sent at {_time(sent.record.created)}"
-    match sent.how:
-        case "kept" if sent.is_exact:
-            return f"{at} · exact bytes"
-        case "kept":
-            return f"{at} · read from the kept bytes. {sent.why}"
-        case "rebuilt":
-            return f"{at} · rebuilt, same SHA-256"
-        case _:
-            return f"{at} · rebuilt, NOT the same bytes. {sent.why}"

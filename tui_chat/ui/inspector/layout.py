@@ -10,61 +10,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 from tui_chat.model.payload import Arr, Lit, Obj, Payload, Piece, Str, Tree, line_starts
 from tui_chat.model.text import GLUE, Origin, OriginKind
 from tui_chat.ui.inspector.blocks import BIT, Block, Measure, bits_of, item_of
 from tui_chat.ui.inspector.drawn_line import DrawnLine
-
-Part = Literal["open", "close", "leaf"]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A way down from a container to one of its children."""
-
-    index: int
-    key: str | None
-    child: Tree
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A character of the pretty text, by the nodes around it."""
-
-    steps: tuple[Step, ...]
-    part: Part = "leaf"
-    offset: int = 0
-    """In characters of the line as drawn."""
-
-    @property
-    def pointer(self) -> str:
-        """The node it is in, as a JSON pointer."""
-        names = (str(s.index) if s.key is None else _escaped(s.key) for s in self.steps)
-        return "".join(f"/{name}" for name in names)
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """What a row shows."""
-
-    place: Place
-    """Its first character."""
-    line: int
-    """The number of the pretty line, from 0."""
-    row: int
-    """Which of the line's rows it is, from 0."""
-    depth: int
-    node: Tree
-    """The child the line belongs to; for opening and closing rows the container."""
-    owner: Origin
-    """Of the innermost container around it that somebody made."""
-    last: bool
-    """Whether no comma follows the node."""
-    folded: int = 0
-    """How many lines are folded away behind it."""
+from tui_chat.ui.inspector.place import Place, Spot, Step
+from tui_chat.ui.inspector.walking import at_depth, leaves, values
 
 
 class Layout:
@@ -221,7 +173,7 @@ class Layout:
         """Fold what stands at a depth, or unfold it all where some of it is folded."""
         if self.root is None:
             return
-        found = list(_at_depth(self.root, depth))
+        found = list(at_depth(self.root, depth))
         folded = not any(block.folded for block in found)
         for block in found:
             block.folded = folded
@@ -231,7 +183,7 @@ class Layout:
     def values(self, after: int = -1) -> Iterator[tuple[int, str | None, Str | Lit]]:
         """Yield every string and literal that begins below the row `after`, with row and key."""
         if self.root is not None:
-            yield from _values(self.root, 0, after)
+            yield from values(self.root, 0, after)
 
     def leaves(
         self, kind: OriginKind, after: int = -1, *, backwards: bool = False
@@ -240,7 +192,7 @@ class Layout:
         `after`, each with its first row.
         """
         if self.root is not None:
-            yield from _leaves(self.root, 0, BIT[kind], after, backwards)
+            yield from leaves(self.root, 0, BIT[kind], after, backwards)
 
     def last_row(self, kind: OriginKind) -> int | None:
         """Return the last row that shows a character of a kind."""
@@ -259,49 +211,6 @@ class Layout:
 
 
 _KEPT_LINES = 2_000
-
-
-def _leaves(
-    block: Block, row: int, bit: int, after: int, backwards: bool, hidden: bool = False
-) -> Iterator[tuple[int, Str | Lit]]:
-    if not block.all_kinds & bit:
-        return
-    hidden = hidden or block.folded
-    first = 0 if hidden else max(bisect_right(block.starts, after - row) - 1, 0)
-    indexes = range(first, len(block.children))
-    for index in reversed(indexes) if backwards else indexes:
-        at = row if hidden else row + block.starts[index]
-        below = block.children[index]
-        if below is not None:
-            yield from _leaves(below, at, bit, after, backwards, hidden)
-            continue
-        _, child = item_of(block.node, index)
-        if at > after and isinstance(child, Str | Lit) and bits_of(child) & bit:
-            yield at, child
-
-
-def _values(
-    block: Block, row: int, after: int, hidden: bool = False
-) -> Iterator[tuple[int, str | None, Str | Lit]]:
-    hidden = hidden or block.folded
-    first = 0 if hidden else max(bisect_right(block.starts, after - row) - 1, 0)
-    for index in range(first, len(block.children)):
-        at = row if hidden else row + block.starts[index]
-        below = block.children[index]
-        key, child = item_of(block.node, index)
-        if below is not None:
-            yield from _values(below, at, after, hidden)
-        elif at > after and isinstance(child, Str | Lit):
-            yield at, key, child
-
-
-def _at_depth(block: Block, depth: int) -> Iterator[Block]:
-    if block.depth == depth:
-        yield block
-        return
-    for below in block.children:
-        if below is not None:
-            yield from _at_depth(below, depth)
 
 
 def _index(node: Obj | Arr, step: Step) -> int | None:
@@ -332,7 +241,3 @@ def _origin(node: Tree) -> Origin:
     if isinstance(node, Str):
         return node.text.spans[0].origin if node.text.spans else GLUE
     return node.origin
-
-
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")

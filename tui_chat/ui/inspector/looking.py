@@ -10,7 +10,7 @@ from tui_chat.model.payload import Piece
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector.drawn_line import DrawnLine, Run
 from tui_chat.ui.inspector.hostile import name_of
-from tui_chat.ui.inspector.layout import Spot
+from tui_chat.ui.inspector.place import Spot
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,11 @@ from tui_chat.model.payload import Payload
 from tui_chat.model.text import OriginKind
 from tui_chat.ui.inspector.drawn_line import DrawnLine
 from tui_chat.ui.inspector.finding import places
-from tui_chat.ui.inspector.layout import Layout, Place, Spot
+from tui_chat.ui.inspector.landmarks import home_row, note_rows, place_at
+from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.looking import Under, run_at, under
+from tui_chat.ui.inspector.place import Place, Spot
 from tui_chat.ui.inspector.row_painter import GUTTER, Lights, RowPainter
-
-MOST_NOTES = 200
-"""Notes that are marked at their lines."""
 
 
 class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
@@ -168,7 +167,7 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
             self._tell()
             self.refresh()
             return
-        top = self._top_place(self.layout_now)
+        top = place_at(self.layout_now, self.scroll_offset.y) if self.layout_now else None
         self.layout_now = layout = Layout(self.payload, width, self._layouts.get(self._form))
         self._layouts[self._form] = layout
         self._note_rows = None
@@ -182,33 +181,14 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
             if self.following or top is None:
                 self.scroll_to(y=self._follow_top(), animate=False, force=True)
             else:
-                place, below = top
-                self.scroll_to(y=layout.row_of(place) + below, animate=False, force=True)
+                self.scroll_to(y=layout.row_of(top), animate=False, force=True)
         finally:
             self._settling = False
         self._tell()
         self.refresh()
 
-    def _top_place(self, layout: Layout | None) -> tuple[Place, int] | None:
-        """Where the top of the view is, and how many rows the view begins below it."""
-        if layout is None or not 0 <= self.scroll_offset.y < layout.rows:
-            return None
-        spot = layout.spot(self.scroll_offset.y)
-        if spot.place.part != "leaf":
-            return spot.place, 0
-        offset = layout.line(spot).slice(spot.row)[0]
-        return Place(spot.place.steps, "leaf", offset), 0
-
     def _home_row(self) -> int:
-        """Return the row of the draft's end; without one, of the newest message; else the last."""
-        layout = self.layout_now
-        if layout is None:
-            return 0
-        for kind in (OriginKind.DRAFT, OriginKind.HISTORY):
-            row = layout.last_row(kind)
-            if row is not None:
-                return row
-        return layout.rows - 1
+        return home_row(self.layout_now) if self.layout_now is not None else 0
 
     def _follow_top(self) -> int:
         """Where to scroll so that the draft's end is in sight, with the end if it fits."""
@@ -262,11 +242,7 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         """The notes that have a place in the body, the worst of each row."""
         layout = self.layout_now
         if self._note_rows is None and layout is not None:
-            self._note_rows = {}
-            for note in self._notes[:MOST_NOTES]:
-                row = layout.row_at(note.place) if note.place else None
-                if row is not None:
-                    self._note_rows.setdefault(row, note)
+            self._note_rows = note_rows(layout, self._notes)
         return self._note_rows or {}
 
     @property

@@ -1,0 +1,76 @@
+"""Comparing: what the inspector's difference is to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import work
+
+from tui_chat.errors import InputError
+from tui_chat.model.endpoint import Protocol
+from tui_chat.ui.acting.drafting import Drafting
+from tui_chat.ui.commands import to_send
+from tui_chat.ui.sent_requests import shown_of, time_of
+
+if TYPE_CHECKING:
+    from tui_chat.compose import Composed
+    from tui_chat.desk import Desk
+    from tui_chat.ui.inspector import Inspector
+
+LAST = "last"
+"""The difference is to the last request that was sent to this endpoint."""
+
+
+class Comparing(Drafting):
+    """Gives the diff view what it holds the request against."""
+
+    _base = LAST
+    """What the difference is to: `last`, `protocol NAME`, `preset NAME` or `request ENTRY`."""
+    _base_sent: tuple[str, Composed] | None = None
+    """The sent request that it is to, with its name."""
+
+    def tell_difference(self, inspector: Inspector, desk: Desk) -> None:
+        """Give the diff view what it holds the request against."""
+        if not inspector.shows_difference:
+            return
+        kind, _, name = self._base.partition(" ")
+        draft = to_send(self._composer.text)
+        match kind:
+            case "protocol":
+                other = Protocol(name)
+                was = desk.composed(draft, other, self.parts).payload
+                inspector.compare_with(f"the same as {other.label}", was)
+            case "preset":
+                from tui_chat.desk import WhatIf
+
+                try:
+                    was = desk.what_if(draft, WhatIf(preset=name), self._protocol, self.parts)
+                except InputError as fault:
+                    inspector.compare_with(f"preset {name}", None, str(fault))
+                else:
+                    inspector.compare_with(f"the same with preset {name}", was.payload)
+            case "request" if self._base_sent is not None:
+                inspector.compare_with(self._base_sent[0], self._base_sent[1].payload)
+            case _:
+                last = desk.sent.get(desk.endpoint.name)
+                why = "Nothing was sent to this endpoint since the program started."
+                was = last.composed.payload if last is not None else None
+                inspector.compare_with("the last request sent here", was, why)
+
+    @work(group="dialog", exclusive=True)
+    async def on_inspector_against_wanted(self) -> None:
+        """Ask what to compare with."""
+        from tui_chat.ui.questions import ask_against
+
+        desk = self.desk
+        if desk is None or (chosen := await ask_against(self, desk, self._base)) is None:
+            return
+        kind, _, name = chosen.partition(" ")
+        if kind == "request":
+            sent = await desk.sent_request(name)
+            composed = shown_of(sent) if sent is not None else None
+            if sent is None or composed is None:
+                return
+            self._base_sent = f"the request of {time_of(sent.record.created)}", composed
+        self._base = chosen
+        self.compose_soon()

@@ -1,0 +1,93 @@
+"""Revisiting: requests that were sent, seen again, sent again, or written into a file."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from textual import on, work
+
+from tui_chat.errors import InputError
+from tui_chat.model.session import Entry
+from tui_chat.model.text import Origin, OriginKind
+from tui_chat.ui.acting.inspecting import Inspecting, Seen
+from tui_chat.ui.acting.tracing import Tracing
+from tui_chat.ui.chat import Transcript
+from tui_chat.ui.sent_requests import shown_of, told_of
+
+
+class Revisiting(Inspecting, Tracing):
+    """Answers what is asked of a reply's request."""
+
+    @on(Transcript.InspectRequested)
+    @work(group="inspect", exclusive=True)
+    async def _inspect_reply(self, event: Transcript.InspectRequested) -> None:
+        desk = self.desk
+        if desk is None:
+            return
+        entry = next((e for e in desk.entries if e.message.id == event.entry_id), None)
+        if entry is None or entry.message.role != "assistant":
+            self.reveal_in_request(Origin(OriginKind.HISTORY, event.entry_id))
+            return
+        sent = await desk.sent_request(event.entry_id)
+        composed = shown_of(sent) if sent is not None else None
+        if sent is None:
+            return
+        if composed is None:
+            fault = "What was sent is no longer kept, and cannot be composed again."
+            self.complain(InputError(fault, advice=sent.why))
+            return
+        self._look_at(Seen(composed, told_of(sent), desk.session_id, entry))
+
+    @on(Transcript.RevealRequested)
+    def _reveal_message(self, event: Transcript.RevealRequested) -> None:
+        self._go_live()
+        self.reveal_in_request(Origin(OriginKind.HISTORY, event.entry_id))
+
+    @work(group="send")
+    async def action_replay(self) -> None:
+        """Send the context of the shown reply to any model; the reply is a version of it."""
+        from tui_chat.ui.questions import ask_model
+
+        desk, entry = self.desk, self._reply_meant()
+        if desk is None or entry is None:
+            return
+        chosen = await ask_model(self, desk)
+        if chosen is not None:
+            self._go_live()
+            await desk.replay(entry.message.id, *chosen)
+
+    @work(group="dialog", exclusive=True)
+    async def action_export_turn(self) -> None:
+        """Write the shown reply, its request and all it was made of into one file."""
+        from tui_chat.ui.questions import ask_file
+
+        desk, entry = self.desk, self._reply_meant()
+        if desk is None or entry is None:
+            return
+        text = await desk.export_turn(entry.message.id)
+        if text is None:
+            return
+        path = await ask_file(self, "Write the turn to", f"turn-{entry.message.id[:8]}.json")
+        if path is None:
+            return
+        try:
+            await asyncio.to_thread(_write, path, text)
+        except OSError as error:
+            self.complain(InputError(f"{path} cannot be written: {error.strerror}."))
+        else:
+            self.notify(f"The turn is in {path}.", markup=False)
+
+    def _reply_meant(self) -> Entry | None:
+        """Return the reply that is looked at, else the last one; None, told, without any."""
+        if self._seen is not None and self._seen.entry is not None:
+            return self._seen.entry
+        entries = self.desk.entries if self.desk is not None else ()
+        if entries and entries[-1].message.role == "assistant":
+            return entries[-1]
+        self.complain(InputError("There is no reply yet."))
+        return None
+
+
+def _write(path: str, text: str) -> None:
+    Path(path).expanduser().write_text(text, encoding="utf-8")

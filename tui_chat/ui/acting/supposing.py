@@ -1,0 +1,68 @@
+"""Supposing: requests that nobody sent from here: captured ones, and what if."""
+
+from __future__ import annotations
+
+from textual import work
+
+from tui_chat.errors import InputError
+from tui_chat.ui.acting.inspecting import Inspecting, Seen
+
+
+class Supposing(Inspecting):
+    """Opens captured requests, keeps them, and shows what other settings would make."""
+
+    @work(group="dialog", exclusive=True)
+    async def action_open_captured(self) -> None:
+        """Open a request body that was captured somewhere."""
+        from tui_chat.analysis import read_captured
+        from tui_chat.ui.questions import ask_captured
+
+        await self._laid.wait()
+        desk = self.desk
+        if desk is None or (text := await ask_captured(self)) is None:
+            return
+        try:
+            captured = read_captured(text)
+        except InputError as fault:
+            self.complain(fault)
+            return
+        composed = desk.said_of(captured.envelope, captured.protocol)
+        words = f"captured {captured.protocol.label} request"
+        self._look_at(Seen(composed, words, desk.session_id, captured=captured))
+
+    @work(group="dialog", exclusive=True)
+    async def action_keep_captured(self) -> None:
+        """Make a session and a preset of the captured request that is looked at."""
+        from tui_chat.ui.questions import ask_line
+
+        desk, captured = self.desk, self._seen.captured if self._seen is not None else None
+        if desk is None or captured is None:
+            advice = "“Open a captured request” is in the palette (Ctrl+P)."
+            self.complain(InputError("No captured request is open.", advice=advice))
+            return
+        name = await ask_line(self, "Name of the session and its preset", "Captured")
+        if name is not None:
+            self._go_live()
+            await self.keep_draft()
+            preset = captured.preset(name)
+            await desk.keep_captured(name, captured.messages, preset, captured.settings.model)
+
+    @work(group="dialog", exclusive=True)
+    async def action_what_if(self) -> None:
+        """See the request with another limit, model or length; the session stays as it is."""
+        from tui_chat.ui.questions import ask_what_if
+
+        await self._laid.wait()
+        desk, inspector = self.desk, self._panes.inspector
+        if desk is None or inspector is None:
+            return
+        asked = await ask_what_if(self, desk, self._what_if)
+        if asked is None:
+            return
+        self._go_live()
+        if not asked.is_nothing:
+            self._what_if = asked
+            inspector.show_banner(f"what if: {asked.words} · Esc: back")
+            self._panes.open("inspector")
+            self.call_after_refresh(inspector.focus)
+        self.compose_soon()
