@@ -110,6 +110,7 @@ def presets(draw: st.DrawFn) -> Preset:
                 if is_message
                 else None,
                 order=draw(st.integers(-2, 2)),
+                cache_control=draw(st.sampled_from([None, None, None, "5m", "1h"])),
             )
         )
     return Preset(

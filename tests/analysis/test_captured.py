@@ -123,3 +123,10 @@ def test_a_pasted_request_makes_the_same_request_again(
 
 
 HISTORY = (PresetMessage("history", "user", type="chat_history"),)
+
+
+def test_the_marks_of_its_system_prompt_stay() -> None:
+    block = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
+    body = {"model": "claude-x", "system": [block], "messages": [{"role": "user", "content": "x"}]}
+    preset = read_captured(json.dumps(body)).preset("p")
+    assert [message.cache_control for message in preset.messages] == ["5m", None]

@@ -95,10 +95,11 @@ steps = st.lists(
 
 
 @settings(max_examples=1000, deadline=None)
-@given(st.sampled_from(list(Protocol)), steps, st.booleans())
+@given(st.sampled_from(list(Protocol)), steps, st.booleans(), st.booleans())
 def test_the_forecast_is_the_measured_common_prefix(
-    protocol: Protocol, does: list[str], noted: bool
+    protocol: Protocol, does: list[str], noted: bool, marked: bool
 ) -> None:
+    talked = replace(HISTORY, cache_control="5m" if marked else None)
     numbers = count()
     note = NOTE
     style = STYLE
@@ -125,7 +126,7 @@ def test_the_forecast_is_the_measured_common_prefix(
         now = composed(
             history,
             draft,
-            *([style, HISTORY, note] if noted else [style, HISTORY]),
+            *([style, talked, note] if noted else [style, talked]),
             protocol=protocol,
         )
         found = forecaster(last, now, LETTERS)
@@ -198,6 +199,15 @@ def test_a_message_that_came_in_between_is_named() -> None:
     assert found.at.kind == "added"
     assert found.at.origin is not None
     assert found.at.origin.id == "note"
+
+
+def test_what_was_kept_up_to_the_historys_mark_is_served_where_the_mark_moved_on() -> None:
+    preset = (STYLE, replace(HISTORY, cache_control="5m"))
+    last = composed(talk("a", "b"), "c", *preset, protocol=Protocol.ANTHROPIC)
+    now = composed(talk("a", "b", "c", "d"), "e", *preset, protocol=Protocol.ANTHROPIC)
+    found = forecast(last, now)
+    assert found.at.kind == "grown"
+    assert found.served == found.common - (1 + TURN_OVERHEAD) - TURN_OVERHEAD
 
 
 @pytest.mark.parametrize("protocol", list(Protocol))

@@ -15,9 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
+from tests.strategies import histories, presets
 from tests.wire.requests import CHAT, converted
-from tui_chat.model.endpoint import Protocol
+from tui_chat.compose import compose
+from tui_chat.context import Inputs
+from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.model.message import Message
+from tui_chat.model.preset import Preset
 
 HERE = Path(__file__).parents[2]
 CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", HERE.parent / "shared" / "corpus"))
@@ -101,3 +107,13 @@ def test_a_hard_conversation_keeps_its_content(
     places = [text.find(m) for m in sorted(case["must_keep"], key=source.find)]
     assert notes or not lost
     assert notes or places == sorted(places) or "shuffled" in case["title"]
+
+
+@settings(max_examples=60)
+@given(presets(), histories())
+def test_presets_with_cache_marks_make_valid_requests(
+    oracle: Callable[..., list[dict[str, str]]], preset: Preset, history: tuple[Message, ...]
+) -> None:
+    to = Endpoint("e", Protocol.ANTHROPIC, "https://e", models=("claude-sonnet-4-5",))
+    request = compose(Inputs(to, preset, history, "draft"))
+    assert oracle(Protocol.ANTHROPIC, json.loads(request.payload.body), request.model) == []

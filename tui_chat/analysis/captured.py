@@ -19,7 +19,7 @@ from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.model.preset import CacheLifetime, Preset, PresetMessage
 from tui_chat.wire.registry import protocol_of
 from tui_chat.wire.roles import detect_protocol
 
@@ -72,7 +72,13 @@ class Captured:
             name,
             (
                 *(
-                    PresetMessage(f"system-{n}", "system", turn.text.plain, name=f"System {n}")
+                    PresetMessage(
+                        f"system-{n}",
+                        "system",
+                        turn.text.plain,
+                        name=f"System {n}",
+                        cache_control=_marked(turn),
+                    )
                     for n, turn in enumerate(system, 1)
                 ),
                 PresetMessage("chat_history", "user", type="chat_history"),
@@ -191,6 +197,15 @@ def _message(turn: Turn, name: str) -> Message:
         semantics=turn.semantics,
         parts=turn.parts,
     )
+
+
+def _marked(turn: Turn) -> CacheLifetime | None:
+    """Return the cache mark at the end of a turn, if there is one."""
+    layout = turn.semantics.layout
+    mark = layout.pieces[-1].cache if layout is not None and layout.pieces else ""
+    if not mark:
+        return None
+    return "1h" if json.loads(mark).get("ttl") == "1h" else "5m"
 
 
 def _settings(asked: Parameters) -> Settings:

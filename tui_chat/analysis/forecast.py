@@ -106,16 +106,28 @@ def _says_the_same(one: Tree, other: Tree) -> bool:
 
 
 def _read(node: Tree) -> Tree:
-    """Return a segment without the marks of its caching, which the model does not read."""
+    """Return a segment as the model reads it: without the marks of its caching, and a text that
+    stands in a block of its own, so as to be marked, as the text that it is.
+    """
     match node:
-        case Obj() if node.get("cache_control") is not None:
-            return Obj(tuple((k, _read(v)) for k, v in node.items if k != "cache_control"))
-        case Obj() if any(isinstance(value, Arr) for _, value in node.items):
-            return Obj(tuple((k, _read(v)) for k, v in node.items))
+        case Obj() if node.get("cache_control") is not None or any(
+            isinstance(value, Arr) for _, value in node.items
+        ):
+            items = ((k, _read(v)) for k, v in node.items if k != "cache_control")
+            return Obj(tuple((k, _lone_text(v) if k == "content" else v) for k, v in items))
         case Arr():
             return Arr(tuple(map(_read, node.items)))
         case _:
             return node
+
+
+def _lone_text(content: Tree) -> Tree:
+    """Return the text of a content that is one block of text and nothing else."""
+    if isinstance(content, Arr) and len(content.items) == 1:
+        block = content.items[0]
+        if isinstance(block, Obj) and [key for key, _ in block.items] == ["type", "text"]:
+            return block.items[1][1]
+    return content
 
 
 def _forecast(last: Composed, was: Prompt, now: Composed, prompt: Prompt, equal: int) -> Forecast:
@@ -124,7 +136,7 @@ def _forecast(last: Composed, was: Prompt, now: Composed, prompt: Prompt, equal:
     other = prompt.segments[equal] if equal < len(prompt.segments) else None
     inside = _Inside(prompt.counter)
     if one is not None and other is not None:
-        inside.compare("", one, other)
+        inside.compare("", _read(one), _read(other))
         common += inside.tokens
     served = _served(now.protocol, was, prompt, common)
     at = _break(last, now, one, other, inside)

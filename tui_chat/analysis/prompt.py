@@ -36,6 +36,8 @@ UNREAD = frozenset(
 """Keys whose strings are not words of the prompt."""
 _BYTES = frozenset(("data", "file_data", "image_url", "url", "fileUri", "file_uri", "file_url"))
 """Keys whose strings stand for a picture, a sound or a file."""
+_MARK = "cache_control"
+"""Not read by the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def prompt_of(composed: Composed, counter: Counter, before: Prompt | None = None
     for number in range(kept, len(segments)):
         for piece in _blocks(segments[number]):
             tokens += cost("", piece, counter)
-            if isinstance(piece, Obj) and piece.get("cache_control") is not None:
+            if isinstance(piece, Obj) and piece.get(_MARK) is not None:
                 marks.append(Mark(tokens, block, number))
             block += 1
         tokens += TURN_OVERHEAD
@@ -112,7 +114,7 @@ def _segments(body: Obj) -> Iterator[Tree]:
 
 def _blocks(segment: Tree) -> Sequence[Tree]:
     """Return the blocks of a message whose content is a list of them, else the segment."""
-    if isinstance(segment, Obj) and segment.get("cache_control") is None:
+    if isinstance(segment, Obj) and segment.get(_MARK) is None:
         content = segment.get("content") or segment.get("parts")
         if isinstance(content, Arr):
             return content.items
@@ -129,7 +131,7 @@ def cost(key: str, node: Tree, counter: Counter) -> int:
         case Arr():
             return sum(cost(key, item, counter) for item in node.items)
         case Obj():
-            return sum(cost(name, value, counter) for name, value in node.items)
+            return sum(cost(name, value, counter) for name, value in node.items if name != _MARK)
 
 
 def _words(key: str, node: Str, counter: Counter) -> int:

@@ -21,6 +21,7 @@ from tui_chat.context.inputs import Inputs
 from tui_chat.context.ledger import ledger_of
 from tui_chat.context.listed import Listed, Said, text_of, turns_of
 from tui_chat.context.lorebooks import lorebooks
+from tui_chat.context.marks import marked
 from tui_chat.context.opening import opening_line
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.context.scan import scan
@@ -82,19 +83,24 @@ def build_context(
     notes += account_notes(budget, len(kept.dropped))
     notes += history_notes(ledger, kept)
 
-    block = inject(kept, _deep_turns(depths(deep, len(kept.turns), notes), said, count))
+    placed = depths(deep, len(kept.turns), notes)
+    if groups.marks:
+        kept = marked(kept, groups, placed)
+    block = inject(kept, _deep_turns(placed, said, count))
     runs = (before, *block, draft, after)
     if not asked.model.value:
         sentence = "No model is chosen: neither session, role nor endpoint names one."
         notes.append(Note(Level.ERROR, "no-model", sentence, asked.model.origin))
+    turns = tuple(chain.from_iterable(turns for turns, _ in runs))
     return ChatEnvelope(
-        turns=tuple(chain.from_iterable(turns for turns, _ in runs)),
+        turns=turns,
         parameters=asked,
         tools=inputs.tools,
         dropped=kept.dropped,
         notes=tuple(notes),
         budget=budget,
         tokens=tuple(chain.from_iterable(tokens for _, tokens in runs)),
+        cache_marks=sum(turn.cache_mark is not None for turn in turns) if groups.marks else 0,
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
-from tui_chat.model.envelope import Placement, Turn
+from tui_chat.model.envelope import CacheMark, Placement, Turn
 from tui_chat.model.memo import Memo
 from tui_chat.model.preset import PresetMessage
 from tui_chat.model.profile import Profile
@@ -39,6 +39,12 @@ class Listed:
     def order(self) -> int:
         """What sorts it among those at the same point."""
         return self.message.order
+
+
+def mark_of(message: PresetMessage) -> CacheMark | None:
+    """Return the cache mark that a preset message places."""
+    lifetime = message.cache_control
+    return None if lifetime is None else CacheMark(lifetime, origin_of(message))
 
 
 Said = Mapping[int, Text]
@@ -75,21 +81,28 @@ role_line: Memo[Role, Listed] = Memo(_role_line)
 """`role_line(role)`: the role's system prompt as a line of the list."""
 
 
-def _no_lines(_: Profile) -> dict[tuple[str, str], Listed]:
+def _no_lines(_: Profile) -> dict[tuple[str, str, str | None], Listed]:
     return {}
 
 
-_profile_lines: Memo[Profile, dict[tuple[str, str], Listed]] = Memo(_no_lines)
+_profile_lines: Memo[Profile, dict[tuple[str, str, str | None], Listed]] = Memo(_no_lines)
 
 
 def profile_line(anchor: PresetMessage, profile: Profile) -> Listed:
     """Return the profile as the line that an anchor stands for."""
     lines = _profile_lines(profile)
-    line = lines.get((anchor.id, anchor.role))
+    key = anchor.id, anchor.role, anchor.cache_control
+    line = lines.get(key)
     if line is None:
         origin = Origin(OriginKind.PROFILE, profile.name, profile.name)
-        message = PresetMessage(anchor.id, anchor.role, profile.content, name=profile.name)
-        line = lines[anchor.id, anchor.role] = Listed(message, origin)
+        message = PresetMessage(
+            anchor.id,
+            anchor.role,
+            profile.content,
+            name=profile.name,
+            cache_control=anchor.cache_control,
+        )
+        line = lines[key] = Listed(message, origin)
     return line
 
 
@@ -123,6 +136,7 @@ def turns_of(lines: Iterable[tuple[Listed, Placement]], said: Said) -> tuple[Tur
         told = replace(placement, rule=f"{line.why} {placement.rule}") if line.why else placement
         kept = _last_turn(line)
         if not kept or kept[0].text is not text or kept[0].placement != told:
-            kept[:] = [Turn(line.message.role, text, line.origin, told)]
+            mark = mark_of(line.message)
+            kept[:] = [Turn(line.message.role, text, line.origin, told, cache_mark=mark)]
         turns.append(kept[0])
     return tuple(turns)

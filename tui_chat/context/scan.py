@@ -47,6 +47,8 @@ class Groups:
     skeleton: list[Listed] = field(default_factory=list[Listed])
     """Plain messages and anchors, in the list's order."""
     notes: list[Note] = field(default_factory=list[Note])
+    marks: bool = False
+    """Whether a line places a cache mark."""
 
     def tell(self, level: Level, code: str, sentence: str, about: Listed) -> None:
         """Add a note about a line."""
@@ -86,6 +88,7 @@ def _scan(preset: Preset, contributed: tuple[Listed, ...]) -> Groups:
     if CHAT_HISTORY not in anchors:
         groups.skeleton.append(Listed(_HISTORY_GOES_LAST, origin_of(_HISTORY_GOES_LAST)))
     _sort(groups)
+    groups.marks = any(line.message.cache_control is not None for line in groups.listed)
     groups.notes += _idle_anchors(groups)
     return groups
 

@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from tui_chat.model.message import MessageRole, Part, ToolCall
 from tui_chat.model.namespaces import NO_SEMANTICS, Semantics
+from tui_chat.model.preset import CacheLifetime
 from tui_chat.model.quick import quick
 from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.model.text import Origin, Text
@@ -52,6 +53,15 @@ class Placement:
     """The rule as a sentence."""
 
 
+@dataclass(frozen=True, slots=True)
+class CacheMark:
+    """A place up to which a provider is asked to keep the prompt."""
+
+    lifetime: CacheLifetime
+    origin: Origin
+    """Who placed it."""
+
+
 @quick
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Turn:
@@ -70,6 +80,8 @@ class Turn:
     semantics: MessageSemantics = NO_MESSAGE_SEMANTICS
     parts: tuple[Part, ...] = ()
     """Pictures, sounds and files; see `Message.parts`."""
+    cache_mark: CacheMark | None = None
+    """At its end. Marks of a captured request stand in `semantics.layout`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +222,8 @@ class ChatEnvelope:
     budget: Budget | None = None
     tokens: tuple[int, ...] = field(default=())
     """Tokens of each turn, as long as `turns`."""
+    cache_marks: int = 0
+    """How many of the turns have a `cache_mark`."""
     semantics: Semantics = NO_SEMANTICS
     """What the request says beyond its turns, tools and parameters."""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])

@@ -17,6 +17,8 @@ from tui_chat.model.message import MessageRole
 PresetMessageType = Literal["message", "chat_history", "user_profile", "placeholder"]
 AnchorPoint = Literal["before", "after"]
 SystemPlacement = Literal["hoist", "in_place"]
+CacheLifetime = Literal["5m", "1h"]
+"""How long Anthropic is asked to keep a prompt up to a mark."""
 
 CHAT_HISTORY = "__CHAT_HISTORY__"
 """The anchor id of the conversation, whatever id its preset message has."""
@@ -42,6 +44,10 @@ class PresetMessage:
     """Id of the anchor; None with an `anchor_point` means the history."""
     order: int = 0
     """Sorts messages at one point; equal orders keep the preset's order."""
+    cache_control: CacheLifetime | None = None
+    """A cache mark: a provider that takes marks is asked to keep the prompt up to and with this
+    message. On a `chat_history` anchor: up to and with the newest message before which nothing
+    moves from one request to the next. None for no mark."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Keys of the file that we do not know, kept for the next save."""
 

@@ -18,17 +18,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictBool, StrictInt, StrictStr
+from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 
 from tui_chat.errors import InputError
 from tui_chat.model.envelope import Level
 from tui_chat.model.message import MessageRole
-from tui_chat.model.preset import AnchorPoint, Preset, PresetMessage, PresetMessageType
+from tui_chat.model.preset import (
+    AnchorPoint,
+    CacheLifetime,
+    Preset,
+    PresetMessage,
+    PresetMessageType,
+)
 from tui_chat.preset_files import json_text
 from tui_chat.preset_files.reading import FileModel, Keys, Reading, camel, listed, mapping, shown
 from tui_chat.preset_files.text_files import MAX_BYTES, read_text, write_text
+
+
+def _lifetime(found: object) -> CacheLifetime | None:
+    """Read a cache mark: true, false, or as Anthropic writes it."""
+    if found is None or found is False:
+        return None
+    if found in (True, {"type": "ephemeral"}, {"type": "ephemeral", "ttl": "5m"}):
+        return "5m"
+    if found == {"type": "ephemeral", "ttl": "1h"}:
+        return "1h"
+    raise ValueError('true, false or {"type": "ephemeral", "ttl": "5m" or "1h"}')
 
 
 class _MessageFile(FileModel):
@@ -42,6 +59,7 @@ class _MessageFile(FileModel):
     anchor_point: AnchorPoint | None = None
     anchor_target: StrictStr | None = None
     order: StrictInt = 0
+    cache_control: Annotated[CacheLifetime | None, BeforeValidator(_lifetime)] = None
 
 
 class _PresetFile(FileModel):
@@ -141,6 +159,7 @@ def _messages(
             anchor_point=message.anchor_point,
             anchor_target=message.anchor_target,
             order=message.order,
+            cache_control=message.cache_control,
             extras=MappingProxyType(unknown),
         )
 
@@ -209,9 +228,17 @@ def _dumped(message: PresetMessage, style: FileStyle) -> dict[str, Any]:
         "anchor_point": message.anchor_point,
         "anchor_target": message.anchor_target,
         "order": message.order or None,
+        "cache_control": _MARKS[message.cache_control],
     }
     said = {_spelled(name, style): value for name, value in optional.items() if value is not None}
     return {"id": message.id, **said, **_unknown(message.extras, MESSAGE_KEYS)}
+
+
+_MARKS: dict[CacheLifetime | None, object] = {
+    None: None,
+    "5m": True,
+    "1h": {"type": "ephemeral", "ttl": "1h"},
+}
 
 
 def _spelled(name: str, style: FileStyle) -> str:

@@ -135,6 +135,10 @@ def no_place(protocol: Protocol, settings: Iterable[tuple[str, Sourced[Any] | No
 def envelope_notes(envelope: ChatEnvelope, protocol: Protocol) -> Iterator[Note]:
     """Yield what of other protocols' tools, namespaces and extras this one does not get."""
     semantics = envelope.semantics
+    if envelope.cache_marks and protocol is not Protocol.ANTHROPIC:
+        sentence = f"{protocol.label} keeps prompts of itself and has no cache marks; "
+        sentence += f"{envelope.cache_marks} of the preset mean nothing here."
+        yield Note(Level.INFO, "cache-mark-left-out", sentence)
     if semantics.source is None:
         return
     for native in semantics.tools.native:

@@ -61,16 +61,16 @@ _PLENTY = 1_000_000
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
     own = envelope.semantics.source is _ANTHROPIC
-    # Only requests and histories of others have cache marks at all.
-    foreign = envelope.semantics.source not in (None, _ANTHROPIC)
-    turns = few_marks(envelope.turns) if foreign else envelope.turns
+    # Only presets, and requests of others, bring cache marks that Anthropic might refuse.
+    doubtful = envelope.cache_marks or envelope.semantics.source not in (None, _ANTHROPIC)
+    turns, marked = few_marks(envelope.turns) if doubtful else (envelope.turns, [])
     paired = pair_tools(
         turns,
         _OWN_RULES if own else _RULES,
         [tool.name for tool in envelope.tools or ()],
         envelope.semantics.tools.alias_map,
     )
-    notes = [*paired.notes, *envelope_notes(envelope, _ANTHROPIC)]
+    notes = [*marked, *paired.notes, *envelope_notes(envelope, _ANTHROPIC)]
     system, messages, told = converse(envelope, paired.turns, endpoint)
     notes += told
     model = envelope.parameters.model

@@ -21,6 +21,7 @@ from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.model.quick import quick
 from tui_chat.model.semantics import Piece, ReasoningBlock, WireForm
 from tui_chat.model.text import GLUE, Origin, Text
+from tui_chat.wire.anthropic.cache_marks import with_mark
 from tui_chat.wire.encoding import (
     Items,
     arguments_object,
@@ -72,7 +73,7 @@ class _Saying:
 
 
 def _said(turn: Turn) -> Said:
-    if is_plain(turn, _ANTHROPIC):
+    if turn.cache_mark is None and is_plain(turn, _ANTHROPIC):
         role, text = adapted_role(turn.role, _ANTHROPIC), Str(turn.text)
         blocks = (_text(text, turn.origin),)
         return Said(role, blocks, text, plain_message(role, text, turn.origin))
@@ -86,12 +87,16 @@ def _said(turn: Turn) -> Said:
             _say(saying, piece, what)
     if turn.semantics.refusal and not saying.said_refusal:
         saying.blocks.append(_text(quote(turn.semantics.refusal, origin, "refusal"), origin))
+    if turn.cache_mark is not None and turn.role != "tool":
+        saying.blocks = list(with_mark(saying.blocks, turn.cache_mark))
+        saying.marked = True
     content = _content(saying)
     saying.notes += turn_notes(turn, _ANTHROPIC, replayed=saying.replayed, named=False)
     role = adapted_role(turn.role, _ANTHROPIC)
     blocks = tuple(saying.blocks)
     if turn.role == "tool":
         blocks = (_result(turn, content, result),)
+        blocks = with_mark(blocks, turn.cache_mark) if turn.cache_mark is not None else blocks
         content = Arr(blocks, origin)
     items: Items = [("role", word(role))]
     if content is not None:
