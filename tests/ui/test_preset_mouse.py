@@ -17,7 +17,7 @@ from tests.ui.preset_stage import (
     lines,
     message,
 )
-from tui_chat.ui.presets.pane import Bar
+from tui_chat.ui.presets.bar import Bar
 from tui_chat.ui.presets.rows import PresetRows
 
 SIZE = (160, 45)

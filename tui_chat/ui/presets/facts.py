@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tui_chat.compose import Composed
+from tui_chat.editing import Row
 from tui_chat.model.envelope import Turn
 from tui_chat.model.memo import Memo
 from tui_chat.model.preset import PresetMessage
@@ -103,4 +104,22 @@ def _count_for(model: str) -> Callable[[PresetMessage], int]:
     found = _counts.get(counter.name)
     if found is None:
         found = _counts[counter.name] = Memo(lambda message: counter.count(message.content))
+    return found
+
+
+def costs(rows: Sequence[Row], facts: Facts) -> dict[int, int]:
+    """Return tokens by the list index of the message: what it costs as it is sent, or would cost
+    if it were on; nothing for an anchor.
+    """
+    left = {name: iter(tokens) for name, tokens in facts.sent.items()}
+    found: dict[int, int] = {}
+    for row in rows:
+        message = row.message
+        if message is None or message.is_anchor:
+            continue
+        tokens = None if row.off else next(left.get(message.id, iter(())), None)
+        if tokens is not None:
+            found[row.index] = tokens
+        elif facts.count is not None and row.off:
+            found[row.index] = facts.count(message)
     return found
