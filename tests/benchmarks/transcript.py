@@ -3,7 +3,7 @@
 Milliseconds are of work on the app's thread, so that a busy machine does not count; what keys
 take to the screen is by the clock on the wall.
 
-    uv run --no-sync python tests/benchmarks/transcript.py
+    uv run --no-sync python -m tests.benchmarks.transcript
 
 The aims: a session of 10,000 messages (5 MB of mixed Markdown) is on the screen within 150 ms;
 95 of 100 frames of paging through it within 16 ms; another width within 100 ms; all of it in
@@ -26,6 +26,8 @@ from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
+from tests.benchmarks.shapes import REPLIES, conversation, reply_of
+from tui_chat.cli.app import calm_collector
 from tui_chat.model.message import Message
 from tui_chat.model.reply import Reply, TextDelta, advance
 from tui_chat.model.session import Entry
@@ -36,39 +38,6 @@ MESSAGES = 10_000
 TOKENS = 50_000
 WIDGETS = 300
 """Messages that are shown as widgets; more would take minutes."""
-
-PROSE = (
-    "Readers never block the writer, and the writer never blocks **readers**; see `wal`. "
-    "Only two *writers* exclude each other, and then only for a moment.\n\n"
-)
-CODE = "```python\ndef settle(self) -> None:\n    self.rows = [1, 2, 3]  # what is seen\n```\n\n"
-LIST = "- one thing\n- another thing, with [a link](https://example.org)\n  1. nested\n\n"
-TABLE = "| mode | readers | writers |\n|:--|--:|--:|\n| WAL | many | 1 |\n| rollback | 0 | 1 |\n\n"
-WIDE = "> 读者不会阻塞写者，写者也不会阻塞读者。 $E = mc^2$ 🙂\n\n"
-
-
-def conversation(count: int) -> tuple[Entry, ...]:
-    """Make a branch of `count` messages, half a kilobyte each on average."""
-    bodies = (
-        PROSE * 4 + CODE + LIST * 2,
-        PROSE * 3 + TABLE + WIDE * 2,
-        PROSE * 8,
-        CODE * 6 + LIST * 3,
-    )
-    return tuple(
-        Entry(
-            Message(
-                "assistant" if index % 2 else "user",
-                f"## Answer {index}\n\n" + bodies[index // 2 % 4]
-                if index % 2
-                else f"Question {index}? " + "And what of the writer? " * (index % 5),
-                id=f"m{index}",
-                timestamp=1.7e9 + index * 60,
-            ),
-            model="some-model" if index % 2 else "",
-        )
-        for index in range(count)
-    )
 
 
 class Bench(App[None]):
@@ -160,10 +129,9 @@ async def reading(count: int) -> float:
         return first
 
 
-async def streaming(label: str, text: str) -> None:
+async def streaming(name: str) -> None:
     """Stream a reply at full speed while somebody types; print what both cost."""
     app = Bench()
-    words = [f"{word} " for word in text.split(" ")]
     async with app.run_test(size=SIZE) as pilot:
         chat = app.query_one(ChatPane)
         composer = app.query_one(Composer)
@@ -195,13 +163,13 @@ async def streaming(label: str, text: str) -> None:
                 works.append(spent(worked))
                 if len(composer.text) > 40:
                     composer.text = ""
-                await asyncio.sleep(0.03)
+                await asyncio.sleep(0.005)
 
         typist = asyncio.create_task(type_on())
         reply = Reply()
         began = perf_counter()
-        for index in range(TOKENS):
-            reply = advance(reply, TextDelta(words[index % len(words)]))
+        for index, word in enumerate(reply_of(name, TOKENS)):
+            reply = advance(reply, TextDelta(word))
             chat.stream("live", reply)
             if index % 8 == 7:  # a chunk of the network
                 await asyncio.sleep(0)
@@ -213,17 +181,16 @@ async def streaming(label: str, text: str) -> None:
         chat.show("Benchmark", "", (*entries, whole))
         paint(app)
         print(
-            f"{TOKENS:,} tokens of {label}, {len(reply.text):,} characters, in {took:.1f} s: "
+            f"{TOKENS:,} tokens of {name}, {len(reply.text):,} characters, in {took:.1f} s: "
             f"key to screen {median(delays):.0f} ms, "
             f"p95 {p95(delays):.0f}, of which work {p95(works):.0f}, of {len(delays)} keys; "
             f"its end {spent(finished):.0f} ms"
         )
 
 
-async def growing(label: str, text: str) -> None:
+async def growing(name: str) -> None:
     """Draw a growing reply every ten tokens; print what that costs early and late."""
     app = Bench()
-    words = [f"{word} " for word in text.split(" ")]
     async with app.run_test(size=SIZE) as pilot:
         chat = app.query_one(ChatPane)
         live = Entry(Message("assistant", "", id="live"), status="streaming", model="m")
@@ -231,8 +198,8 @@ async def growing(label: str, text: str) -> None:
         await pilot.pause()
         reply = Reply()
         costs: list[float] = []
-        for index in range(TOKENS):
-            reply = advance(reply, TextDelta(words[index % len(words)]))
+        for index, word in enumerate(reply_of(name, TOKENS)):
+            reply = advance(reply, TextDelta(word))
             if index % 10 == 0:
                 chat.stream("live", reply)
                 began = thread_time()
@@ -243,7 +210,7 @@ async def growing(label: str, text: str) -> None:
         tenth = len(costs) // 10
         early, late = median(costs[tenth : 2 * tenth]), median(costs[-tenth:])
         print(
-            f"  drawn every 10 tokens of {label}: {early:.2f} ms early, {late:.2f} late, "
+            f"  drawn every 10 tokens of {name}: {early:.2f} ms early, {late:.2f} late, "
             f"ratio {late / early:.2f}, p95 {p95(costs):.2f}"
         )
 
@@ -277,14 +244,11 @@ async def main() -> None:
     few = await reading(100)
     many = await reading(MESSAGES)
     print(f"opening {MESSAGES:,} costs {many / few:.1f} times what 100 cost")
-    for label, text in (
-        ("mixed Markdown", PROSE * 4 + CODE + LIST + TABLE),
-        ("one list", "- item of a very long list \n"),
-        ("one block of code", "```python\n" + "value = compute(first, second) # why \n" * 20_000),
-        ("one line", "word " * 40),
-    ):
-        await streaming(label, text)
-        await growing(label, text)
+    gc.collect()
+    calm_collector()  # as the app does
+    for name in REPLIES:
+        await streaming(name)
+        await growing(name)
     await widgets(many)
 
 

@@ -145,15 +145,11 @@ class Composing:
             lorebooks=state.lore,
             variables=state.variables,
             tools=tuple(tool.definition for tool in state.tools) or None,
-            correction=self._corrections.get((state.endpoint.name, self._model), NO_CORRECTION),
+            correction=self._corrections.get(
+                (state.endpoint.name, state.asked_model), NO_CORRECTION
+            ),
             role_missing=state.role_missing,
         )
-
-    @property
-    def _model(self) -> str:
-        state = self._state
-        by_role = state.role.model if state.role is not None and not state.role_fault else ""
-        return state.model or by_role or next(iter(state.endpoint.models), "")
 
     def _said_as(self, protocol: Protocol) -> Endpoint:
         """Return the endpoint that shows what another protocol would make of the request."""

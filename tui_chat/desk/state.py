@@ -80,6 +80,12 @@ class State:
             return "deleted"
         return "disabled" if self.role is not None and self.role.status == "disabled" else ""
 
+    @property
+    def asked_model(self) -> str:
+        """The model that is asked: the session's, else the role's, else the endpoint's first."""
+        by_role = self.role.model if self.role is not None and not self.role_fault else ""
+        return self.model or by_role or next(iter(self.endpoint.models), "")
+
     def shows(self, session_id: str) -> bool:
         """Whether this session is the shown one."""
         return self.session is not None and self.session.session_id == session_id

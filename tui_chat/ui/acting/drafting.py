@@ -1,7 +1,7 @@
 """Drafting: the request that is being typed, and drafts that are kept.
 
-Requests are composed once a frame however many keys came; a draft too long for a frame is
-composed in a thread.
+Requests are composed once a frame however many keys came; a draft too long for a frame, and
+a long conversation of which nothing is remembered yet, are composed in a thread.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 LONG_DRAFT = 30_000
 """Characters from which composing may take longer than a frame."""
+LONG_BRANCH = 500
+"""Messages from which composing for the first time may take longer than a frame."""
 DRAFT_KEPT_AFTER = 1.0
 """Seconds after the last key until the draft is on disk."""
 
@@ -36,6 +38,10 @@ class Drafting(Shell):
     """Composes what is typed and keeps it."""
 
     _composing = False
+    _composed_in = ""
+    """Id of the session whose request was shown last."""
+    _composing_first = ""
+    """Id of the long session that is being composed for the first time."""
     _draft_timer: Timer | None = None
     _parts: tuple[Part, ...] = ()
 
@@ -62,19 +68,31 @@ class Drafting(Shell):
         desk = self.desk
         if desk is None:
             return
-        typed = self._composer.text
-        if len(typed) > LONG_DRAFT:
-            self._compose_in_thread(desk, typed)
+        typed, session_id = self._composer.text, desk.session_id
+        is_first = session_id != self._composed_in and len(desk.entries) >= LONG_BRANCH
+        if is_first and session_id == self._composing_first:
+            return  # what is typed meanwhile is composed after it
+        if is_first:
+            self._composing_first = session_id
+        if is_first or len(typed) > LONG_DRAFT:
+            self._compose_in_thread(desk, session_id, typed)
         else:
-            self._show_composed(typed, desk.composed(to_send(typed), self._protocol, self.parts))
+            composed = desk.composed(to_send(typed), self._protocol, self.parts)
+            self._show_composed(session_id, typed, composed)
 
     @work(group="compose", exclusive=True, thread=True)
-    def _compose_in_thread(self, desk: Desk, typed: str) -> None:
+    def _compose_in_thread(self, desk: Desk, session_id: str, typed: str) -> None:
         composed = desk.composed(to_send(typed), self._protocol, self.parts)
-        self.call_from_thread(self._show_composed, typed, composed)
+        self.call_from_thread(self._show_composed, session_id, typed, composed)
 
-    def _show_composed(self, typed: str, composed: Composed) -> None:
+    def _show_composed(self, session_id: str, typed: str, composed: Composed) -> None:
+        if self.desk is None or session_id != self.desk.session_id:
+            return
+        was_first = session_id == self._composing_first
+        self._composed_in, self._composing_first = session_id, ""
         if typed != self._composer.text:
+            if was_first:
+                self.compose_soon()
             return
         self.inspect(composed)
         if self._panes.presets is not None:

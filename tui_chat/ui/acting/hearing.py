@@ -122,15 +122,15 @@ class Hearing(Editing):
         if desk is None:
             return
         title = desk.session.title if desk.session else "New chat"
-        composed = desk.composed("")
+        model = desk.asked_model
         role = desk.role.name if desk.role else "no role"
-        subtitle = f"{composed.model or 'no model'} · {desk.endpoint.name} · {role}"
+        subtitle = f"{model or 'no model'} · {desk.endpoint.name} · {role}"
         if desk.preset_name != "plain":
             subtitle += f" · {desk.preset_name}"
         if desk.role_fault:
             subtitle += f" · its role was {desk.role_fault}"
         keys = keys_found(desk.config.endpoints, self._environ) if not desk.entries else ()
-        words = welcome(composed.model, desk.is_offline, keys)
+        words = welcome(model, desk.is_offline, keys)
         self._chat.show(title, subtitle, desk.entries, words, desk.timing)
         if desk.partial is not None:
             partial = desk.partial
