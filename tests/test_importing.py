@@ -101,6 +101,39 @@ async def test_an_archive_is_read_and_what_lies_beside_is_left_alone(store: Stor
     assert fault.place == "more/broken.json"
 
 
+async def test_an_unpacked_folder_is_read_as_an_archive_is(store: Store, tmp_path: Path):
+    folder = tmp_path / "export"
+    (folder / "more").mkdir(parents=True)
+    (folder / ".hidden").mkdir()
+    write(folder / "user.json", {"id": "u", "email": "kim@example.org"})
+    write(folder / "conversations.json", [conversation("one")])
+    write(folder / "more" / "two.json", conversation("two"))
+    write(folder / ".hidden" / "three.json", conversation("three"))
+    (folder / "broken.json").write_text("[{")
+    (folder / "cat.png").write_bytes(b"\x89PNG")
+    (folder / "gone.json").symlink_to(tmp_path / "nowhere")
+    [report] = await import_files(store, [folder])
+    assert (report.new, [fault.place for fault in report.faults]) == (2, ["broken.json"])
+    assert report.read == report.size > 0
+    (tmp_path / "empty").mkdir()
+    [empty] = await import_files(store, [tmp_path / "empty"])
+    assert empty.faults[0].sentence == "there are no conversations in the folder"
+    assert "conversations.json" in empty.faults[0].advice
+
+
+async def test_small_files_go_in_together_and_each_has_its_report(store: Store, tmp_path: Path):
+    """The rest goes in when one in the middle fails."""
+    files = [write(tmp_path / f"{n}.json", conversation(str(n))) for n in range(5)]
+    files[2].write_text("{")
+    batches: list[Report] = []
+    reports = await import_files(store, files, progress=batches.append)
+    assert [report.path for report in reports] == files
+    assert [(report.new, report.failed) for report in reports] == [
+        (0, True) if n == 2 else (1, False) for n in range(5)
+    ]
+    assert len(batches) == 1
+
+
 @pytest.mark.parametrize(
     ("data", "fault"),
     [

@@ -1,25 +1,28 @@
 """Conversations from files into the store, as fast as both allow and no more at once than needed.
 
-1. A file is read piece by piece in a thread; what came of it goes to the store in batches, each
-   one transaction, so a person who chats meanwhile waits for no more than one batch.
+1. Files are read piece by piece in a thread; what came of them goes to the store in batches, each
+   one transaction, so a person who chats meanwhile waits for no more than one batch. A batch may
+   hold the conversations of many small files.
 2. A broken conversation costs the others nothing: it is told, with its place, and the rest goes
    in. What is in stays in when the import is stopped.
-3. An archive (ZIP) is read without unpacking it; what is in it beside conversations is left alone.
+3. An archive (ZIP) is read without unpacking it, and a folder with all that lies in it; what is
+   there beside conversations is left alone.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol, TypeAlias
 
 from tui_chat.errors import InputError
-from tui_chat.interop.conversations import read_conversations
+from tui_chat.interop.conversations import KNOWN, read_conversations
 from tui_chat.interop.found import Found
 
 if TYPE_CHECKING:
@@ -54,7 +57,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Report:
-    """What came of one file, so far."""
+    """What came of one file or folder, so far."""
 
     path: Path
     size: int = 0
@@ -97,29 +100,24 @@ async def import_files(
     dry_run: bool = False,
     progress: Callable[[Report], object] | None = None,
 ) -> tuple[Report, ...]:
-    """Take all conversations of the files in; return a report for each file.
+    """Take all conversations of the files in, and of folders' files; return a report for each path.
 
     `progress` is told the state after every batch. With `dry_run` nothing is changed, and the
     reports say what would be. Raises StoreError.
     """
-    reports: list[Report] = []
-    for path in paths:
-        report = Report(path)
-        reports.append(report)
-        batches = _batches(path, report)
-        batch = await asyncio.to_thread(next, batches, None)
-        while batch is not None:
-            # The next batch is read while this one is written.
-            reading = asyncio.create_task(asyncio.to_thread(next, batches, None))
-            taken = await store.import_sessions(
-                [found.transcript for found in batch if found.transcript], dry_run=dry_run
-            )
-            for found, imported in zip(batch, taken, strict=True):
-                _count(report, found, imported)
-            if progress is not None:
-                progress(report)
-            batch = await reading
-    return tuple(reports)
+    reports = tuple(map(Report, paths))
+    batches = _batches(reports)
+    batch = await asyncio.to_thread(next, batches, None)
+    while batch is not None:
+        # The next batch is read while this one is written.
+        reading = asyncio.create_task(asyncio.to_thread(next, batches, None))
+        taken = await store.import_sessions([each[2] for each in batch], dry_run=dry_run)
+        for (report, found, _), imported in zip(batch, taken, strict=True):
+            _count(report, found, imported)
+        if progress is not None:
+            progress(batch[-1][0])
+        batch = await reading
+    return reports
 
 
 def _count(report: Report, found: Found, imported: Imported) -> None:
@@ -138,29 +136,37 @@ def _count(report: Report, found: Found, imported: Imported) -> None:
         report.notes.update(found.notes)
 
 
-def _batches(path: Path, report: Report) -> Iterator[list[Found]]:
-    """Read a file; yield what can be taken in, and report what cannot."""
-    batch: list[Found] = []
+_Batch: TypeAlias = "list[tuple[Report, Found, Transcript]]"
+
+
+def _batches(reports: Iterable[Report]) -> Iterator[_Batch]:
+    """Read the files; yield what can be taken in, never nothing, and report what cannot."""
+    batch: _Batch = []
     weight = 0
-    try:
-        for found in _found(path, report):
-            if found.transcript is None:
-                if not found.passed_over:
-                    report.fault(found.place, found.fault, found.advice)
-                continue
-            batch.append(found)
-            weight += len(found.transcript.entries) + 1
-            if weight >= _BATCH:
-                yield batch
-                batch, weight = [], 0
-    except InputError as error:
-        report.fault("", str(error), error.advice)
-    yield batch
+    for report in reports:
+        try:
+            for found in _found(report):
+                if found.transcript is None:
+                    if not found.passed_over:
+                        report.fault(found.place, found.fault, found.advice)
+                    continue
+                batch.append((report, found, found.transcript))
+                weight += len(found.transcript.entries) + 1
+                if weight >= _BATCH:
+                    yield batch
+                    batch, weight = [], 0
+        except InputError as error:
+            report.fault("", str(error), error.advice)
+    if batch:
+        yield batch
 
 
-def _found(path: Path, report: Report) -> Iterator[Found]:
+def _found(report: Report) -> Iterator[Found]:
     try:
-        with path.open("rb") as file:
+        if report.path.is_dir():
+            yield from _lying_in(report.path, report)
+            return
+        with report.path.open("rb") as file:
             if file.read(4) == b"PK\x03\x04":
                 yield from _archived(file, report)
                 return
@@ -168,32 +174,63 @@ def _found(path: Path, report: Report) -> Iterator[Found]:
             file.seek(0)
             yield from read_conversations(_pieces(file, report))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        fault = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"cannot be read: {fault}") from error
+        raise InputError(f"cannot be read: {_reason(error)}") from error
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
+def _lying_in(folder: Path, report: Report) -> Iterator[Found]:
+    """Read the conversations of a folder's files, one after the other; links are not followed."""
+    files: list[Path] = []
+    for name, below, names in os.walk(folder):
+        below[:] = sorted(each for each in below if not each.startswith("."))
+        files += [Path(name, each) for each in sorted(names) if _may_hold(each)]
+    files = [file for file in files if file.is_file() and not file.is_symlink()]
+    report.size = sum(file.stat().st_size for file in files)
+    held = False
+    for file in files:
+        place = file.relative_to(folder).as_posix()
+        try:
+            with file.open("rb") as opened:
+                for found in _conversations(place, opened, report):
+                    held = True
+                    yield found
+        except OSError as error:
+            held = True
+            yield Found(place, fault=f"cannot be read: {_reason(error)}")
+    if not held:
+        raise InputError("there are no conversations in the folder", advice=KNOWN)
 
 
 def _archived(file: IO[bytes], report: Report) -> Iterator[Found]:
     """Read the conversations of an archive's files, one after the other."""
-    held = 0
+    held = False
     try:
         with zipfile.ZipFile(file) as archive:
-            members = [
-                member
-                for member in archive.infolist()
-                if member.filename.lower().endswith((".json", ".jsonl"))
-            ]
+            members = [each for each in archive.infolist() if _may_hold(each.filename)]
             report.size = sum(member.file_size for member in members)
             for member in members:
                 with archive.open(member) as inner:
-                    for found in read_conversations(_pieces(inner, report)):
-                        # Accounts, feedback and lists lie beside the conversations.
-                        if not (found.unknown or found.passed_over):
-                            held += 1
-                            yield _within(member.filename, found)
+                    for found in _conversations(member.filename, inner, report):
+                        held = True
+                        yield found
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
         raise InputError(f"the archive cannot be read: {error}") from error
     if not held:
-        raise InputError("there are no conversations in the archive")
+        raise InputError("there are no conversations in the archive", advice=KNOWN)
+
+
+def _may_hold(name: str) -> bool:
+    return name.lower().endswith((".json", ".jsonl"))
+
+
+def _conversations(name: str, file: IO[bytes], report: Report) -> Iterator[Found]:
+    """Read one of many files; accounts, feedback and lists lie beside the conversations."""
+    for found in read_conversations(_pieces(file, report)):
+        if not (found.unknown or found.passed_over):
+            yield _within(name, found)
 
 
 def _within(name: str, found: Found) -> Found:

@@ -66,6 +66,10 @@ def test_import_for_programs(chat: Command, file: Path, tmp_path: Path):
     assert first["sessions"] == {"new": 2, "grown": 0, "known": 0}
     assert first["messages_added"] == 6
     assert second["faults"][0]["sentence"] == "cannot be read: No such file or directory"
+    done = chat("import", tmp_path / "nowhere", file)
+    assert done.code == 1
+    assert "nowhere: cannot be read" in done.err
+    assert done.out.endswith("2 files: 2 sessions, 0 messages added; 1 file with faults.\n")
 
 
 def test_faults_go_to_the_standard_error_stream_and_hide_nothing(chat: Command, tmp_path: Path):

@@ -22,9 +22,10 @@ def import_command(
 ) -> None:
     """Take conversations in from files.
 
-    Read are the exports of ChatGPT and Claude (the archive, or the conversations.json in it),
-    SillyTavern's chats, tui-chat's own JSON, and JSON or JSON lines of messages. What is there
-    already is not added again. Exits with 1 where something could not be read; the rest is in.
+    Read are the exports of ChatGPT and Claude (the archive, the folder it was unpacked to, or the
+    conversations.json in it), SillyTavern's chats, tui-chat's own JSON, and JSON or JSON lines of
+    messages. Of a folder every such file is read. What is there already is not added
+    again. Exits with 1 where something could not be read; the rest is in.
     """
     from tui_chat.cli.imports import run_import
 

@@ -33,6 +33,8 @@ def run_import(
     else:
         for report in reports:
             _tell(report, dry_run)
+        if len(reports) > 1:
+            _tell_all(reports, dry_run)
     return not any(report.failed for report in reports)
 
 
@@ -75,6 +77,17 @@ def _tell(report: Report, dry_run: bool) -> None:
     for note, count in report.notes.items():
         click.echo(f"  {count:,} × {note}")
     tell_faults(report)
+
+
+def _tell_all(reports: Sequence[Report], dry_run: bool) -> None:
+    sessions = sum(report.new + report.grown + report.known for report in reports)
+    added = _counted(sum(report.added for report in reports), "message")
+    failed = sum(report.failed for report in reports)
+    click.echo(
+        f"{_counted(len(reports), 'file')}: {_counted(sessions, 'session')}, "
+        f"{added} {'to add' if dry_run else 'added'}"
+        + (f"; {_counted(failed, 'file')} with faults." if failed else ".")
+    )
 
 
 def tell_faults(report: Report) -> None:

@@ -127,6 +127,7 @@ class _Reader:
             return before
         facts = mapping(said.get("metadata"))
         kind = string(content.get("content_type"))
+        recipient = string(said.get("recipient"))
         if kind == "thoughts" and role == "assistant":
             blocks = (*before.reasoning, *_thoughts(content))
             return _Before(before.entry_id, blocks, key, before.call_id)
@@ -147,7 +148,7 @@ class _Reader:
         else:
             said_by = role
             text, parts = self._content(content, facts)
-        if string(said.get("recipient")) in ("", "all"):
+        if kind == "code" and recipient in ("", "all"):
             text = _fenced(content, text)
         return self._message(key, said, said_by, text, parts, before)
 
@@ -259,8 +260,13 @@ def _thoughts(content: JsonObject) -> Iterator[ReasoningBlock]:
             yield ReasoningBlock(Protocol.OPENAI_RESPONSES, said, kind="summary")
 
 
+_INSTRUCTED = ("user_profile", "user_instructions")
+
+
 def _instructions(content: JsonObject, facts: JsonObject) -> str:
     """Return the user's custom instructions, where this is what the message says."""
+    if "user_context_message_data" not in facts and content.keys().isdisjoint(_INSTRUCTED):
+        return ""
     told = mapping(facts.get("user_context_message_data"))
     said = (
         string(content.get("user_profile")) or string(told.get("about_user_message")),
@@ -281,7 +287,7 @@ def _arguments(text: str) -> str:
 
 def _fenced(content: JsonObject, text: str) -> str:
     """Return code that was written to the reader as Markdown has it."""
-    if string(content.get("content_type")) != "code" or not text:
+    if not text:
         return text
     language = string(content.get("language"))
     return f"```{'' if language == 'unknown' else language}\n{text}\n```"

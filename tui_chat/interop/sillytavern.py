@@ -196,6 +196,8 @@ class _Reader:
         self.aside = None
 
     def _pictures(self, extra: JsonObject) -> Iterator[Part]:
+        if extra.keys().isdisjoint(_PICTURED):
+            return
         named = [string(mapping(each).get("url")) for each in items(extra.get("media"))]
         named += [string(extra.get("image")), string(mapping(extra.get("file")).get("url"))]
         for url in dict.fromkeys(filter(None, named)):
@@ -207,6 +209,9 @@ class _Reader:
             else:
                 self.tree.notes.append(LOST)
                 yield Part("image", file_id=url, name=url.rpartition("/")[2])
+
+
+_PICTURED = ("media", "image", "file")
 
 
 def _swipes(said: JsonObject) -> Iterator[tuple[str, JsonObject, bool]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tui_chat.model.endpoint import Protocol
+from tui_chat.model.quick import quick
 from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
@@ -52,6 +53,7 @@ class Part:
     """Images: how closely OpenAI is to look: `auto`, `low`, `high`, `original`."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Message:
     """What was said, by whom. Knows nothing of the session it stands in."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from tui_chat.model.message import Message, MessageRole
+from tui_chat.model.quick import quick
 from tui_chat.model.reply import NO_USAGE, Usage
 
 EntryStatus = Literal["streaming", "complete", "stopped", "failed", "interrupted"]
@@ -14,6 +15,7 @@ leaves, and ends `complete`, `stopped` (by the user), `failed` (by the provider)
 streaming at the next start, `interrupted`."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Entry:
     """A message in its session's tree, with how it came to be there."""

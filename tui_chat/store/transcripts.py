@@ -7,12 +7,12 @@ the way to the database and back costs more than what is done there for one mess
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tui_chat.model.session import Entry, Session
 from tui_chat.model.transcript import Imported, Transcript
-from tui_chat.store import branches, index, library, messages, roles, sessions
+from tui_chat.store import branches, library, messages, roles, sessions
 from tui_chat.store.database import Transaction
 
 _HIDE_WHAT_FOLLOWS = """
@@ -36,7 +36,7 @@ async def take_in(tx: Transaction, batch: Sequence[Transcript], now: float) -> t
     await sessions.order_by_time(tx, now)
     await sessions.insert_many(tx, plan.sessions, now)
     await sessions.restore(tx, plan.grown)
-    await _add_messages(tx, plan.fresh)
+    await messages.add_many(tx, plan.fresh)
     for transcript in batch:
         if transcript.variables and transcript.session.session_id in plan.titles:
             values = dict(transcript.variables)
@@ -154,22 +154,6 @@ async def _titles(tx: Transaction, batch: Sequence[Transcript]) -> dict[str, str
         json.dumps([transcript.session.session_id for transcript in batch]),
     )
     return dict(rows)
-
-
-async def _add_messages(tx: Transaction, fresh: list[tuple[Entry, messages.Place]]) -> None:
-    row = await tx.row("SELECT coalesce(max(seq), 0) + 1 FROM messages")
-    if row is None:
-        raise AssertionError("an aggregate returns a row")
-    first: int = row[0]
-
-    def rows() -> Iterator[tuple[object, ...]]:
-        for seq, (entry, place) in enumerate(fresh, first):
-            yield (seq, *messages.values(entry, place))
-
-    await tx.run_many(messages.INSERT_AT, rows())
-    await index.expect_many(tx)
-    texts = ((seq, entry.message.content) for seq, (entry, _) in enumerate(fresh, first))
-    await index.add_messages(tx, texts)
 
 
 async def _go_on(tx: Transaction, session_id: str) -> None:

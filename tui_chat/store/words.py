@@ -18,7 +18,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
+from operator import add
 
 from tui_chat.errors import InputError
 
@@ -32,6 +34,12 @@ _DENSE = (
 _WORD = re.compile(f"[{_DENSE}]+|[^\\W_{_DENSE}]+")
 _LETTER = f"[^\\W_{_DENSE}]"
 _IS_DENSE = re.compile(f"[{_DENSE}]")
+_BEYOND_ASCII = re.compile("([^\x00-\x7f]+)")
+_PAIRED_OR_BETWEEN = re.compile(f"[{_DENSE}]+|[^\x00-\x7f\\w{_DENSE}]+")
+_PLAIN_HAN = re.compile("[\u4e00-\u9fff]+")
+"""Folding it changes nothing."""
+_MARKS = "，。、！？：；“”‘’…—"
+"""Frequent marks that are not ASCII. To take them out at once is quicker than run by run."""
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _PHRASE = re.compile(r'"([^"]*)"?|(\S+)')
 
@@ -45,17 +53,35 @@ def fold(text: str) -> str:
 
 
 def indexed(text: str) -> str:
-    """Return the words of a text as the index takes them, with spaces between."""
+    """Return the words of a text as the index takes them: with spaces or other ASCII between."""
     if text.isascii():
         return text  # the index finds words and folds case there by itself
-    words: list[str] = []
-    for word in _WORD.findall(fold(text)):
-        if _IS_DENSE.match(word):
-            words += map("".join, pairwise(word))
-            words.append(word[-1])
-        else:
-            words.append(word)
-    return " ".join(words)
+    for mark in _MARKS:
+        text = text.replace(mark, " ")
+    # Folding never joins ASCII with what is beside it, so that only the rest needs our work.
+    parts = _BEYOND_ASCII.split(text)
+    parts[1::2] = [_known(run) if len(run) <= _SHORT else _folded(run) for run in parts[1::2]]
+    return "".join(parts)
+
+
+def _folded(run: str) -> str:
+    """Return the words of a run of characters that are not ASCII."""
+    if _PLAIN_HAN.fullmatch(run):
+        return _pairs(run)
+    return _PAIRED_OR_BETWEEN.sub(_between, fold(run))
+
+
+def _between(match: re.Match[str]) -> str:
+    return _pairs(match[0]) if _IS_DENSE.match(match[0]) else " "
+
+
+def _pairs(run: str) -> str:
+    return f" {' '.join(map(add, run, run[1:]))} {run[-1]} "
+
+
+_SHORT = 24
+"""Characters of a run that may come again: an accent, a Russian word, some Chinese."""
+_known = lru_cache(8192)(_folded)
 
 
 @dataclass(frozen=True, slots=True)
