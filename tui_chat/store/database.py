@@ -40,6 +40,7 @@ _SETTINGS = (
     "synchronous = FULL",
     "fullfsync = ON",
     "foreign_keys = ON",
+    "wal_autocheckpoint = 4000",  # 16 MB; at 4, imports would write twice as much
     "cache_size = -32000",  # at most 32 MB; 2 would be too few for the indexes of a large file
 )
 

@@ -95,12 +95,14 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
 
 def json_text(message: Message, field: JsonField) -> str:
     """Write one of the JSON columns; empty where the message says nothing there."""
-    value = getattr(message, field)
-    return "" if value == getattr(_SILENT, field) else pack(value)
+    value, silent = getattr(message, field), getattr(_SILENT, field)
+    return "" if value is silent or value == silent else pack(value)
 
 
 def usage_values(usage: Usage) -> tuple[int | None, ...]:
     """Write the five usage columns."""
+    if usage is NO_USAGE:
+        return _NO_USAGE
     counts = (usage.input, usage.output, usage.cached, usage.cache_write, usage.reasoning)
     return tuple(None if count is None else max(0, min(count, _MOST_TOKENS)) for count in counts)
 
