@@ -218,3 +218,27 @@ def test_a_paste_that_mentions_a_chip_is_not_expanded_twice() -> None:
     first = pastes.hold("a" * 5000)
     second = pastes.hold(first + "b" * 6000)
     assert pastes.expand(second) == first + "b" * 6000
+
+
+async def test_the_terminal_s_cursor_is_where_one_types_so_that_input_methods_open_there() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        composer = app.composer
+
+        async def stands_at(row: int, cells: int) -> None:
+            await pilot.pause()
+            inside = composer.content_region
+            assert app.cursor_position == (inside.x + cells, inside.y + row)
+
+        await stands_at(0, 0)
+        await pilot.press("a", "你", "好")
+        await stands_at(0, 5)
+        await pilot.press("left")
+        await stands_at(0, 3)
+        await pilot.press("end", "ctrl+j", "ctrl+j", "ctrl+j", "한", "e", "x")
+        await stands_at(3, 4)  # the editor has grown, and stands higher
+        await pilot.resize_terminal(50, 20)
+        await stands_at(3, 4)
+        await pilot.press("ctrl+j", *"字" * 24)
+        await stands_at(5, 4)  # a line is wrapped

@@ -11,7 +11,9 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.document._document import EditResult, Location
 from textual.document._edit import Edit
+from textual.geometry import Region
 from textual.message import Message
+from textual.strip import Strip
 from textual.widgets import TextArea
 
 from tui_chat.model.text import clean
@@ -249,17 +251,17 @@ class Composer(TextArea, inherit_bindings=False):
 
     def action_paste(self) -> None:
         """Paste what was last copied in this program."""
-        self.insert_text(self._clipboard.clipboard)
+        self.insert_text(self._shown_in.clipboard)
 
     def action_copy(self) -> None:
         """Copy what is selected, large pastes included."""
         if self.selected_text:
-            self._clipboard.copy_to_clipboard(self._pastes.expand(self.selected_text))
+            self._shown_in.copy_to_clipboard(self._pastes.expand(self.selected_text))
         else:
             raise SkipAction  # the app tells how to quit
 
     @property
-    def _clipboard(self) -> App[object]:
+    def _shown_in(self) -> App[object]:
         return cast("App[object]", super().app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
 
     def action_cut(self) -> None:
@@ -267,7 +269,7 @@ class Composer(TextArea, inherit_bindings=False):
         chosen = self._pastes.expand(self.selected_text)
         super().action_cut()
         if chosen:
-            self._clipboard.copy_to_clipboard(chosen)
+            self._shown_in.copy_to_clipboard(chosen)
 
     # Chips
 
@@ -294,6 +296,18 @@ class Composer(TextArea, inherit_bindings=False):
             if low < column < high:
                 return row, low if start else high
         return location
+
+    # Drawing
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw rows, and say where the terminal's cursor is to be.
+
+        Input methods open their window there. Textual says it when the cursor moves in the
+        text; but the editor itself moves, as it grows and as the screen changes.
+        """
+        if self.has_focus:
+            self._shown_in.cursor_position = self.cursor_screen_offset
+        return super().render_lines(crop)
 
     def get_line(self, line_index: int) -> Text:
         """Draw a line: chips stand out, and nothing in it is obeyed by the terminal."""
