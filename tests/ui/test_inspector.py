@@ -1,6 +1,7 @@
 import pytest
 from rich.cells import cell_len
 
+from tests.ui.app_under_test import until
 from tests.ui.inspector_requests import (
     DATE,
     DRAFT,
@@ -15,7 +16,8 @@ from tests.ui.inspector_requests import (
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Level, Note
 from tui_chat.model.text import Origin, OriginKind, Text
-from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.inspector import Inspector, payload_canvas
+from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.legend import Legend
 from tui_chat.ui.inspector.looking import Under
 from tui_chat.ui.inspector.notes_list import NoteRows, NotesHeader, NotesList
@@ -219,7 +221,11 @@ async def test_scrolling_back_to_the_end_follows_again() -> None:
         assert app.view.following
 
 
-async def test_a_narrower_pane_keeps_what_is_read() -> None:
+@pytest.mark.parametrize("long", [payload_canvas.LONG, 1], ids=["at once", "in a thread"])
+async def test_a_narrower_pane_keeps_what_is_read(
+    long: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(payload_canvas, "LONG", long)
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 30)) as pilot:
         draft_of(app, "h")
@@ -227,12 +233,18 @@ async def test_a_narrower_pane_keeps_what_is_read() -> None:
         await pilot.pause()
         layout = app.view.layout_now
         assert layout is not None
-        before = layout.spot(app.view.scroll_offset.y).place.steps
+        before = [step.index for step in layout.spot(app.view.scroll_offset.y).place.steps]
+        wide = layout.width
         await pilot.resize_terminal(40, 30)
-        await pilot.pause()
+        draft_of(app, "while it is laid out")
+        await until(
+            pilot, lambda: app.view.layout_now is not None and app.view.layout_now.width < wide
+        )
         layout = app.view.layout_now
         assert layout is not None
-        assert layout.spot(app.view.scroll_offset.y).place.steps == before
+        assert layout.rows == Layout(layout.payload, layout.width).rows
+        steps = layout.spot(app.view.scroll_offset.y).place.steps
+        assert [step.index for step in steps] == before
 
 
 async def test_hostile_text_is_shown_and_the_body_is_untouched() -> None:

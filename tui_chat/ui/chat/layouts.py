@@ -8,7 +8,7 @@ to the entry that replaces it when the reply is whole.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 
 from tui_chat.model.reply import Reply
@@ -16,7 +16,7 @@ from tui_chat.model.session import Entry
 from tui_chat.model.timing import NO_TIMING, Timing
 from tui_chat.ui.chat import label
 from tui_chat.ui.chat.message import Around, MessageLayout
-from tui_chat.ui.chat.parts import estimate
+from tui_chat.ui.chat.parts import Guess
 from tui_chat.ui.chat.progress import Live
 
 KEPT = 400
@@ -34,6 +34,8 @@ class Layouts:
         self.timing_of: Callable[[Entry], Timing] = lambda entry: NO_TIMING
         """How quickly a reply came that has ended, and what it cost."""
         self._width = 80
+        self._guesses: list[Guess] = []
+        """How high the first entries are, roughly; the rest was not asked for yet."""
         self._made: OrderedDict[int, tuple[Entry, MessageLayout]] = OrderedDict()
         self._replies: dict[str, Reply] = {}
         self._since: dict[str, float] = {}
@@ -55,6 +57,7 @@ class Layouts:
             for index in self.streaming()
             if self.entries[index].message.id in self._replies
         }
+        del self._guesses[in_common(self.entries, entries) :]
         self._forget_neighbour(entries)
         self.entries = entries
         living = {e.message.id for e in entries[-2:] if e.status == "streaming"}
@@ -74,13 +77,14 @@ class Layouts:
 
     def heights(self) -> list[int]:
         """Return every message's height: as it is where it is laid out, else estimated."""
-        heights: list[int] = []
-        for entry in self.entries:
+        width, guesses = self._width, self._guesses
+        if len(guesses) != len(self.entries):
+            guesses += [Guess.of(e.message.content) for e in self.entries[len(guesses) :]]
+        heights = [guess.height(width) + 2 for guess in guesses]
+        for index, entry in enumerate(self.entries):
             found = self._made.get(id(entry))
             if found is not None and found[0] is entry:
-                heights.append(found[1].height)
-            else:
-                heights.append(estimate(entry.message.content, self._width) + 2)
+                heights[index] = found[1].height
         return heights
 
     # Replies that grow
@@ -134,14 +138,7 @@ class Layouts:
 
     def _forget_neighbour(self, entries: tuple[Entry, ...]) -> None:
         """Forget the layout before the first entry that is new: what follows it has changed."""
-        same = next(
-            (
-                index
-                for index, (old, new) in enumerate(zip(self.entries, entries, strict=False))
-                if old is not new
-            ),
-            min(len(self.entries), len(entries)),
-        )
+        same = in_common(self.entries, entries)
         while same and entries[same - 1].message.role == "tool":
             same -= 1
         if same and entries[same - 1].message.tool_calls:
@@ -177,3 +174,11 @@ class Layouts:
         if len(self._made) > KEPT:
             self._made.popitem(last=False)
         return layout
+
+
+def in_common(old: Sequence[Entry], new: Sequence[Entry]) -> int:
+    """Count the entries that both branches begin with."""
+    for index, (before, now) in enumerate(zip(old, new, strict=False)):
+        if before is not now:
+            return index
+    return min(len(old), len(new))

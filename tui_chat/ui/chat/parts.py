@@ -44,9 +44,20 @@ def framed(part: Part, bar: Sequence[Run]) -> Part:
     return Part(lambda: indented(part.lines, bar, bar), part.height)
 
 
-def estimate(text: str, width: int) -> int:
-    """Guess how many lines a text takes, without reading it word by word."""
-    return text.count("\n") + 1 + len(text) // max(width, 1)
+class Guess(NamedTuple):
+    """How many lines a text takes at any width, roughly: it was not read word by word."""
+
+    lines: int
+    characters: int
+
+    @classmethod
+    def of(cls, text: str) -> Guess:
+        """Look at a text, once for all widths."""
+        return cls(text.count("\n") + 1, len(text))
+
+    def height(self, width: int) -> int:
+        """Return its lines at a width."""
+        return self.lines + self.characters // max(width, 1)
 
 
 class Code(NamedTuple):
@@ -130,4 +141,4 @@ class Growing:
             lines = section_lines(section, self._width, self._styles, verbatim=verbatim)
             return [BLANK, *lines] if gap else lines
 
-        return Part(draw, estimate(section.source, self._width) + gap)
+        return Part(draw, Guess.of(section.source).height(self._width) + gap)

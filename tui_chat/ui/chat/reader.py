@@ -21,7 +21,7 @@ from tui_chat.model.reply import Reply
 from tui_chat.model.session import Entry
 from tui_chat.model.timing import NO_TIMING, Timing
 from tui_chat.ui.chat import picked
-from tui_chat.ui.chat.layouts import Layouts
+from tui_chat.ui.chat.layouts import Layouts, in_common
 from tui_chat.ui.chat.lines import Line
 from tui_chat.ui.chat.look import Look
 from tui_chat.ui.chat.markdown import markdown_lines
@@ -88,7 +88,7 @@ class Reader(ScrollView, can_focus=True):
         if entries is old:
             return
         self._dress()
-        same = _in_common(old, entries)
+        same = in_common(old, entries)
         goes_on = same > 0 or _is_next_version(old, entries)
         if not goes_on:
             self.cursor, self._unseen = None, False
@@ -321,14 +321,6 @@ class Reader(ScrollView, can_focus=True):
             view.follows = index != len(self.entries) - 1
         self.screen.clear_selection()
         self._settle()
-
-
-def _in_common(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> int:
-    """Count the entries that both branches begin with."""
-    for index, (before, now) in enumerate(zip(old, new, strict=False)):
-        if before is not now:
-            return index
-    return min(len(old), len(new))
 
 
 def _is_next_version(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> bool:

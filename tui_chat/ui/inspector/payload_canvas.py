@@ -9,10 +9,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from textual import events
+from textual import events, work
 from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -28,6 +29,9 @@ from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.looking import Under, run_at, under
 from tui_chat.ui.inspector.place import Place, Spot
 from tui_chat.ui.inspector.row_painter import GUTTER, Lights, RowPainter
+
+LONG = 4_000
+"""Rows from which a body is laid out for another width beside the work on the screen."""
 
 
 class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
@@ -112,6 +116,8 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         self.lights = Lights()
         """What is marked on the screen."""
         self._note_rows: dict[int, Note] | None = None
+        self._resizing = False
+        """Whether it is being laid out for another width, and shown at the old one meanwhile."""
 
     # Showing
 
@@ -167,6 +173,8 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
             self._tell()
             self.refresh()
             return
+        if self._resizing and self.layout_now is not None:
+            width = self.layout_now.width
         top = place_at(self.layout_now, self.scroll_offset.y) if self.layout_now else None
         self.layout_now = layout = Layout(self.payload, width, self._layouts.get(self._form))
         self._layouts[self._form] = layout
@@ -202,11 +210,27 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
     def on_resize(self) -> None:
         """Lay out again where the width changed; keep following where only the height did."""
         width = self.scrollable_content_region.width - GUTTER
-        if self.layout_now is None or self.layout_now.width != width:
-            self._lay_out()
-            self.post_message(self.LaidOut())
+        was = self.layout_now
+        if was is not None and was.width != width > 0 and was.rows >= LONG:
+            self._resizing = True
+            self._lay_out_aside(was.payload, width, self._form)
+        elif was is None or was.width != width or self._resizing:
+            self._resized()
         elif self.following:
             self._scroll(self._follow_top())
+
+    @work(group="layout", exclusive=True)
+    async def _lay_out_aside(self, payload: Payload, width: int, form: str) -> None:
+        """Lay out for another width in a thread, and go on with that."""
+        layout = await asyncio.to_thread(Layout, payload, width)
+        if width == self.scrollable_content_region.width - GUTTER:
+            self._layouts[form] = layout
+            self._resized()
+
+    def _resized(self) -> None:
+        self._resizing = False
+        self._lay_out()
+        self.post_message(self.LaidOut())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Notice that the user scrolled, away from the draft or back to it."""
