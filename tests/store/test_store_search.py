@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import re
 import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -21,7 +23,7 @@ from tui_chat.model.role import Role
 from tui_chat.model.search import Hit, Query
 from tui_chat.model.session import Entry, Session
 from tui_chat.model.transcript import Transcript
-from tui_chat.store import Store, schema, search
+from tui_chat.store import Store, candidates, schema
 from tui_chat.store.snippets import Finder
 from tui_chat.store.words import Term, indexed, terms
 
@@ -338,10 +340,8 @@ async def test_newest_is_by_when_it_was_said_however_common_the_word_is(
 
     await store.import_sessions([talk("new", 5000.0), talk("old", 1000.0)])
     late = [f"new{n:02}" for n in range(59, -1, -1)]
-    # Looked up, and read: the same is found.
-    for most in (0, 1000):
-        monkeypatch.setattr(search, "_READ_MOST", most)
-        monkeypatch.setattr(search, "_FEW", most)
+    for road in ROADS:
+        take(monkeypatch, road)
         assert await ids(store, "fox", order="newest", limit=20) == late[:20]
         assert await ids(store, "fox 7", order="newest") == ["new07", "old07"]
         assert await ids(store, "fo*", order="newest", limit=3, until=1050.0) == [
@@ -352,15 +352,26 @@ async def test_newest_is_by_when_it_was_said_however_common_the_word_is(
     }
 
 
-@pytest.mark.parametrize("few", [4000, -1], ids=["read", "looked up"])
+ROADS = ("read", "looked up")
+"""Messages are read, or found by the index: whichever is cheaper, and the same is found."""
+
+
+def take(monkeypatch: pytest.MonkeyPatch, road: str) -> None:
+    """Have a road taken whatever it costs; the index after one message was read."""
+    monkeypatch.setattr(candidates, "_STEP", 7 if road == "read" else 1)
+    monkeypatch.setattr(candidates, "_READ", 1e-9 if road == "read" else 1e9)
+    monkeypatch.setattr(candidates, "_TRIED", 0.0)
+
+
+@pytest.mark.parametrize("road", ROADS)
 async def test_filters(
     store: Store,
     request_record: Make,
     clock: Callable[[], float],
-    few: int,
+    road: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(search, "_FEW", few)
+    take(monkeypatch, road)
     await store.save_role(Role("r", "Pirate"))
     one = await store.create_session(title="one", role_id="r", model="m-1", endpoint="e-1")
     two = await store.create_session(title="two", tags=("work", "C#"))
@@ -393,6 +404,83 @@ async def test_filters(
     ]
     assert await store.search(Query("one", tag="work")) == ()
     assert await store.search(Query("one", message_role="user")) == ()
+
+
+_SAID = ("the", "water", "these", "狐狸", "北京", "北方")
+_ASKED = ("the", "the*", '"the water"', "the 狐狸", "北", "北京")
+_FILTERS: tuple[dict[str, object], ...] = (
+    {},
+    {"role_name": "Pirate"},
+    {"tag": "work"},
+    {"model": "m-1"},
+    {"endpoint": "e-0"},
+    {"message_role": "user"},
+    {"message_role": "tool"},
+    {"since": 30.0},
+    {"since": 12.0, "until": 70.0},
+    {"role_name": "Pirate", "until": 50.0, "message_role": "assistant"},
+    {"tag": "work", "model": "m-0"},
+    {"session_id": "s2"},
+)
+
+
+@pytest.mark.parametrize("road", ROADS)
+async def test_what_is_found_is_what_a_plain_look_at_every_message_finds(
+    store: Store, road: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(monkeypatch, road)
+    chance = random.Random(5)
+    said: list[tuple[Session, Entry]] = []
+    for number in range(5):
+        pirate = Role("r", "Pirate") if number % 2 else None
+        session = Session(
+            f"s{number}", "!", role_id="r" if pirate else None, model=f"m-{number % 3}",
+            tags=("work",) if number < 2 else (), created=1.0, updated=100.0,
+        )  # fmt: skip
+        entries = tuple(
+            Entry(
+                Message(
+                    ("user", "assistant")[place % 2],
+                    " ".join(chance.choices(_SAID, k=3)),
+                    id=f"{number}-{place}",
+                    timestamp=float(chance.randrange(100)),
+                ),
+                model=f"m-{place % 2}" if place % 2 else "",
+                endpoint=f"e-{place % 3}" if place % 2 else "",
+            )
+            for place in range(0 if number == 4 else 12)
+        )
+        said += [(session, entry) for entry in entries]
+        await store.import_sessions([Transcript(session, entries, pirate)])
+
+    def passes(session: Session, entry: Entry, wanted: dict[str, object]) -> bool:
+        stamp = entry.message.timestamp or 0.0
+        facts: dict[str, object] = {
+            "role_name": "Pirate" if session.role_id else "",
+            "model": entry.model or session.model,
+            "endpoint": entry.endpoint or session.endpoint,
+            "message_role": entry.message.role,
+            "session_id": session.session_id,
+        }
+        return all(
+            value in session.tags if name == "tag"
+            else stamp >= cast("float", value) if name == "since"
+            else stamp < cast("float", value) if name == "until"
+            else facts[name] == value
+            for name, value in wanted.items()
+        )  # fmt: skip
+
+    for text in _ASKED:
+        finder = Finder(terms(text))
+        for wanted in _FILTERS:
+            fitting = {
+                entry.message.id: entry.message.timestamp or 0.0
+                for session, entry in said
+                if finder.has_all(entry.message.content) and passes(session, entry, wanted)
+            }
+            assert set(await ids(store, text, **wanted)) == fitting.keys(), (text, wanted)
+            newest = await store.search(Query(text, order="newest", limit=4, **wanted))  # type: ignore[arg-type]
+            assert [hit.created for hit in newest] == sorted(fitting.values(), reverse=True)[:4]
 
 
 async def test_a_hit_says_where_it_is(store: Store) -> None:

@@ -37,6 +37,11 @@ class Finder:
         folded = fold(text)
         return all(pattern.search(folded) for pattern in self._each)
 
+    def which(self, text: str) -> list[bool]:
+        """Tell of each term whether it is there."""
+        folded = fold(text)
+        return [pattern.search(folded) is not None for pattern in self._each]
+
     def has_any(self, text: str) -> bool:
         """Tell whether any of the words is there."""
         return self._any.search(fold(text)) is not None

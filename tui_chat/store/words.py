@@ -109,6 +109,13 @@ class Term:
         return f'"{" ".join(tokens)}"' + (" *" if self.is_prefix else "")
 
     @property
+    def is_beginning(self) -> bool:
+        """Whether the index must put together all words that begin so."""
+        return self.is_prefix or (
+            len(self.words[-1]) == 1 and bool(_IS_DENSE.match(self.words[-1]))
+        )
+
+    @property
     def pattern(self) -> str:
         """The term as a regular expression for folded text."""
         first, *others = self.words

@@ -1,0 +1,260 @@
+"""Which messages a search compares: the latest that have the words and pass the filters.
+
+Two roads lead to them:
+
+1. The index names all messages with the words, in the order in which they were stored, and the
+   filters are asked of each. That is cheap for rare words, and dear where a word is everywhere and
+   a filter leaves little, or where the many endings of a beginning must be put together first.
+2. The messages that pass the filters are read, newest first, until enough of them have the
+   words. That is cheap for common words, and for filters that leave few messages.
+
+Reading begins. Whenever it has not found enough yet, both are estimated, from what was read and
+from a sample of all messages, and it goes on for as long as it is the cheaper one. Either road
+finds the same where no more is found than is compared.
+"""
+# ruff: noqa: S608 - only our own constants are put into SQL
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from tui_chat.model.search import Query
+from tui_chat.store.conditions import (
+    Conditions,
+    of_index,
+    of_messages,
+    of_time,
+    rows_where,
+)
+from tui_chat.store.database import Row, Transaction
+from tui_chat.store.reading import Reading, reading_of
+from tui_chat.store.snippets import Finder
+from tui_chat.store.words import Term
+
+COMPARED = 150
+"""Matches that are compared with each other."""
+
+DATED = 2_000
+"""Matches that are put in order by when they were said, where the index found them."""
+
+SCANNED = 4000
+"""Characters of a text that are looked at to rank it."""
+
+_STEP = 400
+"""Messages that are read at a time."""
+
+_SAMPLED, _TOGETHER = 60, 8
+"""Places at which messages are looked at to know how common words are, and how many at each."""
+
+_LONGEST_STEP = 2_000
+
+_RARE = 1_500
+"""Matches that are looked up without asking what else there is."""
+
+_TRUST = 100
+"""Messages that were read from which on they tell more than the sample."""
+
+_TRIED = 0.1
+"""The index is not asked before reading has taken this part of what it would take."""
+
+# Microseconds, measured on one machine: only what they are to each other counts.
+_LOOK = 2.0
+"""To ask the filters of a match."""
+_STEP_OVER = 0.25
+"""To pass over a match in the index."""
+_GATHER = 0.2
+"""To put one match to the other endings of a beginning."""
+_READ, _READ_CHARACTER = 3.0, 0.006
+"""To look for the words in a message, and in each of its characters."""
+
+_VISIBLE = """
+    CROSS JOIN messages AS m ON m.seq = i.rowid
+    CROSS JOIN sessions AS s ON s.session_id = m.session_id
+    WHERE s.deleted IS NULL AND m.seq NOT IN (SELECT message FROM hidden_messages)
+"""
+_SHOWN = f"m.session_id, m.message_id, s.title, m.message_role, substr(m.content, 1, {SCANNED})"
+
+_MATCHES = f"""
+    SELECT {_SHOWN}, m.created FROM message_index AS i {_VISIBLE}
+        AND message_index MATCH ? {{filters}} ORDER BY i.rowid DESC LIMIT {COMPARED}
+"""
+_DATES = f"""
+    SELECT i.rowid, m.created FROM message_index AS i {_VISIBLE}
+        AND message_index MATCH ? {{filters}} ORDER BY i.rowid DESC LIMIT {DATED}
+"""
+_THESE = f"""
+    SELECT {_SHOWN}, m.created FROM (SELECT value AS rowid FROM json_each(?)) AS i {_VISIBLE}
+        {{filters}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is looked for."""
+
+    query: Query
+    terms: tuple[Term, ...]
+    finder: Finder
+
+    @property
+    def match(self) -> str:
+        """The words in the index's language."""
+        return " AND ".join(term.match for term in self.terms)
+
+    @property
+    def is_newest_first(self) -> bool:
+        """Whether they are put in order by when they were said."""
+        return self.query.order == "newest"
+
+    @property
+    def need(self) -> int:
+        """How many messages are enough."""
+        return self.query.limit if self.is_newest_first else max(COMPARED, self.query.limit)
+
+
+async def candidates(tx: Transaction, sought: Sought) -> list[Row]:
+    """Return the messages that are found, or so many of them as are compared: session, id, title,
+    writer, text, and when it was said.
+    """
+    reading = await reading_of(tx, sought.query)
+    if await _is_rare(tx, sought):
+        return await _looked_up(tx, sought, reading.sessions)
+    found: list[Row] = []
+    common: _Common | None = None
+    step = _STEP
+    while not reading.is_done:
+        rows = await reading.read(tx, step)
+        found += [row for row in rows if sought.finder.has_all(row[4])]
+        if reading.is_done or _is_enough(sought, reading, found):
+            break
+        if common is None:
+            common = await _sample(tx, sought, rows)
+        costs = _Costs.of(sought, reading, len(found), common)
+        if costs.reading > costs.index and costs.spent > costs.index * _TRIED:
+            return await _looked_up(tx, sought, reading.sessions)
+        step = min(max(_STEP, costs.messages), _LONGEST_STEP)
+    if sought.is_newest_first:
+        found.sort(key=lambda row: row[5], reverse=True)
+    return found[: sought.need]
+
+
+async def _is_rare(tx: Transaction, sought: Sought) -> bool:
+    """Tell whether the index has so few matches that nothing else need be thought of."""
+    if any(term.is_beginning for term in sought.terms):
+        return False
+    counted = (
+        "SELECT count(*) FROM (SELECT 1 FROM message_index WHERE message_index MATCH ? LIMIT ?)"
+    )
+    [(matches,)] = await tx.rows(counted, sought.match, _RARE)
+    return matches < _RARE
+
+
+def _is_enough(sought: Sought, reading: Reading, found: list[Row]) -> bool:
+    if len(found) < sought.need:
+        return False
+    if not sought.is_newest_first:
+        return True
+    dates = sorted((row[5] for row in found), reverse=True)
+    return reading.newest_ahead <= dates[sought.need - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """How common things are, as a sample of all messages tells."""
+
+    messages: int
+    """In the store, about."""
+    shares: tuple[float, ...]
+    """Of them, those with each of the terms."""
+    share: float
+    """Of them, those with all terms."""
+    passing: float
+    """Of them, those with all terms that were said by whom is asked for."""
+    after: float
+    """Of all messages, those that were said after the time that is asked for."""
+    length: float
+    """Characters of a message."""
+
+
+async def _sample(tx: Transaction, sought: Sought, rows: list[Row]) -> _Common:
+    """Look at messages all over the store."""
+    last = await tx.row("SELECT coalesce(max(seq), 0) FROM messages")
+    messages: int = last[0] if last else 0
+    starts = [messages * number // _SAMPLED for number in range(_SAMPLED)]
+    conditions = of_messages(sought.query)
+    passes = " AND ".join(condition for condition, _ in conditions) or "1"
+    sample = await tx.rows(
+        f"SELECT m.content, {passes}, m.created >= ? "
+        "FROM json_each(?) AS i CROSS JOIN messages AS m "
+        f"ON m.seq > i.value AND m.seq <= i.value + {_TOGETHER} "
+        "CROSS JOIN sessions AS s ON s.session_id = m.session_id",
+        *(value for _, value in conditions),
+        inf if sought.query.until is None else sought.query.until,
+        json.dumps(starts),
+    )
+    fits = [passing for _, passing, _ in sample]
+    which = [sought.finder.which(text) for text, *_ in sample]
+    texts = [*(text for text, *_ in sample), *(row[4] for row in rows)]
+    size = len(sample)
+    return _Common(
+        messages,
+        tuple(_share([each[n] for each in which], size) for n in range(len(sought.terms))),
+        _share([all(each) for each in which], size),
+        _share([all(each) and fit for each, fit in zip(which, fits, strict=True)], size),
+        sum(after for *_, after in sample) / max(1, size),
+        sum(map(len, texts)) / max(1, len(texts)),
+    )
+
+
+def _share(hits: Sequence[object], of: int) -> float:
+    return max(sum(map(bool, hits)), 0.5) / max(1, of)
+
+
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """What is still to be done on either road, in microseconds, and what was done."""
+
+    reading: float
+    messages: int
+    """That are still to be read, about."""
+    spent: float
+    index: float
+
+    @classmethod
+    def of(cls, sought: Sought, reading: Reading, found: int, common: _Common) -> _Costs:
+        """Estimate them. What was read tells more the more it was."""
+        each = _READ + common.length * _READ_CHARACTER
+        rate = (found + common.passing * _TRUST) / (reading.seen + _TRUST)
+        ahead = max(1, sought.need - found) / rate
+        messages = min(ahead, max(1, reading.size - reading.seen))
+        matches = common.share * common.messages
+        need = max(sought.need, DATED) if sought.is_newest_first else sought.need
+        # Of all matches; those that are too new come first.
+        looked_at = min(1.0, common.after + need / (rate * max(1, reading.size)))
+        gathered = sum(
+            share * common.messages
+            for share, term in zip(common.shares, sought.terms, strict=True)
+            if term.is_beginning
+        )
+        return cls(
+            messages * each,
+            int(messages),
+            reading.seen * each,
+            looked_at * (matches * _LOOK + min(common.shares) * common.messages * _STEP_OVER)
+            + gathered * _GATHER,
+        )
+
+
+async def _looked_up(tx: Transaction, sought: Sought, sessions: Conditions) -> list[Row]:
+    """Return what the index finds in some sessions."""
+    query = sought.query
+    conditions = [*of_index(query), *sessions, *of_messages(query), *of_time(query, "m.created")]
+    if not sought.is_newest_first:
+        return await rows_where(tx, _MATCHES, (sought.match,), conditions)
+    dates = await rows_where(tx, _DATES, (sought.match,), conditions)
+    dates.sort(key=lambda row: row[1], reverse=True)
+    newest = json.dumps([seq for seq, _ in dates[: sought.need]])
+    return await rows_where(tx, _THESE, (newest,), [])
