@@ -1,4 +1,4 @@
-"""What stands above and below a message: who spoke, when, at what cost, and how it ended."""
+"""What stands above a message: who spoke, when, and at what cost."""
 
 from __future__ import annotations
 
@@ -11,13 +11,10 @@ from tui_chat.model.reply import Usage
 from tui_chat.model.session import Entry
 from tui_chat.model.timing import NO_TIMING, Timing
 from tui_chat.model.visible import one_line
-from tui_chat.ui.chat.lines import Action, Line, Run, clipped, indented, run, wrap
+from tui_chat.ui.chat.lines import Action, Line, Run, clipped, run, wrap
 from tui_chat.ui.chat.progress import Fact, Live, pace
 
 _WORD = re.compile(r"[\u2e80-\u9fff\uac00-\ud7a3]|[^\s\u2e80-\u9fff\uac00-\ud7a3]+")
-_USUAL = {"", "stop", "end_turn", "stop_sequence", "completed", "tool_calls", "tool_use"}
-_LIMIT = {"length", "max_tokens", "max_output_tokens"}
-_FILTER = {"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"}
 
 
 def count_words(text: str) -> int:
@@ -74,32 +71,6 @@ def head(
     meta = _fitted(facts, room - 2)
     right = [Run(" " * (room - cell_len(meta))), Run(meta, ("meta",))] if meta else []
     return [*lines, Line((*left, *right))]
-
-
-def foot(entry: Entry, width: int) -> list[Line]:
-    """Lay out what stands below a message that did not end as it should."""
-    match entry.status:
-        case "stopped":
-            return [Line(), *_mark("■", "quiet", "Stopped by you; what came is kept.", width)]
-        case "interrupted":
-            words = "The program ended before the reply did; what came is kept."
-            return [*_box("~", "warning", "warning-box", words, "", width)]
-        case "failed":
-            words = entry.error or "The reply failed."
-            return [*_box("!", "error", "error-box", words, entry.advice, width)]
-        case "complete":
-            finish = entry.finish.lower()
-            if finish in _USUAL:
-                return []
-            if finish in _LIMIT:
-                words = "Cut short: the reply reached its token limit."
-            elif finish in _FILTER:
-                words = f"Ended by the provider's filter ({one_line(entry.finish, 40)})."
-            else:
-                words = f"Ended with “{one_line(entry.finish, 40)}”."
-            return [Line(), *_mark("■", "warning", words, width)]
-        case "streaming":
-            return []
 
 
 def _elapsed(seconds: float) -> str:
@@ -176,21 +147,3 @@ def _local(entry: Entry) -> datetime | None:
         return datetime.fromtimestamp(stamp, UTC).astimezone()
     except (OverflowError, OSError, ValueError):
         return None
-
-
-def _mark(mark: str, style: str, words: str, width: int) -> list[Line]:
-    lines = wrap((run(words, style),), width - 2)
-    return indented(lines, (Run(f"{mark} ", (style,)),), (Run("  "),))
-
-
-def _box(mark: str, style: str, fill: str, words: str, advice: str, width: int) -> list[Line]:
-    """Lay out a calm box: what happened, what to do, and the key that does it."""
-    bar = Run("▌", (style,))
-    lines = wrap((run(one_line(words, 1000), "box-text"),), width - 4, fill=fill)
-    made = indented(lines, (bar, Run(f"{mark} ", (style, "strong"))), (bar, Run("  ")))
-    if advice:
-        more = wrap((run(one_line(advice, 1000), "box-advice"),), width - 4, fill=fill)
-        made += indented(more, (bar, Run("  ")), (bar, Run("  ")))
-    retry = Action("retry")
-    keys = (bar, Run("  "), Run(" r ", ("key",)), Run(" Ask again", ("button",)))
-    return [Line(), *made, Line(keys, fill, action=retry)]

@@ -16,18 +16,16 @@ from typing import NamedTuple
 from tui_chat.model.message import ToolCall
 from tui_chat.model.session import Entry
 from tui_chat.model.timing import NO_TIMING, Timing
-from tui_chat.model.visible import one_line
 from tui_chat.ui.chat import label
-from tui_chat.ui.chat.calls import SHOWN, CallState, answer_line, call_lines
-from tui_chat.ui.chat.lines import BLANK, Action, Line, Run, clipped, run, wrap
-from tui_chat.ui.chat.markdown import plain_lines
+from tui_chat.ui.chat.calls import CallState, answer_line, call_lines
+from tui_chat.ui.chat.folding import FOLDED, fold_line, small_lines
+from tui_chat.ui.chat.foot import foot_lines
+from tui_chat.ui.chat.lines import BLANK, Line, Run
 from tui_chat.ui.chat.parts import Code, Growing, Part, framed, ready
 from tui_chat.ui.chat.progress import Live
 
 AT_ONCE = 24_000
 """Characters up to which a message is laid out whole."""
-FOLDED = 4
-"""Lines that a system or tool message shows before it is unfolded."""
 
 
 class Around(NamedTuple):
@@ -184,7 +182,9 @@ class MessageLayout:
         entry = self.entry
         role = entry.message.role
         if role in ("system", "tool"):
-            self.parts = [self._head(), self._small()]
+            text, key = entry.message.content, self._key("text")
+            folded = small_lines(text, self._width, key=key, open_=key in self._unfolded)
+            self.parts = [self._head(), ready(folded)]
         else:
             apart = self._reasoning()
             body = self._body.parts
@@ -225,17 +225,11 @@ class MessageLayout:
         verb = "Thinking" if thinking else "Thought"
         count = thought.words
         words = f"{verb} for {label.number(count)} word{'s' * (count != 1)}"
-        line = self._fold_line("thought", open_, words)
+        line = fold_line(self._key("thought"), words, self._width, open_=open_)
         if not open_:
             return [ready([line])]
         bar = (Run("│ ", ("quote-bar",)),)
         return [ready([line]), *(framed(part, bar) for part in thought.parts)]
-
-    def _fold_line(self, what: str, open_: bool, words: str) -> Line:
-        mark = "▾ " if open_ else "▸ "
-        runs = [Run(mark, ("fold-mark",)), run(words, "fold")]
-        clip = wrap(runs, self._width)[0].runs
-        return Line(clip, action=Action("toggle", self._key(what)))
 
     @property
     def _awaits(self) -> bool:
@@ -270,37 +264,11 @@ class MessageLayout:
             return "answered"
         return "awaits" if self._awaits else "unanswered"
 
-    def _small(self) -> Part:
-        """Lay out a system or tool message: some lines, or all of it once unfolded."""
-        message = self.entry.message
-        open_ = self._is_open("text")
-        shown = message.content[: SHOWN if open_ else FOLDED * self._width]
-        lines = plain_lines(shown, self._width, ("quiet",))
-        many = len(lines) > FOLDED or len(shown) < len(message.content)
-        if not many:
-            return ready(lines)
-        words = f"{label.number(label.count_words(message.content[:SHOWN]))} words"
-        line = self._fold_line("text", open_, "fold" if open_ else f"all {words}")
-        if not open_:
-            return ready([*lines[: FOLDED - 1], line])
-        if len(shown) < len(message.content):
-            left = len(message.content) - len(shown)
-            lines.append(Line((Run(f"… {label.number(left)} more characters", ("fold",)),)))
-        return ready([*lines, line])
-
     def _foot(self) -> list[Part]:
-        message = self.entry.message
-        refusal = message.semantics.refusal
+        refusal = self.entry.message.semantics.refusal
         if self._live and self._live.reply:
             refusal = str(self._live.reply.refusal)
-        lines: list[Line] = []
-        for part in message.parts:
-            what = one_line(part.name or part.mime or part.url, 60)
-            words = f"▣ {part.kind}" + (f"  {what}" if what else "")
-            lines.append(Line((run(clipped(words, self._width), "quiet"),)))
-        if refusal:
-            lines += [BLANK, *plain_lines(f"Declined: {refusal}", self._width, ("warning",))]
-        lines += label.foot(self.entry, self._width)
+        lines = foot_lines(self.entry, refusal, self._width)
         return [ready(lines)] if lines else []
 
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual import events
-from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 
-from tui_chat.model.session import Entry
 from tui_chat.ui.chat import look, posted
-from tui_chat.ui.chat.copying import Copying
 from tui_chat.ui.chat.lines import Action
+from tui_chat.ui.chat.moving import Moving
 from tui_chat.ui.chat.posted import Requested
-from tui_chat.ui.chat.viewport import START, Place
+from tui_chat.ui.chat.viewport import Place
 
 
-class Transcript(Copying):
+class Transcript(Moving):
     """A conversation that can be read, searched, copied from and worked with."""
 
     DEFAULT_CSS = look.CSS
@@ -78,125 +76,7 @@ class Transcript(Copying):
     RunRequested = posted.RunRequested
     BranchesRequested = posted.BranchesRequested
     UndoRequested = posted.UndoRequested
-    FindRequested = posted.FindRequested
-    Found = posted.Found
     Focused = posted.Focused
-
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
-        self._find_from = START
-
-    @property
-    def current(self) -> Entry | None:
-        """The entry that keys act on."""
-        index = self._current
-        return None if index is None else self.entries[index]
-
-    # Moving
-
-    def action_move(self, lines: int) -> None:
-        """Scroll by lines."""
-        self.move(lines)
-
-    def action_page(self, direction: int) -> None:
-        """Scroll by a screen, less two lines to find one's place."""
-        self.move(direction * max(self._viewport.height - 2, 1))
-
-    def action_begin(self) -> None:
-        """Go to the first message."""
-        if self.entries:
-            self._viewport.reveal(0)
-            self.cursor = None
-            self._publish()
-
-    def action_end(self) -> None:
-        """Go to the end, and follow it."""
-        self.go_to_end()
-
-    def action_message(self, step: int) -> None:
-        """Put the cursor on the previous or next message."""
-        current = self._current
-        if current is None:
-            return
-        top = self._viewport.top
-        if self.cursor is None and step < 0 and (top.message, top.part) != (current, 0):
-            self.go_to(current)
-        elif current + step >= len(self.entries):
-            self.go_to_end()
-        else:
-            self.go_to(max(current + step, 0))
-
-    def action_question(self, step: int) -> None:
-        """Put the cursor on the previous or next message of the user."""
-        index = self._current
-        if index is None:
-            return
-        index += step
-        while 0 <= index < len(self.entries) and self.entries[index].message.role != "user":
-            index += step
-        if index >= len(self.entries):
-            self.go_to_end()
-        elif index >= 0:
-            self.go_to(index)
-
-    def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> bool:
-        """Go to a message, and mark these words in it; False where it is not shown here."""
-        index = next((i for i, e in enumerate(self.entries) if e.message.id == message_id), None)
-        if index is None:
-            return False
-        self._search.find(words)
-        self.go_to(index)
-        if words and (hit := self._search.in_message(index)):
-            self._show_hit(hit[0])
-        self._tell_found()
-        return True
-
-    # Finding
-
-    def find(self, words: str) -> None:
-        """Find words in the conversation, from where it is shown; no words end it."""
-        if not self._search.is_on:
-            self._find_from = self._viewport.top
-        self._search.find((words,))
-        hit = self._search.first_from(self._find_from) if self.entries else None
-        if hit:
-            self._show_hit(hit[0])
-        self._tell_found()
-        self.refresh()
-
-    def action_find(self) -> None:
-        """Ask for words to find."""
-        self.post_message(self.FindRequested())
-
-    def action_hit(self, direction: int) -> None:
-        """Go to the next hit, or the one before."""
-        if hit := self._search.step(direction):
-            self._show_hit(hit[0])
-            self._tell_found()
-
-    def action_leave(self) -> None:
-        """Stop finding, or let go of what is selected."""
-        if self._search.is_on:
-            self.find("")
-        elif self.text_selection:
-            self.screen.clear_selection()
-        else:
-            raise SkipAction
-
-    def _show_hit(self, place: Place) -> None:
-        if place.part == 0 and self._layouts(place.message).folds:
-            folds = self._layouts(place.message).folds
-            if not any(key in self._layouts.unfolded for key in folds):
-                self._layouts.unfolded.update(folds)
-                self._refold(place.message)
-                if hit := self._search.in_message(place.message):
-                    place = hit[0]
-        self._viewport.show(place)
-        self.cursor = place.message
-        self._publish()
-
-    def _tell_found(self) -> None:
-        self.post_message(self.Found(self._search.number, self._search.count, self._search.is_on))
 
     # Working with messages
 
