@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import fields
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from tui_chat.errors import StoreDamaged
 from tui_chat.model.json_values import pack, unpack
@@ -116,18 +116,37 @@ def session_of(row: Row) -> Session:
     return Session(*values)
 
 
-def summary_of(row: Row, roles: Mapping[str, tuple[str, str]]) -> SessionSummary:
-    """Read a row of the session list, whose query names its columns. `roles` has name and model
-    of each role.
-    """
-    role_name, role_model = roles.get(row[2], _NO_ROLE)
-    return SessionSummary(
-        row[0], row[1], role_name, row[3] or role_model, row[4], row[5], row[6], row[7], row[8],
-        row[9], row[10] == 1, row[11] == 1, row[12] == 1, row[13], names_of(row[14]), row[15],
-    )  # fmt: skip
+RoleNames: TypeAlias = "dict[str, tuple[str, str]]"
+"""Name and model of each role. Looked up here, since joining them in takes twice as long."""
+
+Place: TypeAlias = "tuple[int, int, SessionSummary]"
+"""A session as the list shows it, behind its `touched` and `seq`, which order the list."""
+
+PLACE = """
+    touched, seq, session_id, title, role_id, model, endpoint, message_count, total_tokens, status,
+    updated, created, pinned + 2 * archived + 4 * unread, folder, tags, deleted
+"""
+"""The columns of `sessions` that `places_of` reads."""
 
 
-_NO_ROLE = ("", "")
+def places_of(rows: Iterable[Row], roles: RoleNames) -> list[Place]:
+    """Read the columns `PLACE`. One loop without a call for each row: half the time."""
+    none, new = ("", ""), SessionSummary._make
+    return [
+        (touched, seq, new((
+            key, title, (role := roles.get(role_id, none))[0], model or role[1], endpoint, count,
+            tokens, status, updated, created, *_MARKS[marks], folder,
+            names_of(tags) if tags else (), deleted,
+        )))
+        for touched, seq, key, title, role_id, model, endpoint, count, tokens, status, updated,
+        created, marks, folder, tags, deleted in rows
+    ]  # fmt: skip
+
+
+_MARKS: dict[int, tuple[bool, bool, bool]] = {
+    marks: (marks & 1 > 0, marks & 2 > 0, marks & 4 > 0) for marks in range(8)
+}
+"""Pinned, archived and unread, by the number that says all three."""
 
 
 def names_of(text: str) -> tuple[str, ...]:

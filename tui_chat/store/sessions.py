@@ -9,15 +9,15 @@ and what is imported takes its place by the time it tells.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypedDict
 
 from tui_chat.errors import StoreError
 from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.store import index
-from tui_chat.store.database import Row, Transaction
+from tui_chat.store.database import Transaction
 from tui_chat.store.roles import enabled_role
-from tui_chat.store.rows import SESSION, names_text, session_of, summary_of
+from tui_chat.store.rows import PLACE, SESSION, RoleNames, names_text, places_of, session_of
 
 UNTITLED = "New chat"
 """The title of a session that has neither a title nor a role."""
@@ -37,13 +37,6 @@ _TIMES_FOR_COUNTS = """
         FROM sessions WINDOW by_touch AS (ORDER BY touched, seq)
     ) AS timed
     WHERE timed.seq = sessions.seq
-"""
-
-_SUMMARIES = """
-    SELECT
-        session_id, title, role_id, model, endpoint, message_count, total_tokens, status, updated,
-        created, pinned, archived, unread, folder, tags, deleted
-    FROM sessions
 """
 
 # That of the first reply on the way from a message to the root.
@@ -173,35 +166,25 @@ async def require(tx: Transaction, session_id: str) -> Session:
     return session
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """Sessions as they come out of the file, to be read without holding it up."""
-
-    rows: list[Row]
-    roles: dict[str, tuple[str, str]]
-    """Name and model of each role. Looked up here, since joining them in takes twice as long."""
-
-    def read(self) -> tuple[SessionSummary, ...]:
-        """Return the sessions."""
-        return tuple([summary_of(row, self.roles) for row in self.rows])
+async def first(tx: Transaction, limit: int) -> tuple[SessionSummary, ...]:
+    """Return the sessions that were active last, so many of them."""
+    return await _listed(tx, "deleted IS NULL ORDER BY touched DESC, seq DESC LIMIT ?", limit)
 
 
-async def listed(tx: Transaction, limit: int | None) -> Listed:
-    """Return all sessions or the first ones, the one that was active last first."""
-    wanted = -1 if limit is None else limit  # which is no limit to SQLite
-    order = "WHERE deleted IS NULL ORDER BY touched DESC, seq DESC LIMIT ?"
-    return await _listed(tx, order, wanted)
-
-
-async def trash(tx: Transaction) -> Listed:
+async def trash(tx: Transaction) -> tuple[SessionSummary, ...]:
     """Return the sessions that were deleted, the latest first."""
-    return await _listed(tx, "WHERE deleted IS NOT NULL ORDER BY deleted DESC, touched DESC")
+    return await _listed(tx, "deleted IS NOT NULL ORDER BY deleted DESC, touched DESC")
 
 
-async def _listed(tx: Transaction, order: str, *values: object) -> Listed:
-    rows = await tx.rows(f"{_SUMMARIES} {order}", *values)
-    roles = await tx.rows("SELECT role_id, name, model FROM roles")
-    return Listed(rows, {role_id: (name, model) for role_id, name, model in roles})
+async def _listed(tx: Transaction, which: str, *values: object) -> tuple[SessionSummary, ...]:
+    rows = await tx.rows(f"SELECT {PLACE} FROM sessions WHERE {which}", *values)
+    return tuple([place[2] for place in places_of(rows, await role_names(tx))])
+
+
+async def role_names(tx: Transaction) -> RoleNames:
+    """Return name and model of each role."""
+    rows = await tx.rows("SELECT role_id, name, model FROM roles")
+    return {role_id: (name, model) for role_id, name, model in rows}
 
 
 async def change(tx: Transaction, session_id: str, changes: SessionChanges) -> Session:

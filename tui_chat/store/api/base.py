@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui_chat.store.database import Database
+from tui_chat.store.session_list import SessionList
 
 
 class Base:
-    """A database, a clock and a source of ids."""
+    """A database, a clock, a source of ids, and what is kept in memory of the file."""
 
     def __init__(
         self, database: Database, *, now: Callable[[], float], new_id: Callable[[], str]
@@ -16,3 +17,4 @@ class Base:
         self._database = database
         self._now = now
         self._new_id = new_id
+        self._list = SessionList()

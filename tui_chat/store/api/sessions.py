@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import Unpack
 
@@ -58,8 +57,9 @@ class Sessions(Base):
         """Return all sessions but deleted ones, the one with the newest message first; with a
         `limit` so many of them, for what is to be seen at once.
         """
-        listed = await self._database.read(lambda tx: sessions.listed(tx, limit))
-        return await _read(listed)
+        if limit is not None:
+            return await self._database.read(lambda tx: sessions.first(tx, limit))
+        return await self._database.read(self._list.read)
 
     async def update_session(
         self, session_id: str, **changes: Unpack[sessions.SessionChanges]
@@ -109,7 +109,7 @@ class Sessions(Base):
 
     async def trash(self) -> tuple[SessionSummary, ...]:
         """Return the sessions in the trash, the latest deleted first."""
-        return await _read(await self._database.read(sessions.trash))
+        return await self._database.read(sessions.trash)
 
     async def purge_trash(self, older_than: float) -> int:
         """Remove for good what was deleted more than `older_than` seconds ago, sessions and
@@ -121,12 +121,3 @@ class Sessions(Base):
     async def delete_session(self, session_id: str) -> None:
         """Remove a session at once and for good, with its messages, requests and draft."""
         await self._database.write(lambda tx: sessions.remove(tx, session_id))
-
-
-_MANY = 500  # rows from which reading them would be felt on the event loop
-
-
-async def _read(listed: sessions.Listed) -> tuple[SessionSummary, ...]:
-    if len(listed.rows) < _MANY:
-        return listed.read()
-    return await asyncio.to_thread(listed.read)
