@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import settled
+from tests.interop.exports import chatgpt, node
 from tui_chat.desk import Trouble
 from tui_chat.model.profile import Profile
 
@@ -101,6 +104,19 @@ async def test_lorebooks_speak_when_the_talk_comes_to_them(make_desk, tmp_path: 
     desk, _ = await make_desk()
     assert desk.lore_names == ("sea",), "it stays with the session"
     assert [book.name for book in desk.lore] == ["Sea"]
+
+
+@pytest.mark.parametrize(("theirs", "asked"), [("gpt-4o", "mirror"), ("lorem", "lorem")])
+async def test_a_conversation_from_elsewhere_goes_on_with_a_model_that_is_to_be_had(
+    make_desk, tmp_path: Path, theirs: str, asked: str
+):
+    desk, _ = await make_desk()
+    told = chatgpt(node("q", None, "user", "Hi"), default_model_slug=theirs)
+    file = put(tmp_path, "c", told)
+    [report] = await desk.import_files((file,), lambda _: None)
+    await desk.open(report.session_ids[0])
+    assert [each.model for each in desk.sessions] == [theirs]
+    assert json.loads(desk.composed("more").payload.body)["model"] == asked
 
 
 async def test_temperature_and_reply_limit_are_the_sessions(make_desk):

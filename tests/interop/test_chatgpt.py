@@ -185,6 +185,20 @@ def test_sources_stand_where_they_were_cited():
     assert shown(only([told]))[0].content == "North ([Maps](https://example.org))."
 
 
+def test_the_model_is_the_one_that_replied_last_on_the_shown_branch():
+    def model_of(current: str, **facts: Any) -> str:
+        nodes = [
+            node("q", None, "user", "Hi"),
+            node("a", "q", "assistant", "A", metadata={"model_slug": "gpt-4"}),
+            node("b", "q", "assistant", "B", metadata={"model_slug": "o3"}),
+            node("q2", "a", "user", "More"),
+        ]
+        return only(chatgpt(*nodes, current=current, **facts)).session.model
+
+    assert (model_of("q2"), model_of("b"), model_of("nowhere")) == ("gpt-4", "o3", "o3")
+    assert model_of("q", default_model_slug="auto") == "auto"
+
+
 def test_the_head_is_what_the_current_node_hangs_on():
     told = chatgpt(
         node("q", None, "user", "Hi"), node("empty", "q", "assistant", ""), current="empty"

@@ -110,6 +110,9 @@ class Choosing:
         state.model = session.model
         state.temperature, state.max_tokens = session.temperature, session.max_tokens
         self._take_endpoint(session.endpoint)
+        offered = state.endpoint.models
+        if offered and not session.endpoint and state.model not in offered:
+            state.model = ""  # a conversation from elsewhere names a model that is not to be had
         self._take_preset(session.preset or (role.preset if role else ""))
         self._take_profile(session.profile)
         self._take_lorebooks(session.lorebooks)

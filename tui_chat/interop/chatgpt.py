@@ -52,7 +52,8 @@ def read_conversation(said: JsonObject) -> tuple[Transcript, list[str]]:
     tree = Growing("chatgpt", *([name] if name else ["", title, str(created)]))
     if string(said.get("gizmo_id")):
         tree.notes.append(CUSTOM)
-    ends = _Reader(tree, nodes, string(said.get("default_model_slug"))).read()
+    model = string(said.get("default_model_slug"))
+    ends = _Reader(tree, nodes, model).read()
     transcript = tree.transcript(
         title=title,
         head_id=ends.get(string(said.get("current_node"))),
@@ -60,6 +61,7 @@ def read_conversation(said: JsonObject) -> tuple[Transcript, list[str]]:
         updated=moment(said.get("update_time")),
         archived=said.get("is_archived") is True,
         pinned=said.get("is_starred") is True,
+        model=model,
     )
     return transcript, tree.notes
 

@@ -63,6 +63,7 @@ def read_conversation(said: JsonObject) -> tuple[Transcript, list[str]]:
         created=moment(said.get("created_at")),
         updated=moment(said.get("updated_at")),
         pinned=said.get("is_starred") is True,
+        model=model,
     )
     return transcript, tree.notes
 

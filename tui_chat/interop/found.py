@@ -130,12 +130,16 @@ class Growing:
         pinned: bool = False,
         archived: bool = False,
         variables: tuple[tuple[str, str], ...] = (),
+        model: str = "",
     ) -> Transcript:
-        """Return the whole. Without a title it is called by the first words of the user."""
+        """Return the whole. Without a title it is called by the first words of the user; its
+        model is the one that replied last on the shown branch, or else `model`.
+        """
         stamps = [at for entry in self.entries if (at := entry.message.timestamp) is not None]
         session = Session(
             self.session_id,
             " ".join(title.split())[:_TITLE] or self._first_words(),
+            model=self._last_model(head_id) or model,
             head_id=head_id,
             created=created or min(stamps, default=0.0),
             updated=updated or max(stamps, default=created or 0.0),
@@ -143,6 +147,13 @@ class Growing:
             archived=archived,
         )
         return Transcript(session, tuple(self.entries), variables=variables)
+
+    def _last_model(self, head_id: str | None) -> str:
+        by_id = {entry.message.id: entry for entry in self.entries}
+        at = by_id.get(head_id or "") or (self.entries[-1] if self.entries else None)
+        while at is not None and not at.model:
+            at = by_id.get(at.parent_id or "")
+        return at.model if at else ""
 
     def _first_words(self) -> str:
         said = (entry.message for entry in self.entries)
