@@ -9,7 +9,9 @@ import pytest
 
 from tests.e2e.conftest import LOOPBACKS, settled
 from tui_chat.desk import ReplyGrew
+from tui_chat.desk.learned import corrections_of, text_of
 from tui_chat.model.endpoint import ModelFacts, Prices
+from tui_chat.tokens import Correction
 
 PRICED = tuple(
     replace(each, facts=(("*", ModelFacts(prices=Prices(input=1, output=2))),))
@@ -40,10 +42,22 @@ async def test_the_pace_is_told_while_a_reply_grows_and_when_it_has_ended(endpoi
     assert ended.per_second is not None
     assert about[-1] == pytest.approx(usage.output, rel=0.6), "about so many"
 
+    estimated = desk.composed("more").envelope.budget
+    assert estimated.total != estimated.uncorrected
+
     await desk.close()
     desk, _ = await make_desk(endpoint.name, "lorem:max:200", PRICED)
+    assert desk.composed("more").envelope.budget == estimated, "what it taught is known still"
     later = desk.timing(desk.entries[-1])
     assert (later.elapsed, later.tokens, later.cost) == (ended.elapsed, ended.tokens, ended.cost)
+
+
+def test_what_replies_taught_is_kept_for_the_latest_models():
+    taught = {("e", f"m{number}"): Correction(100.0 + number, 90.0) for number in range(150)}
+    kept = corrections_of(text_of(taught))
+    assert list(kept.items()) == list(taught.items())[-100:]
+    for damaged in ("", "{}", "[1]", '[{"endpoint": 1}]', "[", "null"):
+        assert corrections_of(damaged) == {}
 
 
 async def test_a_reply_of_an_endpoint_that_is_gone_has_no_price(make_desk):

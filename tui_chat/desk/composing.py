@@ -8,6 +8,7 @@ from zlib import crc32
 
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, Settings
+from tui_chat.desk.learned import corrections_of, text_of
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.state import State
 from tui_chat.desk.supposing import WhatIf, supposed
@@ -18,6 +19,9 @@ from tui_chat.model.preset import Preset
 from tui_chat.model.session import Entry
 from tui_chat.recipe import prefilled, sendable
 from tui_chat.tokens import NO_CORRECTION, Correction
+
+_LEARNED = "corrections"
+"""The name of the setting that keeps what replies taught."""
 
 _Key: TypeAlias = tuple[str, tuple[Part, ...], Protocol]
 """Draft, what is attached to it, and how it is said."""
@@ -113,12 +117,21 @@ class Composing:
         self._composed_for += 1
         self._other_preset = "", None
 
+    async def start(self) -> None:
+        """Know again what replies taught before the program ended last."""
+        kept = await self._outside.store.recall(_LEARNED)
+        self._corrections = corrections_of(kept or "") | self._corrections
+
+    async def keep_learned(self) -> None:
+        """Have what replies taught known at the next start."""
+        await self._outside.store.remember(_LEARNED, text_of(self._corrections))
+
     def learn(self, composed: Composed, reported: int | None) -> None:
         """Learn from a reply how many input tokens its request really had."""
         budget = composed.envelope.budget
         if budget is not None:
             key = composed.endpoint.name, composed.model
-            known = self._corrections.get(key, NO_CORRECTION)
+            known = self._corrections.pop(key, NO_CORRECTION)  # the latest stands last
             self._corrections[key] = known.after(budget.uncorrected, reported)
 
     def throw_dice(self) -> None:

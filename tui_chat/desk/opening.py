@@ -47,6 +47,7 @@ class Opening:
     async def start(self) -> None:
         """Open what was open last; see `Desk.start`."""
         await self._roles.start()
+        await self._composing.start()
         last = await self._store.recall("session")
         has_more = await self._list_first()
         if last is not None and await self._store.session(last) is not None:

@@ -284,6 +284,9 @@ class Replies:
         self._ending = asyncio.ensure_future(self._ended(session_id, entry, ok=error is None))
 
     async def _ended(self, session_id: str, entry: Entry | None, *, ok: bool) -> None:
+        if entry is not None and entry.usage.input is not None:
+            with suppress(StoreError):  # nothing is lost but what can be learned again
+                await self._composing.keep_learned()
         if not self._state.shows(session_id):
             with suppress(StoreError):  # it was deleted meanwhile
                 session = await self._outside.store.update_session(session_id, unread=True)
