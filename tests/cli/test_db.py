@@ -286,6 +286,7 @@ def test_a_fault_is_found_and_named(db: Database, name: str) -> None:
         ("counts", "UPDATE sessions SET message_count = 7"),
         ("search", "INSERT INTO message_index (rowid, words) VALUES (99, 'ghost')"),
         ("search", "INSERT INTO message_index (message_index) VALUES ('delete-all')"),
+        ("search", "UPDATE messages SET content = content || ' more' WHERE status = 'complete'"),
     ],
 )
 def test_what_is_derived_is_made_anew(db: Database, name: str, statement: str) -> None:
@@ -330,7 +331,7 @@ def test_the_way_back_from_damage(db: Database, tmp_path: Path) -> None:
     new = tmp_path / "new.db"
     done = db("salvage", "--to", new)
     assert done.code == 0, done.err
-    assert "2  messages" in done.out
+    assert "with 2 messages were saved" in done.out
     assert f"tui-chat db restore {new}" in done.out
     assert db("restore", new).code == 0
     assert db("check").code == 0

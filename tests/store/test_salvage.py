@@ -118,7 +118,23 @@ async def test_of_a_whole_file_everything_is_saved(whole: Path) -> None:
     before = rows_of(whole)
     result, rows = saved(whole)
     assert rows == before
-    assert (result.unreadable, result.partial, result.mended) == (0, 0, ())
+    assert (result.unreadable, result.partial, result.missing, result.mended) == (0, 0, 0, ())
+
+
+async def test_how_many_messages_are_missing_is_told(whole: Path) -> None:
+    before = rows_of(whole)
+    with closing(sqlite3.connect(whole)) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute("DROP TRIGGER removed_message_is_not_counted")
+        connection.execute("DELETE FROM messages WHERE seq % 5 = 0 AND parent_id IS NOT NULL")
+        connection.execute("DELETE FROM hidden_messages")
+        connection.commit()
+        (left,) = connection.execute("SELECT count(*) FROM messages").fetchone()
+    result, rows = saved(whole)
+    assert len(rows["messages"]) == left
+    lost = len(before["messages"]) - left
+    assert lost - 1 <= result.missing <= lost  # the one that was hidden is not missed
+    assert result.mended
 
 
 async def test_rows_that_are_only_in_the_log_are_saved(whole: Path) -> None:

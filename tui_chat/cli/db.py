@@ -165,8 +165,14 @@ def run_salvage(source: Path, target: Path) -> None:
 
     saved = salvage(source, target, progress=progress)
     click.echo("\r", nl=False, err=True)
+    sessions, messages = saved.rows.get("sessions", 0), saved.rows.get("messages", 0)
+    click.echo(f"{sessions:,} sessions with {messages:,} messages were saved.")
+    if saved.missing:
+        click.echo(f"At least {saved.missing:,} messages are missing.")
+    elif saved.unreadable:
+        click.echo("Sessions have all the messages that they count; whole sessions may be missing.")
     for table, count in saved.rows.items():
-        if count:
+        if count and table not in ("sessions", "messages"):
             click.echo(f"{count:>9,}  {table}")
     click.echo(f"{saved.unreadable:,} of {saved.pages:,} pages could not be read.")
     if saved.partial:

@@ -7,16 +7,19 @@ Everything is read from one state of the file, beside an open app too, and nothi
 from __future__ import annotations
 
 import hashlib
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from zlib import crc32
 
 from tui_chat.store import schema
 from tui_chat.store.access import reading
 from tui_chat.store.faults import told
 from tui_chat.store.mend import UNREACHED, WRONG_HEADS
+from tui_chat.store.words import indexed
 
 DERIVED = ("counts", "search")
 """Names of checks whose faults cost nothing: what they look at can be made anew."""
@@ -159,7 +162,34 @@ def _search(connection: sqlite3.Connection) -> Iterator[str]:
         ):
             for (seq,) in connection.execute(f"{one} EXCEPT {other}"):
                 yield f"{index.split('_')[0].capitalize()} {seq} {words}."
+    for index, texts in _TEXTS.items():
+        if _words_in(connection, index) != _words_of(connection, texts):
+            yield f"The words in the {index.replace('_', ' ')} are not those of the texts."
 
+
+def _words_in(connection: sqlite3.Connection, index: str) -> int:
+    """Return a sum over the words that an index holds, each as often as there are texts with it.
+
+    Asked of the index itself, since its own check wants to write.
+    """
+    connection.execute(f"CREATE VIRTUAL TABLE temp.held USING fts5vocab(main, {index}, row)")
+    try:
+        held = connection.execute("SELECT term, doc FROM temp.held")
+        return sum(crc32(word.encode()) * texts for word, texts in held)
+    finally:
+        connection.execute("DROP TABLE temp.held")
+
+
+def _words_of(connection: sqlite3.Connection, texts: str) -> int:
+    """Return the same sum over texts."""
+    return sum(
+        sum(map(crc32, set(_TOKEN.findall(indexed(text).encode().lower()))))
+        for (text,) in connection.execute(texts)
+    )
+
+
+_TOKEN = re.compile(rb"[0-9a-z\x80-\xff]+")
+"""What the index takes for a word (https://www.sqlite.org/fts5.html, “Ascii Tokenizer”)."""
 
 _INDEXED_SINCE = 4
 
@@ -168,6 +198,11 @@ _INDEXES = {
     "AND seq NOT IN (SELECT message FROM unindexed_messages)",
     "title_index": "SELECT seq FROM sessions WHERE title <> '' "
     "AND seq NOT IN (SELECT session FROM unindexed_sessions)",
+}
+
+_TEXTS = {
+    "message_index": _INDEXES["message_index"].replace("seq", "content", 1),
+    "title_index": _INDEXES["title_index"].replace("seq", "title", 1),
 }
 
 

@@ -142,6 +142,27 @@ def _show_what_leads_to_the_visible(connection: sqlite3.Connection) -> None:
     )
 
 
+_MISSING = """
+    SELECT total(s.message_count - found.messages)
+    FROM sessions AS s JOIN (
+        SELECT s.seq, count(m.seq) - count(h.message) AS messages FROM sessions AS s
+        LEFT JOIN messages AS m ON m.session_id = s.session_id
+        LEFT JOIN hidden_messages AS h ON h.message = m.seq
+        GROUP BY s.seq
+    ) AS found ON found.seq = s.seq
+    WHERE s.message_count > found.messages
+"""
+
+
+def missing_messages(connection: sqlite3.Connection) -> int:
+    """Return how many messages more sessions say they have than there are; to be asked before
+    anything is mended. Databases from before they counted say nothing.
+    """
+    if not connection.execute("SELECT 1 FROM pragma_table_info('hidden_messages')").fetchone():
+        return 0
+    return int(connection.execute(_MISSING).fetchone()[0])
+
+
 def derive(connection: sqlite3.Connection) -> None:
     """Make anew what an open database of the present version derives from its rows: the counts of
     sessions, and the search index, which is filled before the next search.

@@ -25,7 +25,7 @@ from tui_chat.store import schema
 from tui_chat.store.access import refuse_in_use, require
 from tui_chat.store.copies import create, refuse_existing, settle
 from tui_chat.store.faults import told
-from tui_chat.store.mend import derive, mend
+from tui_chat.store.mend import derive, mend, missing_messages
 from tui_chat.store.pages import Pages, Row, Value
 from tui_chat.store.shapes import Shape, shapes_at
 
@@ -43,6 +43,9 @@ class Salvaged:
     """How many pages the old file has."""
     unreadable: int
     """How many of them could not be read."""
+    missing: int
+    """Messages that sessions say they have and that were not found. Those of sessions whose own
+    row is lost, too, nobody knows of."""
     mended: tuple[str, ...]
     """What had to be put right, a sentence each."""
 
@@ -94,7 +97,7 @@ class _Salvage:
                 create(partial)
                 with closing(schema.connect(partial, 1.0)) as connection:
                     connection.execute("PRAGMA synchronous = OFF")  # settled at the end
-                    rows, mended = self._fill(connection, version)
+                    rows, missing, mended = self._fill(connection, version)
                 settle(partial, target, force=False)
         finally:
             partial.unlink(missing_ok=True)
@@ -104,6 +107,7 @@ class _Salvage:
             self.partial,
             self.pages.count,
             len(self.pages.unreadable),
+            missing,
             tuple(mended),
         )
 
@@ -127,7 +131,7 @@ class _Salvage:
 
     def _fill(
         self, connection: sqlite3.Connection, version: int
-    ) -> tuple[dict[str, int], list[str]]:
+    ) -> tuple[dict[str, int], int, list[str]]:
         path = Path(":new:")
         schema.migrate(connection, path, schema.migrations()[:version])
         connection.execute("PRAGMA foreign_keys = OFF")
@@ -139,6 +143,7 @@ class _Salvage:
             connection.execute(f"DROP TRIGGER {name}")
         self._read_trees(connection)
         self._read_strays(connection)
+        missing = missing_messages(connection)
         mended = mend(connection)
         for _, sql in triggers:
             connection.execute(sql)
@@ -157,7 +162,7 @@ class _Salvage:
         (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if verdict != "ok":
             raise AssertionError(f"the new file is not sound: {verdict}")
-        return rows, mended
+        return rows, missing, mended
 
     def _read_trees(self, connection: sqlite3.Connection) -> None:
         roots = self.pages.roots() if self.pages.has_header else {}
