@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import os
 import random
 import tempfile
 import time
@@ -135,6 +136,19 @@ _FILTERS = {
 }
 
 
+def synced(path: Path, times: int) -> list[float]:
+    """Return how many milliseconds it takes to have a page on the disk: what any commit costs."""
+    taken: list[float] = []
+    with path.open("wb", buffering=0) as file:
+        for _ in range(times):
+            began = _clock()
+            file.write(b"x" * 4096)
+            os.fsync(file.fileno())
+            taken.append((_clock() - began) * 1e3)
+    path.unlink()
+    return taken
+
+
 async def writing(store: Store, session_id: str) -> None:
     parent: str | None = (await store.branch(session_id, last=1))[0].message.id
     taken: list[float] = []
@@ -145,6 +159,9 @@ async def writing(store: Store, session_id: str) -> None:
         taken.append((_clock() - began) * 1e3)
     show_ms("append a message, p95", p95(taken), 5)
     show_ms("    median", median(taken))
+    bare = synced(store.path.with_name("synced"), len(taken))
+    show_ms("    of that the disk, told to write 4 KB: p95", p95(bare))
+    show_ms("    median", median(bare))
     record = RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", {}, b"{}" * 5000)
     exchange = await store.begin_exchange(
         session_id, parent_id=parent, user=Message("user", "?"), model="m", endpoint="e",

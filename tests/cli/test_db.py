@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -159,6 +160,21 @@ def test_a_backup_of_what_is_being_written(
     assert db("backup", target, "--force").code == 0
     assert db.titles(target) == ["one", "two"]
     assert not [name for name in db.beside() if "partial" in name or "copy.db-" in name]
+
+
+def test_what_is_left_of_a_backup_that_was_killed_goes_with_the_next(db: Database) -> None:
+    left, written, other = (
+        db.path.with_name(db.path.name + end)
+        for end in (".123.partial-journal", ".124.partial", ".125.part")
+    )
+    for file in (left, written, other):
+        file.write_bytes(b"x")
+    for file in (left, other):
+        os.utime(file, (1e9, 1e9))
+    assert db("backup").code == 0
+    assert not left.exists()
+    assert written.exists(), "another program may be writing it"
+    assert other.exists()
 
 
 def test_a_backup_goes_beside_the_database_where_no_name_is_given(db: Database) -> None:

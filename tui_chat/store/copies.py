@@ -7,6 +7,7 @@ it was not told to. It is a file for itself, without a log beside it.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import closing, suppress
 from datetime import UTC, datetime
@@ -125,11 +126,27 @@ def _partial(path: Path) -> Path:
     return path.with_name(f"{path.name}.{os.getpid()}.partial")
 
 
+_ABANDONED = 3600.0
+"""Seconds after which a copy that nobody wrote to is no longer being made."""
+
+
+def _sweep(partial: Path) -> None:
+    """Remove what is left of copies whose program was killed, beside one that begins."""
+    base = partial.name.removesuffix(f".{os.getpid()}.partial")
+    left = re.compile(re.escape(base) + r"\.\d+\.partial(-journal)?")
+    with suppress(OSError):
+        present = partial.stat().st_mtime
+        for item in partial.parent.iterdir():
+            if left.fullmatch(item.name) and present - item.stat().st_mtime > _ABANDONED:
+                item.unlink()
+
+
 def _fill(connection: sqlite3.Connection, partial: Path) -> int:
     """Copy into a new file; return the version that it has."""
     import sqlite3
 
     create(partial)
+    _sweep(partial)
     with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
         connection.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from tui_chat.model.text import clean
 from tui_chat.store.database import Transaction
 from tui_chat.store.words import indexed
 
@@ -40,6 +41,12 @@ async def expect_many(tx: Transaction) -> None:
         await tx.run(
             "INSERT INTO message_index (message_index, rank) VALUES ('automerge', ?)", _MANY_PIECES
         )
+
+
+async def add_new(tx: Transaction, seq: int, text: str) -> None:
+    """Put in one message that was written whole just now, with its text as it was given."""
+    if text:
+        await tx.run(_PUT.format("message_index"), seq, indexed(clean(text)))
 
 
 async def add_message(tx: Transaction, message_id: str) -> None:

@@ -11,7 +11,7 @@ from tui_chat.model.message import Message
 from tui_chat.model.session import Entry
 from tui_chat.store.database import Transaction
 from tui_chat.store.growing import drop_changes, folded
-from tui_chat.store.index import add_message, add_messages, expect_many, remove_messages
+from tui_chat.store.index import add_message, add_messages, add_new, expect_many, remove_messages
 from tui_chat.store.rows import ENTRY_NAMES, entry_of, json_text, usage_values
 from tui_chat.store.sessions import require, tell_status, touch
 
@@ -34,7 +34,7 @@ _FINISH = f"""
         usage_input = ?, usage_output = ?, usage_cached = ?, usage_cache_write = ?,
         usage_reasoning = ?, finish = ?, seconds = ?
     WHERE m.message_id = ?
-    RETURNING {", ".join(ENTRY_NAMES)}
+    RETURNING {", ".join(ENTRY_NAMES)}, seq, session_id
 """
 
 
@@ -102,9 +102,9 @@ async def insert(tx: Transaction, entry: Entry, place: Place) -> None:
     """Add an entry to its session's tree and to the search index, and nothing else; its parent
     was checked.
     """
-    await tx.run(INSERT_AT, None, *values(entry, place))
+    [(seq,)] = await tx.rows(f"{INSERT_AT} RETURNING seq", None, *values(entry, place))
     if entry.status != "streaming":
-        await add_message(tx, entry.message.id)
+        await add_new(tx, seq, entry.message.content)
 
 
 def values(entry: Entry, place: Place) -> tuple[object, ...]:
@@ -171,10 +171,10 @@ async def finish(tx: Transaction, entry: Entry, now: float) -> Entry:
     if row is None:
         raise StoreError("The session of this reply no longer exists.")
     await drop_changes(tx, message.id)
-    await add_message(tx, message.id)
-    session_id = await session_of(tx, message.id)
+    *stored, seq, session_id = row
+    await add_new(tx, seq, message.content)
     await touch(tx, session_id, now)
-    return await counted(tx, entry_of(row), session_id)
+    return await counted(tx, entry_of(tuple(stored)), session_id)
 
 
 async def pin(tx: Transaction, message_id: str, pinned: bool) -> None:
