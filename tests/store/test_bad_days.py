@@ -207,3 +207,22 @@ async def test_a_log_that_is_garbage_costs_nothing_of_the_file(
     assert (await store.branch(session.session_id))[0].message.content == "hi " * 2000
     await store.close()
     assert upkeep.status(path).messages == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file that is open stays there")
+@pytest.mark.parametrize("put", [None, b"", b"another"])
+async def test_nothing_is_written_to_a_file_that_was_removed_or_replaced(
+    path: Path, open_store: Callable[[], Awaitable[Store]], put: bytes | None
+) -> None:
+    store = await open_store()
+    session = await store.create_session(title="t")
+    path.rename(path.with_name("elsewhere"))
+    if put is not None:
+        path.write_bytes(put)
+    with pytest.raises(StoreError, match="removed or replaced"):
+        await store.add_message(session.session_id, Message("user", "lost?"), None)
+    assert path.exists() == (put is not None)
+    path.unlink(missing_ok=True)
+    path.with_name("elsewhere").rename(path)
+    await store.add_message(session.session_id, Message("user", "kept"), None)
+    assert len(await store.branch(session.session_id)) == 1

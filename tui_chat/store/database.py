@@ -7,7 +7,8 @@
    cancelled BEGIN would still begin, and poison the connection for all who follow. So a
    cancelled caller is released, and its work goes on to its end.
 3. Work runs in the order in which it was asked for.
-4. `close` awaits what is pending and refuses what comes after.
+4. Nothing is written to a file that was removed or replaced meanwhile.
+5. `close` awaits what is pending and refuses what comes after.
 
 Durability: in WAL mode with `synchronous = FULL` every commit is synced, so a committed
 message survives a loss of power (`NORMAL` would sync at checkpoints only and could lose the
@@ -82,6 +83,7 @@ class Database:
         self._turn = asyncio.Lock()
         self._pending: set[asyncio.Task[Any]] = set()
         self._closing: asyncio.Task[None] | None = None
+        self._file = _identity(path)
 
     @classmethod
     async def connect(cls, path: Path, *, busy_timeout: float) -> Database:
@@ -116,7 +118,7 @@ class Database:
         `committed` gets the result when it is there and before the next work begins, also
         when the caller has been cancelled: for what is known in memory of the file.
         """
-        return await self._owned("BEGIN IMMEDIATE", work, committed)
+        return await self._owned(_WRITING, work, committed)
 
     async def close(self) -> None:
         """Let pending work end, then close the file. May be called again."""
@@ -149,6 +151,12 @@ class Database:
     ) -> _T:
         async with self._turn:
             with told(self._path):
+                if begin is _WRITING and _identity(self._path) != self._file:
+                    raise StoreError(
+                        f"The database {self._path} was removed or replaced while it was open.",
+                        advice="This was not stored. Copy what you want to keep, and start "
+                        "tui-chat again to work with the file that is there now.",
+                    )
                 try:
                     await self._connection.execute_fetchall(begin)
                     result = await work(Transaction(self._connection))
@@ -167,6 +175,20 @@ class Database:
             await asyncio.wait(self._pending)
         with told(self._path):
             await self._connection.close()
+
+
+_WRITING = "BEGIN IMMEDIATE"
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return which file is at a path, None where none is. What is written to a file that lost its
+    name is gone when it is closed, and SQLite would not notice.
+    """
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _storable(values: Iterable[object]) -> list[object]:
