@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from tests.benchmarks.shapes import REPLIES, reply_of
 from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.reply import ReasoningDelta, Reply, TextDelta, ToolCallDelta, Usage, advance
 from tui_chat.model.session import Entry
@@ -176,6 +177,29 @@ def _facts(section: Section) -> tuple[object, ...]:
         *(section.kind, section.source, section.lead, section.gap),
         *(section.blank, section.opens, section.continues),
     )
+
+
+@pytest.mark.parametrize("name", REPLIES)
+@settings(max_examples=2)
+@given(size=st.integers(5, 700))
+def test_what_never_ends_is_laid_out_the_same_however_it_arrives(name: str, size: int) -> None:
+    text = "".join(reply_of(name, 3000))[:5000]
+    done = MessageLayout(assistant(text, model="m"), 50)
+    reply, growing = Reply(), MessageLayout(assistant("", status="streaming"), 50, live=Live(0))
+    for at in range(0, len(text), size):
+        reply = advance(reply, TextDelta(text[at : at + size]))
+        growing.grow(Live(0, reply))
+    # The head says how the reply gets on; the text below it is the same.
+    assert texts(growing)[2:] == texts(done)[2:]
+
+
+def test_a_line_that_is_cut_for_its_length_keeps_its_emphasis() -> None:
+    sections = Sections("so **bold** words " * 600).all()
+    assert len(sections) > 1
+    for section in sections:
+        text = " ".join(line.text for line in section_lines(section, 40))
+        assert "bold" in text
+        assert "*" not in text[8:-8]  # at its ends a cut may stand between the marks
 
 
 @given(SOURCES)

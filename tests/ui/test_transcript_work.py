@@ -342,3 +342,18 @@ async def test_a_drag_beyond_the_edge_scrolls_and_selects_on() -> None:
         here = view.scroll_y
         await pilot.pause()
         assert view.scroll_y == here
+
+
+async def test_what_is_selected_stays_selected_while_a_reply_streams() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = await shown(pilot, (entry(1, "first words"), LIVE))
+        row = next(y for y, line in enumerate(app.rows()) if "first" in line)
+        await drag(pilot, (2, row), (6, row), release=False)
+        reply = Reply()
+        for number in range(60):
+            reply = advance(reply, TextDelta(f"line {number}\n\n"))
+            app.chat.stream("live", reply)
+            app.transcript.flush()
+        assert "first words" not in app.rows()  # it has scrolled away
+        await pilot.press("end", "k", "k")
+        assert app.screen.get_selected_text() == "first"

@@ -47,9 +47,19 @@ def section_lines(
         return code_lines(section.source, section.lead, width, opens=section.opens)
     if section.kind == "plain" or verbatim:
         return plain_lines(section.source, width, styles)
+    if section.kind == "inline":
+        return _line_lines(section.source, width, styles)
     source = f"{section.lead}\n{section.source}" if section.lead else section.source
     tree = _tree(source)
     return _Layout(source.split("\n")).blocks(tree.children, width, styles)
+
+
+def _line_lines(source: str, width: int, styles: Styles) -> list[Line]:
+    """Lay out a piece of a line: nothing in it begins a block."""
+    from markdown_it.tree import SyntaxTreeNode
+
+    node = SyntaxTreeNode(_parser().parseInline(source))
+    return [piece for line in _lines(_inline(node, styles)) for piece in wrap(line, width)]
 
 
 def markdown_lines(source: str, width: int) -> list[Line]:

@@ -13,7 +13,8 @@ message of a megabyte must not be laid out at all beyond what is on the screen.
 4. A section that grows past some lines, or past `SIZE`, is cut all the same: a list at its
    next item, code and tables with their opening repeated (`lead`), anything else at the end
    of a line.
-5. A line over `SIZE` is plain text in pieces of that size. Nobody writes such a line.
+5. A line over `SIZE` is cut into pieces of that size, each read alone and only for what stands
+   within a line, such as emphasis; an indented one is plain text. Few write such a line.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _HEADING = re.compile(r"^#{1,6}(?:[ \t]|$)")
 _ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _DELIMITER = re.compile(r"^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 
-Kind = Literal["markdown", "code", "plain"]
+Kind = Literal["markdown", "inline", "code", "plain"]
+"""How a section is read: as blocks, as what stands within a line, as code, or not at all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +95,7 @@ class Sections:
         self._lead = ""
         self._return = False
         self._cut = False
+        self._cut_as: Kind = "inline"
         if text:
             self.feed(text)
 
@@ -217,9 +220,11 @@ class Sections:
         return ""
 
     def _chop(self, line: str) -> str:
-        """Cut an absurd line into plain pieces; return the last one, which may still grow."""
-        if not self._cut and self._lines:
-            self._settle(gap=self._blank)
+        """Cut an absurd line into pieces; return the last one, which may still grow."""
+        if not self._cut:
+            if self._lines:
+                self._settle(gap=self._blank)
+            self._cut_as = "plain" if line.startswith(("    ", "\t")) else "inline"
         while len(line) > SIZE:
             space = line.rfind(" ", SIZE // 2, SIZE)
             at = space + 1 if space > 0 else SIZE
@@ -257,7 +262,7 @@ class Sections:
             lines = lines[:-1]
         if not lines:
             return None
-        kind: Kind = "plain" if self._cut else "markdown"
+        kind: Kind = self._cut_as if self._cut else "markdown"
         goes_on = self._cut if continues is None else continues
         blank = self._blank_before and not goes_on
         return Section(
