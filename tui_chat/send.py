@@ -27,7 +27,7 @@ from tui_chat.model.reply import Reply, TextDelta, advance
 from tui_chat.model.request import RequestRecord
 from tui_chat.model.session import Entry
 from tui_chat.model.timing import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of, weight
-from tui_chat.transport import Incoming, Outgoing, Pause, Transport, begin
+from tui_chat.transport import Incoming, Outgoing, Pause, Tape, Transport, begin
 from tui_chat.wire.registry import protocol_of
 from tui_chat.wire.tool_names import restore_names
 
@@ -134,10 +134,11 @@ async def send(
         ),
     )
     emit(Begun(exchange.user, exchange.reply))
-    growing = _Growing(composed, exchange.reply, store, emit, clock, begin_with)
+    tape = Tape(clock)
+    growing = _Growing(composed, exchange.reply, store, emit, clock, begin_with, tape)
     flushing = asyncio.create_task(growing.keep_flushed())
     try:
-        await receive(composed, transport, growing.grow, growing.wait, begin_with)
+        await receive(composed, transport, growing.grow, growing.wait, begin_with, tape)
     except asyncio.CancelledError:
         await growing.finish(flushing, "stopped")
         raise
@@ -161,18 +162,26 @@ async def receive(
     grown: Callable[[Reply, int], None],
     waiting: Callable[[Pause], None],
     begin_with: str = "",
+    tape: Tape | None = None,
 ) -> None:
     """Send a request and tell `grown` of the reply each time there is more of it, and how many
     bytes of text that is.
 
-    `waiting` is told of every pause before another try. Stores nothing. Raises TuiChatError.
+    `waiting` is told of every pause before another try; `tape` hears the response. Stores nothing.
+    Raises TuiChatError.
     """
     wire = protocol_of(composed.protocol)
 
     async def refusal(response: Incoming) -> Refused:
+        listened(response)
         return await _refusal(composed, response)
 
+    def listened(response: Incoming) -> None:
+        if tape is not None:
+            tape.listen(response)
+
     async with begin(transport, outgoing(composed), refusal, waiting) as response:
+        listened(response)
         if not response.is_stream:
             reply = wire.read(await response.body())
             if begin_with:
@@ -198,7 +207,7 @@ def _begun(text: str) -> Reply:
 async def _refusal(composed: Composed, response: Incoming) -> Refused:
     body = b""
     with suppress(ReplyCut):
-        body = await response.body()
+        body = response.without_key(await response.body())
     refused = protocol_of(composed.protocol).refusal(response.status, body)
     if response.retry_after is not None:
         refused.retry_after = response.retry_after
@@ -216,7 +225,9 @@ class _Growing:
         emit: Callable[[Progress], None],
         clock: Callable[[], float],
         begin_with: str,
+        tape: Tape,
     ) -> None:
+        self._tape = tape
         self._composed = composed
         self._entry = entry
         self._store = store
@@ -279,6 +290,7 @@ class _Growing:
                 usage=self._reply.usage,
                 finish=self._reply.finish.raw if self._reply.finish else "",
                 seconds=timing.elapsed,
+                received=self._tape.received(),
             )
         )
         entry = await asyncio.shield(finishing)

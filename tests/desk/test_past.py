@@ -16,7 +16,10 @@ from tui_chat.desk import Trouble
 from tui_chat.loopback import Received
 from tui_chat.model.endpoint import ModelFacts
 from tui_chat.model.message import Part
+from tui_chat.model.reply import Reply, advance
 from tui_chat.recipe import read_turn
+from tui_chat.transport import recorded_events
+from tui_chat.wire.registry import protocol_of
 
 
 async def said(desk, heard, *drafts: str) -> str:
@@ -202,3 +205,37 @@ async def test_where_it_is_not_known_it_is_told(make_desk):
     assert "not known" in str(heard.of(Trouble)[-1].error)
     assert not await desk.continue_reply(desk.entries[0].message.id)
     assert len(desk.entries) == 2
+
+
+@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+async def test_a_reply_keeps_its_response_as_it_was_received(endpoint, make_desk):
+    desk, heard = await make_desk(endpoint.name, "echo")
+    reply = await said(desk, heard, "and 汉字")
+    received = await desk.received(reply)
+    assert received is not None
+    assert (received.status, received.media) == (200, "text/event-stream")
+    wire = protocol_of(endpoint.protocol)
+    parser, again = wire.parser(), Reply()
+    for name, data in recorded_events(received.body):
+        for event in parser.feed(name, data):
+            again = advance(again, event)
+    assert again.message(endpoint.protocol).content == desk.entries[-1].message.content
+
+    await desk.choose(endpoint.name, "flaky-500")
+    refused = await said(desk, heard, "no")
+    received = await desk.received(refused)
+    assert received is not None
+    assert received.status >= 500
+    assert b"error" in received.body
+
+
+async def test_only_the_newest_responses_are_kept(make_desk, monkeypatch):
+    monkeypatch.setattr("tui_chat.store.received.KEPT", 2)
+    desk, heard = await make_desk()
+    replies = [await said(desk, heard, draft) for draft in ("a", "b", "c")]
+    kept = [await desk.received(reply) is not None for reply in replies]
+    assert kept == [False, True, True]
+    monkeypatch.setattr("tui_chat.store.received.BYTES_KEPT", 10)
+    last = await said(desk, heard, "d")
+    assert await desk.received(replies[-1]) is None
+    assert await desk.received(last) is not None

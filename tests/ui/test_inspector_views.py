@@ -19,6 +19,7 @@ from tests.ui.inspector_requests import (
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.payload import render
+from tui_chat.model.received import Received
 from tui_chat.model.reply import Usage
 from tui_chat.model.session import Entry
 from tui_chat.model.text import Origin, OriginKind, Text
@@ -35,6 +36,10 @@ REPLY = Entry(
     usage=Usage(input=1200, output=34, cached=1000),
     finish="end_turn",
     seconds=1.5,
+)
+
+RAW = Received(
+    *(200, "text/event-stream", b"data: {}\ndata: [1]\ndata: [2]", 38), ((250, 19), (1500, 38))
 )
 
 
@@ -133,14 +138,19 @@ async def test_the_difference_marks_what_changed() -> None:
 async def test_the_reply_tells_usage_and_calls() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 40)) as pilot:
-        app.inspector.show_reply(Came(REPLY, REPLY.message, raw="data: {}\n\n"))
+        app.inspector.show_reply(Came(REPLY, REPLY.message, RAW))
         await press(pilot, "e")
         text = rows_of(app)
         for words in ("end_turn", "input 1,200 (1,000 cached)", "Under the pines.", "look"):
             assert words in text
+        assert "HTTP 200, text/event-stream, 38 bytes" in text
         assert "data: {}" not in text
         await press(pilot, "G", "enter")
-        assert "data: {}" in rows_of(app)
+        text = rows_of(app)
+        assert "The first 10 bytes were not kept." in text
+        assert "0.25s data: {}" in text
+        assert "1.50s data: [1]" in text
+        assert "          data: [2]" in text
 
 
 async def test_folding_hides_a_message_and_stays_while_one_types() -> None:

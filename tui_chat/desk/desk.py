@@ -18,6 +18,7 @@ from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import ChatEnvelope
 from tui_chat.model.message import Message, Part
 from tui_chat.model.preset import Preset
+from tui_chat.model.received import Received
 from tui_chat.model.request import Sent
 from tui_chat.model.search import Hit, Query
 from tui_chat.model.session import Entry, Node, Session
@@ -168,6 +169,12 @@ class Desk(Setting):
         """
         with self._outside.telling():
             return await self._past.request(entry_id)
+        return None
+
+    async def received(self, entry_id: str) -> Received | None:
+        """Return the response of a reply as it was received; None where it is not kept."""
+        with self._outside.telling():
+            return await self._outside.store.received(entry_id)
         return None
 
     async def export_turn(self, entry_id: str) -> str | None:

@@ -5,6 +5,7 @@ keys        from a key reference to a key, which nothing shows
 retry       trying again where the trouble passes, never once a reply has begun
 failures    what httpx raises, in words
 recorded    the events of a stream that was kept in a file
+tape        what a response brings, as it was received
 catalogue   which models an endpoint has
 discover    which servers run on this machine, when somebody asks
 
@@ -17,11 +18,13 @@ from tui_chat.transport.client import Incoming, Outgoing, Transport
 from tui_chat.transport.discover import discover
 from tui_chat.transport.recorded import recorded_events
 from tui_chat.transport.retry import Pause, begin
+from tui_chat.transport.tape import Tape
 
 __all__ = [
     "Incoming",
     "Outgoing",
     "Pause",
+    "Tape",
     "Transport",
     "begin",
     "discover",

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import os
 import random
 import time
@@ -32,6 +33,15 @@ if TYPE_CHECKING:
 
 
 _TIMEOUTS, _RETRIES = Timeouts(), Retries()
+_SHORTEST_KEY = 6
+"""Shorter ones are no secrets, and occur by chance."""
+
+
+_UTF_8 = codecs.getincrementaldecoder("utf-8")
+
+
+def _deaf(_: bytes) -> None:
+    """Hear nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +70,14 @@ class Incoming:
         response: httpx.Response,
         silence: float = _TIMEOUTS.silence,
         now: Callable[[], float] = time.time,
+        key_header: tuple[str, str] | None = None,
     ) -> None:
         self._response = response
         self._silence = silence
         self._now = now
+        self._key_header = key_header
+        self.heard: Callable[[bytes], None] = _deaf
+        """Told of each piece of the body as it is read."""
         self.status = response.status_code
         self.headers: Mapping[str, str] = response.headers
         """Looked up without regard to case."""
@@ -77,8 +91,7 @@ class Incoming:
         """Yield each event's name (empty for none) and data. Raises ReplyCut."""
         from httpx_sse import EventSource
 
-        self._response.encoding = "utf-8"  # the standard knows no other
-        source = cast("httpx.Response", _Ended(self._response))
+        source = cast("httpx.Response", _Ended(self._response, self.heard))
         with Reading(self._silence):
             async for event in EventSource(source).aiter_sse():
                 yield event.event, event.data
@@ -86,14 +99,23 @@ class Incoming:
     async def body(self, limit: int | None = None) -> bytes:
         """Read the whole body, or its first `limit` bytes and a few. Raises ReplyCut."""
         with Reading(self._silence):
-            if limit is None:
-                return await self._response.aread()
-            found = b""
+            found: list[bytes] = []
+            size = 0
             async for chunk in self._response.aiter_bytes():
-                found += chunk
-                if len(found) > limit:
+                self.heard(chunk)
+                found.append(chunk)
+                size += len(chunk)
+                if limit is not None and size > limit:
                     break
-            return found
+            return b"".join(found)
+
+    def without_key(self, said: bytes) -> bytes:
+        """Return what a server said with the request's key hidden, where it repeats it."""
+        if self._key_header is None:
+            return said
+        name, prefix = self._key_header
+        key = self._response.request.headers.get(name, "").removeprefix(prefix)
+        return said.replace(key.encode(), b"[key]") if len(key) >= _SHORTEST_KEY else said
 
     @property
     def retry_after(self) -> float | None:
@@ -126,14 +148,17 @@ class _Ended:
     text and the reason for stopping.
     """
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: httpx.Response, heard: Callable[[bytes], None]) -> None:
         self._response = response
+        self._heard = heard
         self.headers = response.headers
 
     async def aiter_text(self) -> AsyncIterator[str]:
-        async for text in self._response.aiter_text():
-            yield text
-        yield "\n\n"
+        decoder = _UTF_8("replace")  # the standard knows no other
+        async for chunk in self._response.aiter_bytes():
+            self._heard(chunk)
+            yield decoder.decode(chunk)
+        yield decoder.decode(b"", True) + "\n\n"
 
 
 class Transport:
@@ -167,7 +192,8 @@ class Transport:
         """
         response = await self._send(outgoing)
         try:
-            yield Incoming(response, outgoing.timeouts.silence, self.now)
+            key_header = outgoing.key_header if outgoing.key else None
+            yield Incoming(response, outgoing.timeouts.silence, self.now, key_header)
         finally:
             await response.aclose()
 

@@ -10,10 +10,12 @@ from typing import Literal
 
 from tui_chat.errors import StoreError
 from tui_chat.model.message import Message
+from tui_chat.model.received import Received
 from tui_chat.model.reply import NO_USAGE, Usage
 from tui_chat.model.request import Exchange, RequestRecord, Sent
 from tui_chat.model.session import Entry
 from tui_chat.store import memory, messages, requests, sessions
+from tui_chat.store import received as responses
 from tui_chat.store.api.base import Base
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.faults import told
@@ -118,10 +120,12 @@ class Exchanges(Base):
         usage: Usage = NO_USAGE,
         finish: str = "",
         seconds: float | None = None,
+        received: Received | None = None,
     ) -> Entry:
         """End a reply with all of what arrived; return it as it is stored now.
 
-        `StoreError` if its session is gone.
+        `received` is the response that it was read from, kept for a while. `StoreError` if its
+        session is gone.
         """
         now = self._now()
         ended = Entry(
@@ -134,12 +138,20 @@ class Exchanges(Base):
             seconds=seconds,
         )
 
+        async def work(tx: Transaction) -> Entry:
+            entry = await messages.finish(tx, ended, now)
+            if received is not None:
+                await responses.insert(tx, entry_id, received)
+            return entry
+
         def over(_: Entry) -> None:
             self._written.pop(entry_id, None)
 
-        return await self._database.write(
-            lambda tx: messages.finish(tx, ended, now), committed=over
-        )
+        return await self._database.write(work, committed=over)
+
+    async def received(self, entry_id: str) -> Received | None:
+        """Return the response of a reply as it was received, None where it is not kept."""
+        return await self._database.read(lambda tx: responses.find(tx, entry_id))
 
     async def request_of(self, entry_id: str) -> RequestRecord | None:
         """Return the request that produced a reply, None where there was none."""

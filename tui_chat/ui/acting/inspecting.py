@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from textual import work
+
 from tui_chat.model.session import Entry
 from tui_chat.ui.acting.comparing import Comparing
 from tui_chat.ui.commands import to_send
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from tui_chat.analysis import Captured, Forecast, Forecaster
     from tui_chat.compose import Composed
     from tui_chat.desk import Desk, WhatIf
+    from tui_chat.model.received import Received
     from tui_chat.model.reply import Reply
     from tui_chat.ui.inspector import Inspector
 
@@ -44,6 +47,8 @@ class Inspecting(Comparing):
     """The newest ones: when a request has left, the next one is shown already."""
     _told_of: tuple[str, Forecast | None] = "", None
     """What was told of the last request before it left, with the id of its reply."""
+    _heard: tuple[str, Received | None, str] = "", None, ""
+    """The response of the reply that was looked at, with its id, and why there is none."""
     _seen: Seen | None = None
     _what_if: WhatIf | None = None
 
@@ -104,7 +109,27 @@ class Inspecting(Comparing):
         partial = desk.partial
         if partial is not None and partial.entry_id == message.id:
             message = partial.reply.message(desk.endpoint.protocol)
-        inspector.show_reply(Came(entry, message, told=self._held_against(desk, entry)))
+        received, unheard = self._received(inspector, entry)
+        held = self._held_against(desk, entry)
+        inspector.show_reply(Came(entry, message, received, unheard, held))
+
+    def _received(self, inspector: Inspector, entry: Entry) -> tuple[Received | None, str]:
+        """Return the response as it was received, and why there is none; it is fetched once."""
+        if entry.status == "streaming":
+            return None, "shown as soon as it has ended."
+        if self._heard[0] != entry.message.id:
+            if not inspector.shows_reply:
+                return None, ""
+            self._heard = entry.message.id, None, "…"
+            self._fetch_received(entry.message.id)
+        return self._heard[1:]
+
+    @work(group="received", exclusive=True)
+    async def _fetch_received(self, entry_id: str) -> None:
+        desk, inspector = self.desk, self._panes.inspector
+        if desk is not None and inspector is not None:
+            self._heard = entry_id, await desk.received(entry_id), ""
+            self._tell_reply(inspector, desk)
 
     def _held_against(self, desk: Desk, entry: Entry) -> str:
         """Say what the forecast of a reply's request was, beside what was reported."""

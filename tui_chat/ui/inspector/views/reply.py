@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tui_chat.model.message import Message
+from tui_chat.model.received import Received
 from tui_chat.model.reply import Usage
 from tui_chat.model.session import Entry
-from tui_chat.ui.inspector.figures import cut, size_in_words
+from tui_chat.ui.inspector.figures import cut
+from tui_chat.ui.inspector.views.received import lines_of, told
 from tui_chat.ui.inspector.views.rows import BLANK, Part, Row, Rows, line, many
 from tui_chat.ui.inspector.views.rows_view import RowsView
 from tui_chat.ui.inspector.views.said import said
 
+NOT_KEPT = "not kept; that is done for the newest replies only."
 _UNFOLD_RAW = "unfold raw"
 
 
@@ -23,8 +26,10 @@ class Came:
     entry: Entry
     message: Message
     """What has arrived so far; the entry's own once it has ended."""
-    raw: str | None = None
-    """The body as it was received; None where it was not kept."""
+    received: Received | None = None
+    """The response as it was received; None where it is not kept."""
+    unheard: str = ""
+    """Why there is no `received`, in a sentence."""
     told: str = ""
     """What the forecast said of it, beside what was reported."""
 
@@ -99,15 +104,14 @@ class ReplyView(RowsView):
 
     def _raw(self, came: Came, width: int) -> Iterator[Part]:
         yield BLANK
-        if came.raw is None:
-            why = "As received: kept only for replies that came since the program started."
-            yield many(said(why, width, "", "bar"))
+        if came.received is None:
+            yield many(said(f"As received: {came.unheard or NOT_KEPT}", width, "", "bar"))
             return
         sign = "▾" if self._raw_open else "▸"
-        size = size_in_words(len(came.raw.encode()))
-        yield line((f"{sign} As received, {size}", "heading"), does=_UNFOLD_RAW)
+        words = cut(f"{sign} As received: {told(came.received)}", width)
+        yield line((words, "heading"), does=_UNFOLD_RAW)
         if self._raw_open:
-            yield many(said(came.raw, width, "  ", "muted"))
+            yield from lines_of(came.received, width)
 
 
 def _usage(usage: Usage) -> list[str]:

@@ -1,0 +1,57 @@
+"""What a response brings, written down as it comes, so that it can be shown as it was received.
+
+Bounded: of a long response the newest part is kept. A request that is sent again begins anew.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from time import monotonic
+
+from tui_chat.model.received import MOST_BYTES, TICK, Received
+from tui_chat.transport.client import Incoming
+
+
+class Tape:
+    """Hears one response after the other, and keeps the last. `clock` gives seconds."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._began = clock()
+        self._response: Incoming | None = None
+        self._chunks: deque[bytes] = deque()
+        self._kept = 0
+        self._size = 0
+        self._times: list[tuple[int, int]] = []
+
+    def listen(self, response: Incoming) -> None:
+        """Write down what this response brings from now on."""
+        self._response = response
+        self._chunks.clear()
+        self._times.clear()
+        self._kept = self._size = 0
+        response.heard = self._hear
+
+    def _hear(self, chunk: bytes) -> None:
+        self._chunks.append(chunk)
+        self._kept += len(chunk)
+        self._size += len(chunk)
+        while self._kept - len(self._chunks[0]) >= MOST_BYTES:
+            self._kept -= len(self._chunks.popleft())
+        at = round((self._clock() - self._began) * 1000)
+        if not self._times or at - self._times[-1][0] >= TICK:
+            self._times.append((at, self._size))
+        else:
+            self._times[-1] = self._times[-1][0], self._size
+
+    def received(self) -> Received | None:
+        """Return what the last response brought; None where none came."""
+        response = self._response
+        if response is None:
+            return None
+        body = response.without_key(b"".join(self._chunks)[-MOST_BYTES:])
+        media = response.headers.get("content-type", "").partition(";")[0].strip()
+        times = tuple((at, size) for at, size in self._times if size > self._size - len(body))
+        size = max(self._size, len(body))
+        return Received(response.status, media, body, size, times)
