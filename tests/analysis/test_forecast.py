@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.context.requests import LETTERS
-from tui_chat.analysis import Forecast, Forecaster, prompt_of
+from tui_chat.analysis import Forecast, Forecaster, prompt_of, shares_of
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.message import Message
 from tui_chat.model.preset import Preset, PresetMessage
-from tui_chat.tokens import TURN_OVERHEAD
+from tui_chat.tokens import REQUEST_OVERHEAD, TURN_OVERHEAD
 
 HISTORY = PresetMessage("history", role="user", type="chat_history")
 STYLE = PresetMessage("style", role="system", content="Be brief.", name="Style")
@@ -130,7 +130,10 @@ def test_the_forecast_is_the_measured_common_prefix(
             protocol=protocol,
         )
         found = forecaster(last, now, LETTERS)
-        assert found.total == prompt_of(now, LETTERS).total
+        assert now.envelope.budget is not None
+        assert found.total == now.envelope.budget.total == shares_of(now.envelope).used
+        assert prompt_of(now, LETTERS).total + REQUEST_OVERHEAD == found.total
+        assert found.after == prompt_of(now, LETTERS).total - found.common
         assert found.common == (measured(last, now) if last else 0)
         assert found.served <= found.common <= found.total
         assert found == forecast(last, now)
@@ -159,7 +162,7 @@ def test_a_conversation_that_only_grew() -> None:
     last = composed(talk("a", "b"), "c")
     found = forecast(last, composed(talk("a", "b", "c", "d"), "e"))
     assert found.at.kind == "grown"
-    assert found.common == forecast(None, last).total
+    assert found.common == forecast(None, last).after
     assert found.after == 2 * (1 + TURN_OVERHEAD)
 
 

@@ -170,9 +170,32 @@ async def test_requests_of_a_session_can_be_compared(make_desk):
     desk, heard = await make_desk()
     entry_id = await said(desk, heard, "one", "two")
     assert len(await desk.requests_like()) == 2
-    last = await desk.last_request()
+    assert await desk.recall_last("nobody") is None
+
+    again, _ = await make_desk()  # as after a restart
+    assert again.sent == {}
+    last = await again.recall_last("loopback")
     assert last is not None
-    assert last.message_id == entry_id
+    assert last.entry_id == entry_id
+    assert last.composed.payload.body == desk.sent["loopback"].composed.payload.body
+    history = last.composed.inputs.history if last.composed.inputs else ()
+    there = {entry.message.id: entry.message for entry in again.entries}
+    assert [message is there[message.id] for message in history] == [True] * len(history)
+    assert history
+
+
+async def test_the_draft_behind_another_branch(make_desk):
+    desk, heard = await make_desk()
+    await said(desk, heard, "one", "two")
+    first, reply, *_ = desk.entries
+    other = desk.entries[-1].message.id
+    assert await desk.edit(first.message.id, "uno")
+    history = await desk.branch_to(other)
+    there = desk.after(history, "draft")
+    turns = [turn.text.plain for turn in there.envelope.turns if turn.role != "system"]
+    assert turns == ["one", reply.message.content, "two", "two", "draft"]
+    assert desk.after(history, "draft") is there
+    assert desk.composed("draft").envelope.turns[-2].text.plain == "uno"
 
 
 PREFILLS = tuple(replace(each, facts=(("*", ModelFacts(prefill=True)),)) for each in LOOPBACKS)

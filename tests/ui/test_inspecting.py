@@ -12,10 +12,10 @@ from tui_chat.compose import Composed
 from tui_chat.loopback import Received
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.text import OriginKind
-from tui_chat.tokens import REQUEST_OVERHEAD
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector, View
 from tui_chat.ui.inspector.forecast_line import ForecastLine
+from tui_chat.ui.inspector.summary import Summary
 from tui_chat.ui.inspector.views import RowsView
 
 WIDE = (160, 45)
@@ -65,9 +65,8 @@ async def test_the_forecast_names_how_much_is_as_last_time(tmp_path: Path) -> No
         budget = composed.envelope.budget
         assert budget is not None
         assert budget.ratio != 1  # the reply taught, and both figures learned
-        # Rounding apart, turn by turn, it is one figure in both places.
-        counted = budget.total - REQUEST_OVERHEAD
-        assert abs(line.forecast.total - counted) <= 2 * len(composed.envelope.turns)
+        assert line.forecast.total == budget.total
+        assert f"~{budget.total:,} tokens" in str(app.query_one(Summary).render())
         await say(pilot, "Second")
         app.query_one(Inspector).view_shown = View.REPLY
         await settle(pilot)

@@ -46,17 +46,15 @@ class Forecast:
     """What a prompt cache can do for a request. Figures in tokens."""
 
     total: int
-    """The whole prompt."""
+    """The whole prompt, as the budget beside it counts it: with the request's own framing, which
+    stands in no message. Where there is no budget, what the body costs."""
     common: int
     """How many of its leading tokens the last request had too."""
     served: int
     """How many of these the provider's cache can serve at most."""
+    after: int
+    """What comes after the first difference and is read anew."""
     at: Break
-
-    @property
-    def after(self) -> int:
-        """What comes after the first difference and is read anew."""
-        return self.total - self.common
 
 
 class Forecaster:
@@ -77,7 +75,8 @@ class Forecaster:
         if last is None or (last.endpoint.name, last.model) != (now.endpoint.name, now.model):
             self._now, self._last = prompt, None
             kind: BreakKind = "first" if last is None else "model"
-            return Forecast(prompt.total, 0, 0, Break(kind, None, _SENTENCES[kind]))
+            at = Break(kind, None, _SENTENCES[kind])
+            return Forecast(_total(now, prompt), 0, 0, prompt.total, at)
         known = self._last is not None and self._last[0] is last and self._now is not None
         if self._last is None or not known or self._last[1].counter is not counter:
             self._last = last, prompt_of(last, counter, prompt)
@@ -140,7 +139,13 @@ def _forecast(last: Composed, was: Prompt, now: Composed, prompt: Prompt, equal:
         common += inside.tokens
     served = _served(now.protocol, was, prompt, common)
     at = _break(last, now, one, other, inside)
-    return Forecast(prompt.total, common, served, _told(at, prompt.total - common))
+    after = prompt.total - common
+    return Forecast(max(_total(now, prompt), common), common, served, after, _told(at, after))
+
+
+def _total(now: Composed, prompt: Prompt) -> int:
+    budget = now.envelope.budget
+    return prompt.total if budget is None else budget.total
 
 
 def _served(protocol: Protocol, was: Prompt, now: Prompt, common: int) -> int:

@@ -48,6 +48,7 @@ from tui_chat.desk.changes import (
 from tui_chat.desk.desk import Desk
 from tui_chat.desk.organising import Order
 from tui_chat.desk.past import SentRequest
+from tui_chat.desk.state import LastSent
 from tui_chat.desk.supposing import WhatIf
 from tui_chat.desk.tools import OpenCall
 
@@ -56,6 +57,7 @@ __all__ = [
     "Change",
     "Desk",
     "Done",
+    "LastSent",
     "OpenCall",
     "Order",
     "PresetChanged",

@@ -42,6 +42,7 @@ class Composing:
         self._composed_for = 0
         """Counts how often the state changed."""
         self._supposed: tuple[object, Composed] | None = None
+        self._behind: tuple[object, Composed] | None = None
         self._other_preset: tuple[str, Preset | None] = ("", None)
         self._cut: tuple[tuple[Message, ...], int | None, tuple[Message, ...]] = ((), None, ())
 
@@ -87,6 +88,20 @@ class Composing:
             composed = compose(supposed(inputs, asked, named, preset))
             self._supposed = key, self.said_in(composed, protocol)
         return self._supposed[1]
+
+    def after(
+        self,
+        history: tuple[Message, ...],
+        draft: str,
+        protocol: Protocol | None = None,
+        parts: tuple[Part, ...] = (),
+    ) -> Composed:
+        """Return the request behind another history; see `Desk.after`."""
+        key = history, draft, protocol, parts, self._composed_for
+        if self._behind is None or self._behind[0] != key:
+            composed = compose(self._inputs(draft, history, parts))
+            self._behind = key, self.said_in(composed, protocol)
+        return self._behind[1]
 
     def said_in(self, composed: Composed, protocol: Protocol | None) -> Composed:
         """Return a request as another protocol would say it; None for its own."""

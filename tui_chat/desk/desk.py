@@ -6,14 +6,17 @@ The work is done by the parts; see `desk.parts`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.compose import Composed
 from tui_chat.desk.organising import Order
-from tui_chat.desk.past import SentRequest
+from tui_chat.desk.past import SentRequest, same_messages
 from tui_chat.desk.setting import Setting
+from tui_chat.desk.state import LastSent
 from tui_chat.desk.supposing import WhatIf
+from tui_chat.errors import TuiChatError
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import ChatEnvelope
 from tui_chat.model.message import Message, Part
@@ -22,6 +25,7 @@ from tui_chat.model.received import Received
 from tui_chat.model.request import Sent
 from tui_chat.model.search import Hit, Query
 from tui_chat.model.session import Entry, Node, Session
+from tui_chat.recipe import sendable
 
 if TYPE_CHECKING:
     from tui_chat.exporting import Format
@@ -168,7 +172,7 @@ class Desk(Setting):
         told, where there was none.
         """
         with self._outside.telling():
-            return await self._past.request(entry_id)
+            return await self._past.request(entry_id, self.entries)
         return None
 
     async def received(self, entry_id: str) -> Received | None:
@@ -191,11 +195,18 @@ class Desk(Setting):
             return await self._outside.store.requests_of_session(self.session_id)
         return ()
 
-    async def last_request(self) -> Sent | None:
-        """Return the last request that was sent to the shown endpoint, in whatever session."""
-        with self._outside.telling():
-            return await self._outside.store.last_request(self.endpoint.name)
+    async def recall_last(self, endpoint: str) -> LastSent | None:
+        """Return the last request that was sent to an endpoint, in whatever session and however
+        long ago; None, with nothing told, where there is none that can be shown.
+        """
+        with suppress(TuiChatError):
+            return await self._past.last(endpoint, self.entries)
         return None
+
+    async def branch_to(self, message_id: str) -> tuple[Message, ...]:
+        """Return what a model is shown of the branch that leads to a message of the session."""
+        entries = await self.leading_to(message_id)
+        return sendable(same_messages(entries, self.entries))
 
     def what_if(
         self,
@@ -209,6 +220,18 @@ class Desk(Setting):
         Raises InputError where the endpoint or the preset that it asks for cannot be used.
         """
         return self._composing.supposed(draft, asked, protocol, parts)
+
+    def after(
+        self,
+        history: tuple[Message, ...],
+        draft: str,
+        protocol: Protocol | None = None,
+        parts: tuple[Part, ...] = (),
+    ) -> Composed:
+        """Return the request that `draft` would be behind another history (see `branch_to`), all
+        else being as it is.
+        """
+        return self._composing.after(history, draft, protocol, parts)
 
     def said_in(self, composed: Composed, protocol: Protocol | None) -> Composed:
         """Return any request as another protocol would say it; None for its own."""

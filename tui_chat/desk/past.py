@@ -10,18 +10,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Literal
 
 from tui_chat import __version__
-from tui_chat.compose import Composed, compose
+from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs
 from tui_chat.desk.outside import Outside
+from tui_chat.desk.state import LastSent
 from tui_chat.errors import InputError
 from tui_chat.model.message import Message
 from tui_chat.model.request import RequestRecord
+from tui_chat.model.session import Entry
 from tui_chat.recipe import (
     CameBack,
     Recipe,
@@ -55,6 +57,18 @@ class SentRequest:
         made = self.composed
         return made is not None and made.payload.sha256 == self.record.sha256
 
+    @property
+    def shown(self) -> Composed | None:
+        """What is to be shown of it: the very bytes, wherever they are known; None where neither
+        they are nor it can be composed again.
+        """
+        if self.composed is None or self.is_exact or self.how != "kept" or self.body is None:
+            return self.composed
+        from tui_chat.analysis import read_captured  # only who looks at old requests needs it
+
+        captured = read_captured(self.body.decode("utf-8", "replace"), self.record.protocol)
+        return encode(captured.envelope, self.composed.endpoint)
+
 
 class Past:
     """Remembers what requests are made of, and makes them again."""
@@ -71,13 +85,17 @@ class Past:
                 self._kept[name] = await self._store.keep_revision(kind, text)
         return recipe_of(inputs, prefill=prefill)
 
-    async def request(self, entry_id: str) -> SentRequest:
-        """Return the request that produced a reply. Raises InputError where there was none."""
+    async def request(self, entry_id: str, known: Iterable[Entry] = ()) -> SentRequest:
+        """Return the request that produced a reply. Raises InputError where there was none.
+
+        `known` are entries whose very messages are used where the store has the same: what was
+        worked out for them is found again.
+        """
         record = await self._store.request_of(entry_id)
         if record is None:
             raise InputError("No request is remembered for this message.")
         try:
-            inputs = await self._inputs(entry_id, record.recipe)
+            inputs = await self._inputs(entry_id, record.recipe, known)
             # Of a long history that takes longer than a frame.
             composed = await asyncio.to_thread(compose, inputs)
         except InputError as error:
@@ -112,7 +130,19 @@ class Past:
         )
         return dump_turn(sent.composed, sent.body, came)
 
-    async def _inputs(self, entry_id: str, stored: Mapping[str, Any]) -> Inputs:
+    async def last(self, endpoint: str, known: Iterable[Entry]) -> LastSent | None:
+        """Return the last request that was sent to an endpoint, whoever sent it and when, as far
+        as it can be shown; None where there is none.
+        """
+        sent = await self._store.last_request(endpoint)
+        if sent is None:
+            return None
+        found = (await self.request(sent.message_id, known)).shown
+        return None if found is None else LastSent(sent.message_id, found)
+
+    async def _inputs(
+        self, entry_id: str, stored: Mapping[str, Any], known: Iterable[Entry]
+    ) -> Inputs:
         recipe = read_recipe(stored)
         names = [recipe.endpoint, recipe.preset, recipe.role, recipe.profile, recipe.tools]
         revisions: dict[str, str] = {}
@@ -120,7 +150,7 @@ class Past:
             text = await self._store.revision(self._kept.get(name, name))
             if text is not None and sha256(text.encode()).hexdigest() == name:
                 revisions[name] = text
-        path = await self._store.leading_to(entry_id)
+        path = same_messages(await self._store.leading_to(entry_id), known)
         ids = [entry.message.id for entry in path]
         if recipe.parent and recipe.parent not in ids and not recipe.prefill:
             raise InputError("The messages that it was shown are gone.")
@@ -134,6 +164,17 @@ class Past:
         return await asyncio.to_thread(
             lambda: rebuilt_inputs(recipe, revisions, sendable(asked), sent)
         )
+
+
+def same_messages(path: Iterable[Entry], known: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Return a branch with the very message objects of `known` where they say the same."""
+    messages = {entry.message.id: entry.message for entry in known}
+
+    def same(entry: Entry) -> Entry:
+        message = messages.get(entry.message.id)
+        return replace(entry, message=message) if message == entry.message else entry
+
+    return tuple(map(same, path)) if messages else tuple(path)
 
 
 def replayed(inputs: Inputs, endpoint: Any, model: str) -> Inputs:

@@ -66,7 +66,8 @@ class State:
         """What the model is offered to call."""
 
         self.sent: dict[str, LastSent] = {}
-        """The last request of each endpoint since the program started, by its name."""
+        """The last request of each endpoint, by its name; what was sent before the program
+        started is recalled by who wants it."""
 
     @property
     def is_offline(self) -> bool:

@@ -17,7 +17,8 @@ from tui_chat.errors import StoreDamaged
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Note
 from tui_chat.model.role import Role
-from tui_chat.model.visible import one_line
+from tui_chat.model.visible import one_line, visible
+from tui_chat.ui.branch_lines import branch_lines
 from tui_chat.ui.dialogs import AskText, Choice, Choose, ChooseMany, Confirm
 
 if TYPE_CHECKING:
@@ -204,6 +205,12 @@ async def ask_against(app: App[Any], desk: Desk, current: str) -> str | None:
         for name in desk.presets
         if name != desk.preset_name
     ]
+    head = desk.entries[-1].message.id if desk.entries else ""
+    for branch in branch_lines(await desk.tree()):
+        if branch.leaf.message_id != head:
+            words = " ".join(visible(branch.first.words).split())[:40] or "no text"
+            what = f"the same on another branch, from message {branch.number:,}"
+            choices.append(Choice(f"branch {branch.leaf.message_id}", words, what))
     for sent in reversed(await desk.requests_like()):
         at = datetime.fromtimestamp(sent.request.created).astimezone().strftime("%d %b %H:%M:%S")
         what = f"{sent.request.endpoint}, {sent.request.protocol.label}"

@@ -6,24 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tui_chat.compose import Composed
     from tui_chat.desk import SentRequest
-
-
-def shown_of(sent: SentRequest) -> Composed | None:
-    """Return what the inspector shows of a request that was sent: the very bytes, wherever they
-    are known.
-    """
-    if sent.composed is not None and (sent.is_exact or sent.body is None):
-        return sent.composed
-    if sent.how == "kept" and sent.body is not None:
-        from tui_chat.analysis import read_captured
-        from tui_chat.compose import encode
-
-        captured = read_captured(sent.body.decode("utf-8", "replace"), sent.record.protocol)
-        if sent.composed is not None:
-            return encode(captured.envelope, sent.composed.endpoint)
-    return sent.composed
 
 
 def told_of(sent: SentRequest) -> str:

@@ -10,11 +10,12 @@ from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Protocol
 from tui_chat.ui.acting.drafting import Drafting
 from tui_chat.ui.commands import to_send
-from tui_chat.ui.sent_requests import shown_of, time_of
+from tui_chat.ui.sent_requests import time_of
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.desk import Desk
+    from tui_chat.model.message import Message
     from tui_chat.ui.inspector import Inspector
 
 LAST = "last"
@@ -25,7 +26,10 @@ class Comparing(Drafting):
     """Gives the diff view what it holds the request against."""
 
     _base = LAST
-    """What the difference is to: `last`, `protocol NAME`, `preset NAME` or `request ENTRY`."""
+    """What the difference is to: `last`, `protocol NAME`, `preset NAME`, `branch MESSAGE` or
+    `request ENTRY`."""
+    _base_branch: tuple[str, tuple[Message, ...]] | None = None
+    """The other branch that it is to, with its name: what a model is shown of it."""
     _base_sent: tuple[str, Composed] | None = None
     """The sent request that it is to, with its name."""
 
@@ -49,11 +53,15 @@ class Comparing(Drafting):
                     inspector.compare_with(f"preset {name}", None, str(fault))
                 else:
                     inspector.compare_with(f"the same with preset {name}", was.payload)
+            case "branch" if self._base_branch is not None:
+                told, history = self._base_branch
+                was = desk.after(history, draft, self._protocol, self.parts).payload
+                inspector.compare_with(told, was)
             case "request" if self._base_sent is not None:
                 inspector.compare_with(self._base_sent[0], self._base_sent[1].payload)
             case _:
                 last = desk.sent.get(desk.endpoint.name)
-                why = "Nothing was sent to this endpoint since the program started."
+                why = "Nothing was sent to this endpoint yet."
                 was = last.composed.payload if last is not None else None
                 inspector.compare_with("the last request sent here", was, why)
 
@@ -68,9 +76,11 @@ class Comparing(Drafting):
         kind, _, name = chosen.partition(" ")
         if kind == "request":
             sent = await desk.sent_request(name)
-            composed = shown_of(sent) if sent is not None else None
+            composed = sent.shown if sent is not None else None
             if sent is None or composed is None:
                 return
             self._base_sent = f"the request of {time_of(sent.record.created)}", composed
+        elif kind == "branch":
+            self._base_branch = "the same on another branch", await desk.branch_to(name)
         self._base = chosen
         self.compose_soon()

@@ -7,7 +7,10 @@ changes meanwhile.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -19,9 +22,10 @@ from tui_chat.ui.commands import to_send
 if TYPE_CHECKING:
     from tui_chat.analysis import Captured, Forecast, Forecaster
     from tui_chat.compose import Composed
-    from tui_chat.desk import Desk, WhatIf
+    from tui_chat.desk import Desk, LastSent, WhatIf
     from tui_chat.model.received import Received
     from tui_chat.model.reply import Reply
+    from tui_chat.tokens import Counter
     from tui_chat.ui.inspector import Inspector
 
 
@@ -39,16 +43,30 @@ class Seen:
     """Where it was pasted."""
 
 
+_SETTLED = 0.5
+"""Seconds after which a program that has just started has shown what it shows."""
+
+
+def _counter_of(composed: Composed) -> Counter:
+    """Return who counts a request's tokens, corrected as the figures beside it are."""
+    from tui_chat.tokens import counter_for
+
+    counter = counter_for(composed.model)
+    return counter if composed.inputs is None else counter.corrected(composed.inputs.correction)
+
+
 class Inspecting(Comparing):
     """Fills the inspector."""
 
     _forecaster: Forecaster | None = None
     _forecasts: tuple[tuple[Composed, Forecast], ...] = ()
     """The newest ones: when a request has left, the next one is shown already."""
-    _told_of: tuple[str, Forecast | None] = "", None
-    """What was told of the last request before it left, with the id of its reply."""
+    _left: Mapping[str, tuple[LastSent, Forecast | None]] = MappingProxyType({})
+    """The last request of each endpoint, with its forecast, against which its reply is held."""
     _heard: tuple[str, Received | None, str] = "", None, ""
     """The response of the reply that was looked at, with its id, and why there is none."""
+    _recalled: frozenset[str] = frozenset()
+    """The endpoints of which it was looked up what was sent before the program started."""
     _seen: Seen | None = None
     _what_if: WhatIf | None = None
 
@@ -76,25 +94,53 @@ class Inspecting(Comparing):
 
     def _tell_forecast(self, inspector: Inspector, desk: Desk, composed: Composed) -> None:
         from tui_chat.analysis import Forecaster
-        from tui_chat.tokens import counter_for
 
-        # What was told of a request before it left is what its reply is held against.
-        for sent in desk.sent.values():
-            for known, told in self._forecasts:
-                if known is sent.composed:
-                    self._told_of = sent.entry_id, told
+        self._note_what_left(desk)
         last = desk.sent.get(composed.endpoint.name)
+        if self._seen is None and last is None:
+            self._recall(desk, composed.endpoint.name)
         if self._seen is not None or last is None:
             inspector.show_forecast(None)
             return
         if not self._forecasts or self._forecasts[-1][0] is not composed:
             self._forecaster = self._forecaster or Forecaster()
-            counter = counter_for(composed.model)
-            if composed.inputs is not None:  # the figures beside it are corrected, too
-                counter = counter.corrected(composed.inputs.correction)
-            told = self._forecaster(last.composed, composed, counter)
+            told = self._forecaster(last.composed, composed, _counter_of(composed))
             self._forecasts = (*self._forecasts[-3:], (composed, told))
         inspector.show_forecast(self._forecasts[-1][1])
+
+    def _note_what_left(self, desk: Desk) -> None:
+        """Keep the forecasts of requests that have left: as they were told, else made now."""
+        from tui_chat.analysis import Forecaster
+
+        for endpoint, sent in desk.sent.items():
+            last, _ = self._left.get(endpoint, (None, None))
+            if last is sent:
+                continue
+            told = next((told for known, told in self._forecasts if known is sent.composed), None)
+            if told is None and last is not None:
+                told = Forecaster()(last.composed, sent.composed, _counter_of(sent.composed))
+            self._left = {**self._left, endpoint: (sent, told)}
+
+    def _recall(self, desk: Desk, endpoint: str) -> None:
+        """Look once, when there is time, for what was sent before the program started."""
+        if endpoint not in self._recalled:
+            self._recalled |= {endpoint}
+            self.set_timer(_SETTLED, lambda: self._fetch_last(desk, endpoint))
+
+    @work(group="recall")
+    async def _fetch_last(self, desk: Desk, endpoint: str) -> None:
+        from tui_chat.analysis import Forecaster
+
+        last = await desk.recall_last(endpoint)
+        if last is None or endpoint in desk.sent or self.desk is not desk:
+            return
+        if desk.endpoint.name == endpoint:
+            # Comparing all of it takes a while; from then on only what changes is looked at.
+            forecaster, now = Forecaster(), desk.composed(to_send(self._composer.text))
+            await asyncio.to_thread(forecaster, last.composed, now, _counter_of(now))
+            self._forecaster = forecaster
+        desk.sent.setdefault(endpoint, last)
+        self.compose_soon()
 
     def _tell_reply(self, inspector: Inspector, desk: Desk) -> None:
         from tui_chat.ui.inspector import Came
@@ -110,7 +156,7 @@ class Inspecting(Comparing):
         if partial is not None and partial.entry_id == message.id:
             message = partial.reply.message(desk.endpoint.protocol)
         received, unheard = self._received(inspector, entry)
-        held = self._held_against(desk, entry)
+        held = self._held_against(entry)
         inspector.show_reply(Came(entry, message, received, unheard, held))
 
     def _received(self, inspector: Inspector, entry: Entry) -> tuple[Received | None, str]:
@@ -131,19 +177,16 @@ class Inspecting(Comparing):
             self._heard = entry_id, await desk.received(entry_id), ""
             self._tell_reply(inspector, desk)
 
-    def _held_against(self, desk: Desk, entry: Entry) -> str:
+    def _held_against(self, entry: Entry) -> str:
         """Say what the forecast of a reply's request was, beside what was reported."""
         from tui_chat.ui.inspector.forecast_line import against_usage
 
-        last = desk.sent.get(entry.endpoint)
-        if last is None or last.entry_id != entry.message.id or entry.status == "streaming":
+        last, told = self._left.get(entry.endpoint, (None, None))
+        if last is None or told is None or entry.status == "streaming":
             return ""
-        entry_id, told = self._told_of
-        return (
-            ""
-            if told is None or entry_id != entry.message.id
-            else against_usage(told, entry.usage.cached, entry.usage.input)
-        )
+        if last.entry_id != entry.message.id:
+            return ""
+        return against_usage(told, entry.usage.cached, entry.usage.input)
 
     def reply_grew(self, reply: Reply) -> None:
         """Show what has arrived."""

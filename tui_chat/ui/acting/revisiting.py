@@ -13,7 +13,7 @@ from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.acting.inspecting import Inspecting, Seen
 from tui_chat.ui.acting.tracing import Tracing
 from tui_chat.ui.chat import Transcript
-from tui_chat.ui.sent_requests import shown_of, told_of
+from tui_chat.ui.sent_requests import told_of
 
 
 class Revisiting(Inspecting, Tracing):
@@ -30,7 +30,7 @@ class Revisiting(Inspecting, Tracing):
             self.reveal_in_request(Origin(OriginKind.HISTORY, event.entry_id))
             return
         sent = await desk.sent_request(event.entry_id)
-        composed = shown_of(sent) if sent is not None else None
+        composed = sent.shown if sent is not None else None
         if sent is None:
             return
         if composed is None:
