@@ -13,12 +13,14 @@ from tests.ui.preset_stage import (
     body,
     edited,
     ids,
+    let_go,
     line_of,
     lines,
     message,
     preset_of,
 )
 from tui_chat.model.text import Origin, OriginKind
+from tui_chat.ui.inspector import Inspector
 
 SIZE = (160, 45)
 
@@ -290,3 +292,30 @@ async def test_quitting_asks_about_what_is_not_saved(tmp_path: Path) -> None:
         await settle(pilot)
     file = json.loads((tmp_path / "presets" / "mine.json").read_text())
     assert file["presetMessages"][0]["id"] == "world"
+
+
+async def test_cache_marks_are_placed_by_a_key_here_and_in_the_inspector(tmp_path: Path) -> None:
+    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
+        pane = await edited(pilot)
+        await pilot.press("g", "c", "c")
+        await settle(pilot)
+        assert message(pane, "rule").cache_control == "1h"
+        assert "⛁ 1h" in lines(pane)[line_of(pane, "rule")]
+        await pilot.press("u", "u")
+        await settle(pilot)
+        assert message(pane, "rule").cache_control is None
+        inspector = pane.app.query_one(Inspector)
+        for origin, marked in (
+            (Origin(OriginKind.MACRO, "x", within=Origin(OriginKind.PRESET, "note")), "note"),
+            (Origin(OriginKind.HISTORY, "nobody"), "history"),
+        ):
+            inspector.post_message(Inspector.OriginPointed(origin))
+            inspector.action_mark()
+            await settle(pilot)
+            assert message(pane, marked).cache_control == "5m"
+            assert "⛁ 5m" in "\n".join(lines(pane))
+        inspector.post_message(Inspector.OriginPointed(Origin(OriginKind.DRAFT)))
+        inspector.action_mark()
+        await settle(pilot)
+        assert [m.id for m in preset_of(pane).messages if m.cache_control] == ["history", "note"]
+        await let_go(pilot)

@@ -11,6 +11,7 @@ from tui_chat.ui.acting.drafting import Drafting
 
 if TYPE_CHECKING:
     from tui_chat.desk import Desk
+    from tui_chat.model.text import Origin
     from tui_chat.ui.inspector import Inspector
     from tui_chat.ui.presets import PresetPane
 
@@ -20,6 +21,9 @@ LOOK_EVERY = 1.0
 
 class Editing(Drafting):
     """Answers the preset editor."""
+
+    _pointed_at: Origin | None = None
+    """What the inspector's cursor is on."""
 
     # --- the pane ------------------------------------------------------------------------
 
@@ -59,6 +63,7 @@ class Editing(Drafting):
 
     def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
         """Light the row that a piece of the request came from."""
+        self._pointed_at = event.origin
         pane, inspector = self._panes.presets, self._panes.inspector
         if event.origin is None or pane is None or inspector is None:
             return
@@ -77,6 +82,34 @@ class Editing(Drafting):
             self._panes.open("presets")
             if pane.reveal(around):
                 self.call_after_refresh(pane.focus)
+
+    async def on_inspector_mark_wanted(self) -> None:
+        """Give what the cursor of the inspector is on another cache mark, as an edit of the preset;
+        a message of the conversation is marked by the history's line.
+        """
+        from tui_chat.model.text import Origin, OriginKind
+
+        desk, around = self.desk, self._pointed_at
+        while around is not None and around.kind is not OriginKind.PRESET and around.within:
+            around = around.within
+        if desk is None or around is None:
+            return
+        if around.kind is OriginKind.HISTORY:
+            lines = (m for m in desk.preset.messages if m.type == "chat_history" and m.enabled)
+            if anchor := next(lines, None):
+                around = Origin(OriginKind.PRESET, anchor.id, anchor.name)
+        pane = await self._presets_there()
+        if around.kind is not OriginKind.PRESET or not pane.reveal(around):
+            words = "A cache mark is placed by a line of the preset; this comes from none."
+            self.notify(words, severity="warning", markup=False)
+            return
+        pane.action_want("mark")
+        message = next((m for m in desk.preset.messages if m.id == around.id), None)
+        lifetime = message.cache_control if message is not None else None
+        at = "the history, at the newest message that stands still"
+        what = at if message is not None and message.type == "chat_history" else around.label
+        words = f"Cache mark for {lifetime}: {what}." if lifetime else f"No cache mark: {what}."
+        self.notify(f"{words} c in the preset editor changes it, u undoes it.", markup=False)
 
     # --- files ---------------------------------------------------------------------------
 

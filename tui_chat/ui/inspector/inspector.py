@@ -54,6 +54,7 @@ class Inspector(InspectorFrame):
         Binding("right_square_bracket", "step_view(1)", "Next view", show=False),
         Binding("o", "notes", "Notes", show=False),
         Binding("a", "against", "Compare with", show=False),
+        Binding("m", "mark", "Cache mark", show=False),
         Binding("Y", "copy('http')", "Copy as HTTP", show=False),
         Binding("escape", "live", "Back to live", show=False),
     ]
@@ -81,6 +82,9 @@ class Inspector(InspectorFrame):
             super().__init__()
             self.origin = origin
 
+    class MarkWanted(Message):
+        """The user wants a cache mark at what the cursor is on: another one, or none."""
+
     class AgainstWanted(Message):
         """The user wants to compare with something else."""
 
@@ -105,6 +109,10 @@ class Inspector(InspectorFrame):
         """Compare with something else."""
         self.view_shown = View.DIFF
         self.post_message(self.AgainstWanted())
+
+    def action_mark(self) -> None:
+        """Ask for a cache mark where the cursor is."""
+        self.post_message(self.MarkWanted())
 
     def action_live(self) -> None:
         """Go back to the request that Enter would send; where it is shown, leave the pane."""

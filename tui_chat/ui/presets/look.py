@@ -51,7 +51,7 @@ def row_pieces(
     mark = _ROLES.get(message.role, message.role)
     left.append((f"{mark} ", "off" if row.off else message.role))
     info = next((MARKS[n.level] for n in row.notes if n.level is Level.INFO), "")
-    place = _place(row, names) if width >= 34 else ""
+    place = f"{_place(row, names)} {_mark(message)}".strip() if width >= 34 else _mark(message)
     right: list[Piece] = [(f"{info} " if info else "", "info"), (f" {place} ", "place")]
     right.append((figure, "tokens"))
     room = width - _width(left) - _width(right)
@@ -79,6 +79,7 @@ def _anchor(
     elif message.type == "user_profile":
         figure = _figure(facts.profile[1], sent=True) if facts.profile[0] else _figure(None)
     style = "off" if row.off else "anchor"
+    detail = f"{detail} {_mark(message)}".strip()
     tail = f" {detail} " if detail else ""
     head = f"◆ {name} "
     room = width - _width(left) - cell_len(figure)
@@ -86,6 +87,11 @@ def _anchor(
     tail = clipped(tail, max(room - cell_len(head), 0))
     line = "─" * max(room - cell_len(head) - cell_len(tail), 0)
     return [*left, (head, style), (line, "line"), (tail, "place"), (figure, "tokens")]
+
+
+def _mark(message: PresetMessage) -> str:
+    lifetime = message.cache_control
+    return f"⛁ {lifetime}" if lifetime else ""
 
 
 def _history_words(facts: Facts) -> str:

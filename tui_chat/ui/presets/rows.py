@@ -43,6 +43,7 @@ class PresetRows(Coloured, can_focus=True):
         Binding("less_than_sign", "want('higher')", show=False, tooltip="One deeper"),
         Binding("greater_than_sign", "want('lower')", show=False, tooltip="One less deep"),
         Binding("r", "want('role')", show=False, tooltip="Another role"),
+        Binding("c", "want('mark')", show=False, tooltip="Cache mark: 5 minutes, an hour, none"),
         Binding("u", "want('undo')", show=False, tooltip="Undo"),
         Binding("U", "want('redo')", show=False, tooltip="Redo"),
         Binding("e", "want('outside')", show=False, tooltip="Edit the content in $EDITOR"),

@@ -16,7 +16,13 @@ from tui_chat.editing import (
     removed,
 )
 from tui_chat.model.message import MessageRole
-from tui_chat.model.preset import CHAT_HISTORY, Preset, PresetMessage, PresetMessageType
+from tui_chat.model.preset import (
+    CHAT_HISTORY,
+    CacheLifetime,
+    Preset,
+    PresetMessage,
+    PresetMessageType,
+)
 from tui_chat.model.visible import one_line
 
 KINDS: tuple[tuple[PresetMessageType, str, str], ...] = (
@@ -25,6 +31,7 @@ KINDS: tuple[tuple[PresetMessageType, str, str], ...] = (
     ("user_profile", "User profile", "anchor: where the profile goes"),
     ("placeholder", "Placeholder", "anchor: a place for others to stand at"),
 )
+_NEXT_MARK: dict[CacheLifetime | None, CacheLifetime | None] = {None: "5m", "5m": "1h", "1h": None}
 _ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant")
 
 
@@ -58,6 +65,10 @@ def step(drawn: Sketch, index: int, what: str) -> Step | None:
             at = _ROLES.index(message.role) + 1 if message.role in _ROLES else 0
             role = _ROLES[at % len(_ROLES)]
             return Step(changed(preset, index, role=role), f"let {role} say {name}")
+        case "mark" if message.type != "placeholder":
+            lifetime = _NEXT_MARK[message.cache_control]
+            words = f"mark {name} for {lifetime}" if lifetime else f"take the mark off {name}"
+            return Step(changed(preset, index, cache_control=lifetime), words)
         case "higher" | "lower":
             return _deeper(preset, index, -1 if what == "higher" else 1)
         case _:
