@@ -9,8 +9,9 @@ from typing import Any
 
 from tests.context.requests import A1, ENDPOINT, HISTORY, U1, U2
 from tui_chat.compose import compose
-from tui_chat.context import CONTRIBUTORS, Inputs
+from tui_chat.context import CONTRIBUTORS, Contribution, Inputs
 from tui_chat.model.preset import Preset
+from tui_chat.tokens import Counter
 
 DOCS = Path(__file__).parents[2] / "docs" / "presets.md"
 
@@ -29,3 +30,15 @@ def test_the_documented_contributor_adds_its_line():
         "It is said in talks of more than two messages. "
         "Its depth -2 is before the newest message of the history."
     )
+
+
+def test_one_that_fails_adds_nothing_but_a_note():
+    def broken(inputs: Inputs, counter: Counter) -> Contribution:
+        raise RuntimeError("no\nluck")
+
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1, A1, U2))
+    composed = compose(inputs, contributors=(*CONTRIBUTORS, broken))
+    assert composed.payload.body == compose(inputs).payload.body
+    notes = [note.sentence for note in composed.notes if note.code == "contributor-failed"]
+    assert len(notes) == 1
+    assert "broken failed and adds nothing. RuntimeError: no luck" in notes[0]

@@ -260,3 +260,14 @@ def test_every_macro_is_told_in_a_line() -> None:
     told = {macro.name for macro in MACRO_WORDS}
     assert told == {*MACROS, *filter(is_word, _WORDS), "trim", "//"}
     assert [m.written for m in macros_beginning("tone", ("Tone",))] == ["{{getvar::Tone}}"]
+
+
+def test_a_macro_that_is_never_closed_is_told():
+    envelope = built(said("Hi {{user, this is {{char}}"), HISTORY)
+    assert envelope.turns[0].text.plain == "Hi {{user, this is Assistant"
+    notes = [note.sentence for note in envelope.notes if note.code == "macro-stays"]
+    assert len(notes) == 1
+    assert "“{{user, this is {{char}}”" in notes[0]
+    assert "“}}”" in notes[0]
+    closed = built(said("{{user}} \\{\\{ }}"), HISTORY)
+    assert "macro-stays" not in codes(closed)

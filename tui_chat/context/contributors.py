@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.listed import Listed
-from tui_chat.model.envelope import Note
+from tui_chat.model.envelope import Level, Note
 from tui_chat.tokens import Counter
 
 
@@ -33,9 +33,22 @@ Contributor: TypeAlias = Callable[[Inputs, Counter], Contribution]
 """The counter is for those that keep to a budget of their own."""
 
 
+def _asked(contributor: Contributor, inputs: Inputs, count: Counter) -> Contribution:
+    """Ask a contributor. One that fails adds nothing but a note: the request is composed all the
+    same, and what it is without the contributor can be seen.
+    """
+    try:
+        return contributor(inputs, count)
+    except Exception as error:  # a stranger's code may raise whatever it likes
+        name = getattr(contributor, "__qualname__", type(contributor).__name__)
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        sentence = f"The contributor {name} failed and adds nothing. {why}"
+        return Contribution(notes=(Note(Level.ERROR, "contributor-failed", sentence),))
+
+
 def contribute(inputs: Inputs, count: Counter, contributors: Sequence[Contributor]) -> Contribution:
     """Ask all contributors, and put what they say together."""
-    said = [contributor(inputs, count) for contributor in contributors]
+    said = [_asked(contributor, inputs, count) for contributor in contributors]
     given = [contribution for contribution in said if contribution is not NOTHING_TO_ADD]
     if len(given) <= 1:
         return given[0] if given else NOTHING_TO_ADD

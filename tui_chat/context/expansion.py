@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.listed import Listed, Said, profile_line
-from tui_chat.context.macro_syntax import Node, has_macros, parse
+from tui_chat.context.macro_syntax import Node, has_macros, parse, unclosed
 from tui_chat.context.macros import Expansion, expand
 from tui_chat.context.scan import Groups
 from tui_chat.context.scene import Scene
@@ -34,12 +34,21 @@ class _Program:
     """A text with macros, read once, with what it became last time."""
 
     nodes: tuple[Node, ...]
+    unclosed: Note | None
+    """What is to be said of a macro that was opened and never closed."""
     last: Expansion | None = None
 
 
 def _read(line: Listed) -> _Program | None:
     content = line.message.content
-    return _Program(parse(content)) if has_macros(content) else None
+    if not has_macros(content):
+        return None
+    at, note = unclosed(content), None
+    if at is not None:
+        begins = " ".join(content[at : at + 24].split())
+        sentence = f"“{begins}” in {line.called} has no “}}}}”; it is sent as it is written."
+        note = Note(Level.WARNING, "macro-stays", sentence, line.origin)
+    return _Program(parse(content), note)
 
 
 _program: Memo[Listed, _Program | None] = Memo(_read)
@@ -83,6 +92,8 @@ def _current(program: _Program, line: Listed, scene: Scene) -> Expansion:
             scene.set(name, value)
         return last
     expansion = _tidy(expand(line.message.content, program.nodes, line.origin, scene), line)
+    if program.unclosed is not None:
+        expansion = replace(expansion, notes=(*expansion.notes, program.unclosed))
     program.last = None if expansion.cramped else expansion
     return expansion
 

@@ -88,6 +88,17 @@ def parse(source: str) -> tuple[Node, ...]:
     return tuple(stack[0].nodes)
 
 
+def unclosed(source: str) -> int | None:
+    """Return where the first macro begins that is never closed, and so is text; None for none."""
+    opened: list[int] = []
+    for token in _TOKEN.finditer(source):
+        if token.group() == "{{" and len(opened) < DEEPEST:
+            opened.append(token.start())
+        elif token.group() == "}}" and opened:
+            opened.pop()
+    return opened[0] if opened else None
+
+
 def _text(nodes: list[Node], start: int, stop: int) -> None:
     if start < stop:
         nodes.append(Literal(start, stop))

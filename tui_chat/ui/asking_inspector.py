@@ -22,7 +22,8 @@ class PasteRequest(Form[str | None]):
         with Vertical() as box:
             box.border_title = "Open a captured request"
             words = (
-                "Paste a request body of any of the four protocols, a curl command, or a log line."
+                "Paste a request body of any of the four protocols, a curl command, a log line, "
+                "or the path of a file with one."
             )
             yield Static(words, classes="label")
             yield TextArea(id="body", tab_behavior="focus")

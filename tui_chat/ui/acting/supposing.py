@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 from textual import work
 
 from tui_chat.errors import InputError
@@ -22,7 +25,7 @@ class Supposing(Inspecting):
         if desk is None or (text := await ask_captured(self)) is None:
             return
         try:
-            captured = read_captured(text)
+            captured = read_captured(await asyncio.to_thread(in_file, text))
         except InputError as fault:
             self.complain(fault)
             return
@@ -66,3 +69,19 @@ class Supposing(Inspecting):
             self._panes.open("inspector")
             self.call_after_refresh(inspector.focus)
         self.compose_soon()
+
+
+def in_file(text: str) -> str:
+    """Return what a file holds where the text is its path, else the text itself."""
+    name = text.strip().strip("'\"")
+    if "\n" in name or len(name) > _LONGEST_PATH or "{" in name:
+        return text
+    try:
+        path = Path(name).expanduser()
+        return path.read_text("utf-8", "replace") if path.is_file() else text
+    except (OSError, RuntimeError, ValueError) as error:  # unreadable; no home; a null character
+        raise InputError(f"{name} cannot be read: {error}") from error
+
+
+_LONGEST_PATH = 4_096
+"""Characters; what is longer is no path."""
