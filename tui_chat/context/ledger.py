@@ -20,28 +20,15 @@ from operator import attrgetter, is_, sub
 
 from tui_chat.model.envelope import Placement, Turn
 from tui_chat.model.memo import Recent
-from tui_chat.model.message import Message
-from tui_chat.model.text import Origin, OriginKind, Text
+from tui_chat.model.message import Message, MessageOrigin
+from tui_chat.model.text import Text
 from tui_chat.tokens import Counter
 
-NAME_LENGTH = 32
-"""A message has no name; a person knows it by its first words."""
-
 _IN_HISTORY = Placement("history", rule="It is part of the conversation.")
-_HISTORY = OriginKind.HISTORY
-
-
-def message_origin(message: Message) -> Origin:
-    """Return the origin of a stored message."""
-    content = message.content
-    name = " ".join(content[: NAME_LENGTH + 8].split())
-    if len(name) > NAME_LENGTH or (name and len(content) > NAME_LENGTH + 8):
-        name = name[: NAME_LENGTH - 1].rstrip() + "…"
-    return Origin(_HISTORY, message.id, name or message.role)
 
 
 def _turn_of(message: Message) -> Turn:
-    origin = message_origin(message)
+    origin = MessageOrigin(message)
     return Turn(
         message.role,
         Text.of(message.content, origin),
@@ -130,7 +117,9 @@ def _ledger(history: tuple[Message, ...], known: Ledger, agree: int, counter: Co
     """Draw up the accounts of a history that agrees with a known one that far."""
     turns, costs = list(known.turns[:agree]), list(known.costs[:agree])
     elsewhere = {id(m): index for index, m in enumerate(known.history[agree:], agree)}
-    fresh = [m for m in history[agree:] if id(m) not in elsewhere]
+    fresh: Sequence[Message] = history[agree:]
+    if elsewhere:
+        fresh = [m for m in fresh if id(m) not in elsewhere]
     made = list(map(_turn_of, fresh))
     counted = counter.each(made)
     if len(fresh) == len(history) - agree:

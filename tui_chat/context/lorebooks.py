@@ -20,14 +20,13 @@ from collections.abc import Iterator, Sequence
 
 from tui_chat.context.contributors import NOTHING_TO_ADD, Contribution
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.ledger import message_origin
 from tui_chat.context.listed import NO_TEXTS, Listed, text_of
 from tui_chat.context.lore_keys import NOTHING_FOUND, Found, Keyed, KeyIndex
 from tui_chat.context.lore_shelf import Candidate, Shelf, line_of, lore_origin, name_of, shelf_of
 from tui_chat.context.scene import drawn
 from tui_chat.model.envelope import Level, Note
 from tui_chat.model.lorebook import LorebookEntry
-from tui_chat.model.message import Message
+from tui_chat.model.message import Message, MessageOrigin
 from tui_chat.tokens import TURN_OVERHEAD, Counter
 
 MOST_ROUNDS = 50
@@ -142,7 +141,7 @@ class _Search:
         else:
             texts = ((self._found(index, t), t) for t in self._newest(candidate.depth))
             found, text = next(each for each in texts if not each[0].isdisjoint(keyed.keys))
-            where = "the draft" if text is None else message_origin(text).label
+            where = "the draft" if text is None else MessageOrigin(text).label
         key = next(key for key in keyed.keys if key in found)
         return f"It is lore that came up because “{index.keys[key].text}” occurs in {where}."
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, final
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.quick import quick
 from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
+from tui_chat.model.text import Origin, OriginKind
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
 """Who speaks. Not to be mixed up with a `Role`, which is a named assistant."""
@@ -75,3 +76,37 @@ class Message:
     semantics: MessageSemantics = NO_MESSAGE_SEMANTICS
     parts: tuple[Part, ...] = ()
     """Pictures, sounds and files. They follow the text unless `semantics.layout` says else."""
+
+
+NAME_LENGTH = 32
+"""A message has no name; a person knows it by its first words."""
+
+
+@final
+class MessageOrigin(Origin):
+    """The origin of a stored message. Most are never looked at, so its fields wait until then."""
+
+    __slots__ = ("_message",)
+
+    def __init__(self, message: Message) -> None:
+        _set_message(self, message)
+
+    if not TYPE_CHECKING:  # the slots are empty until one of them is asked for
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in ("kind", "id", "name", "within"):
+                raise AttributeError(name)
+            message = self._message
+            Origin.__init__(self, OriginKind.HISTORY, message.id, _first_words(message))
+            return getattr(self, name)
+
+
+_set_message = getattr(MessageOrigin, "_message").__set__  # noqa: B009
+
+
+def _first_words(message: Message) -> str:
+    content = message.content
+    name = " ".join(content[: NAME_LENGTH + 8].split())
+    if len(name) > NAME_LENGTH or (name and len(content) > NAME_LENGTH + 8):
+        name = name[: NAME_LENGTH - 1].rstrip() + "…"
+    return name or message.role

@@ -10,20 +10,22 @@
    origin's text; the others (keys, punctuation, numbers) carry the origin of what they
    stand for.
 5. A node is immutable and remembers its bytes, so a keystroke renders what it changed.
+6. A message that is nothing but a text is a `Later`: a conversation is encoded whole, but a
+   page of it is looked at. What stands around its text in the body is taken from the same tree.
 """
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import accumulate
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 from math import isfinite
-from typing import Any, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, final, overload
 
 from tui_chat.model.quick import quick
 from tui_chat.model.text import GLUE, Origin, Text, clean
@@ -87,6 +89,53 @@ class Obj(_Container):
                 return value
         return None
 
+
+class Frame:
+    """What stands around a text in an object that holds no more: `make` gives the object's items
+    for a text and the object's origin.
+    """
+
+    __slots__ = ("after", "before", "make")
+
+    def __init__(self, make: Callable[[Text, Origin], tuple[tuple[str, Tree], ...]]) -> None:
+        self.make = make
+        hole = "\0"
+        around = _json(Obj(make(Text.glue(hole), GLUE)))
+        self.before, self.after = around.split(quoted(hole))
+        """The JSON on both sides of the text."""
+
+
+@final
+class Later(Obj):
+    """An object that holds a text in a frame, made when somebody looks into it. Its bytes need no
+    object.
+    """
+
+    __slots__ = ("frame", "text")
+
+    frame: Frame
+    text: Text
+
+    def __init__(self, frame: Frame, text: Text, origin: Origin) -> None:
+        _set_frame(self, frame)
+        _set_text(self, text)
+        _set_origin(self, origin)
+
+    if not TYPE_CHECKING:
+
+        @property
+        def items(self) -> tuple[tuple[str, Tree], ...]:
+            """The items, made the first time."""
+            try:
+                return _items(self)
+            except AttributeError:
+                _set_items(self, self.frame.make(self.text, self.origin))
+                return _items(self)
+
+
+_items = Obj.__dict__["items"].__get__
+_set_items, _set_origin = Obj.__dict__["items"].__set__, Obj.__dict__["origin"].__set__
+_set_frame, _set_text = Later.__dict__["frame"].__set__, Later.__dict__["text"].__set__
 
 Tree: TypeAlias = Obj | Arr | Str | Lit
 _LEAVES = frozenset[type]({Str, Lit})
@@ -190,6 +239,8 @@ def _json(node: Tree) -> str:
     match node:
         case Str():
             return quoted(node.text.plain)
+        case Later():
+            return node.frame.before + quoted(node.text.plain) + node.frame.after
         case Obj():
             return "{" + ",".join([_key(key) + _json(value) for key, value in node.items]) + "}"
         case Arr():

@@ -44,9 +44,9 @@ class OriginKind(StrEnum):
 
 
 @quick
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """Where something came from, precisely enough to open it."""
+    """Where something came from, precisely enough to open it. Equal if all of it is."""
 
     kind: OriginKind
     id: str = ""
@@ -55,6 +55,18 @@ class Origin:
     """What a person calls it; falls back to the id where it has no name."""
     within: Origin | None = None
     """The origin of the text this one stood in or was taken from."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Origin)
+            and self.id == other.id
+            and self.kind == other.kind
+            and self.name == other.name
+            and self.within == other.within
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.id, self.name))
 
     @property
     def label(self) -> str:

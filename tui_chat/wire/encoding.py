@@ -15,12 +15,7 @@ from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Level, Note, Sourced, Turn
 from tui_chat.model.message import ToolCall
 from tui_chat.model.payload import Lit, Obj, Str, Tree, tree_of
-from tui_chat.model.semantics import (
-    NO_MESSAGE_SEMANTICS,
-    MessageSemantics,
-    ReasoningBlock,
-    WireForm,
-)
+from tui_chat.model.semantics import ReasoningBlock, WireForm
 from tui_chat.model.text import GLUE, Origin, OriginKind, Text, clean
 
 Items = list[tuple[str, Tree]]
@@ -36,40 +31,6 @@ def word(text: str) -> Str:
     word: a request says `user` and `text` thousands of times.
     """
     return Str(Text.glue(text))
-
-
-def is_plain(turn: Turn, protocol: Protocol) -> bool:
-    """Whether a turn is nothing but somebody's words, so that a protocol may take the short way.
-
-    Most turns are. `tests/wire/test_short_way.py` holds that the short way says the same.
-    """
-    plain = turn.text.plain
-    return not (
-        turn.role == "tool"
-        or turn.tool_calls
-        or turn.parts
-        or turn.name
-        or turn.tool_call_id
-        or not plain
-        or plain.isspace()
-        or not (turn.semantics is NO_MESSAGE_SEMANTICS or _adds_nothing(turn.semantics, protocol))
-    )
-
-
-def _adds_nothing(semantics: MessageSemantics, protocol: Protocol) -> bool:
-    """Whether semantics add nothing to a message's words in a protocol. How it was written counts
-    only in the protocol that it was written in.
-    """
-    form = semantics.wire
-    if form is not None and (form.extras or form.protocol is protocol):
-        return False
-    said = semantics.reasoning or semantics.refusal or semantics.layout
-    return not said and semantics.failed is None
-
-
-def plain_message(role: str, text: Str, origin: Origin) -> Obj:
-    """Return a message of role and content alone."""
-    return Obj((("role", word(role)), ("content", text)), origin)
 
 
 def field_of(origin: Origin, what: str) -> Origin:

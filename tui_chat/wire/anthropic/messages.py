@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import ChatEnvelope, Level, Note, Turn
-from tui_chat.model.payload import Arr, Obj, Str, Tree
+from tui_chat.model.payload import Arr, Later, Obj, Str, Tree
 from tui_chat.wire.anthropic.said import Said, said
 from tui_chat.wire.encoding import (
     FILLER,
@@ -32,6 +32,7 @@ from tui_chat.wire.encoding import (
     word,
 )
 from tui_chat.wire.left_out import blank_left_out, system_moved
+from tui_chat.wire.plain_turns import plain_turns, role_and_content
 from tui_chat.wire.segments import RunMemo, segments
 from tui_chat.wire.tool_pairing import variant
 
@@ -41,6 +42,9 @@ _NO_PREFILL = re.compile(
 )
 """Models that refuse a final assistant message, after their error texts."""
 
+_plainly = plain_turns(
+    _ANTHROPIC, {"user": role_and_content("user"), "assistant": role_and_content("assistant")}
+)
 _FILLER = Obj((("role", word("user")), ("content", word(FILLER))))
 
 
@@ -51,6 +55,8 @@ class Conversation:
     system: list[Turn] = field(default_factory=list[Turn])
     runs: list[list[Turn]] = field(default_factory=list[list[Turn]])
     """The turns of each message of the segment."""
+    plain: list[Later | None] = field(default_factory=list["Later | None"])
+    """The message of each run that is a plain turn by itself."""
     messages: list[Tree] = field(default_factory=list[Tree])
     notes: list[Note] = field(default_factory=list[Note])
     last: Turn | None = None
@@ -113,7 +119,11 @@ def _encode_segment(
     """Encode the turns of a segment; `ends` tells that none follow it."""
     part = Conversation()
     for index, turn in enumerate(turns):
-        if (
+        if (plain := _plainly(turn)) is not None:
+            part.runs.append([turn])
+            part.plain.append(plain)
+            part.ends_blank = False
+        elif (
             turn.role == "system"
             and own_form(turn, _ANTHROPIC) is None
             and not (in_place and _may_stay(turns, index, ends))
@@ -121,7 +131,10 @@ def _encode_segment(
             _move(part, turn, fallback)
         else:
             _add(part, turn)
-    part.messages = [_message(run) for run in part.runs]
+    part.messages = [
+        _message(run) if plain is None else plain
+        for run, plain in zip(part.runs, part.plain, strict=True)
+    ]
     part.last = part.runs[-1][-1] if part.runs else None
     return part
 
@@ -161,8 +174,10 @@ def _add(so_far: Conversation, turn: Turn) -> None:
         return
     if so_far.runs and _joins(so_far.runs[-1], turn):
         so_far.runs[-1].append(turn)
+        so_far.plain[-1] = None
     else:
         so_far.runs.append([turn])
+        so_far.plain.append(None)
 
 
 def _joins(run: list[Turn], turn: Turn) -> bool:

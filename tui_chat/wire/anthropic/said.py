@@ -27,11 +27,9 @@ from tui_chat.wire.encoding import (
     arguments_object,
     bad_arguments,
     flag,
-    is_plain,
     merged,
     own_form,
     parsed,
-    plain_message,
     quote,
     word,
 )
@@ -73,10 +71,6 @@ class _Saying:
 
 
 def _said(turn: Turn) -> Said:
-    if turn.cache_mark is None and is_plain(turn, _ANTHROPIC):
-        role, text = adapted_role(turn.role, _ANTHROPIC), Str(turn.text)
-        blocks = (_text(text, turn.origin),)
-        return Said(role, blocks, text, plain_message(role, text, turn.origin))
     form, origin = own_form(turn, _ANTHROPIC), turn.origin
     saying = _Saying(turn, form)
     result = Piece("result")

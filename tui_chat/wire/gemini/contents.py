@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import ChatEnvelope, Level, Note, Turn
-from tui_chat.model.payload import Arr, Obj, Str, Tree, tree_of
+from tui_chat.model.payload import Arr, Frame, Obj, Str, Tree, tree_of
 from tui_chat.model.semantics import Layout, Piece
 from tui_chat.wire.encoding import (
     FILLER,
@@ -34,6 +34,7 @@ from tui_chat.wire.gemini.said import content_of, response, said
 from tui_chat.wire.gemini.spelling import as_spelled
 from tui_chat.wire.left_out import system_moved
 from tui_chat.wire.pieces import laid_out
+from tui_chat.wire.plain_turns import plain_turns
 from tui_chat.wire.roles import adapt_roles, adapted_role, extract_system_instruction
 from tui_chat.wire.segments import RunMemo, segments
 from tui_chat.wire.tool_pairing import variant
@@ -43,6 +44,19 @@ STAND_IN = "skip_thought_signature_validator"
 """The signature that Google documents for calls which have none of their own."""
 
 _FILLER = Obj((("role", word("user")), ("parts", Arr((Obj((("text", word(FILLER)),)),)))))
+
+
+def _role_and_part(role: str) -> Frame:
+    """Return the frame of a content of one text."""
+    named = ("role", word(role))
+    return Frame(
+        lambda text, origin: (named, ("parts", Arr((Obj((("text", Str(text)),), origin),), origin)))
+    )
+
+
+_plainly = plain_turns(
+    _GEMINI, {"user": _role_and_part("user"), "assistant": _role_and_part("model")}
+)
 
 
 @dataclass(slots=True)
@@ -97,22 +111,26 @@ def _begins_with_call(turns: Sequence[Turn]) -> bool:
 def _encode_segment(turns: Sequence[Turn]) -> Conversation:
     part = Conversation()
     run: list[Turn] = []
+    alone: Tree | None = None
     caller: Turn | None = None
     for turn in turns:
         if turn.role == "system":
             part.notes.append(system_moved(turn, "moved to the system instruction"))
             part.system.append(turn)
             continue
-        part.notes += said(turn).notes
+        plain = _plainly(turn)
+        if plain is None:
+            part.notes += said(turn).notes
         if run and _joins(run[-1], turn):
             run.append(turn)
+            alone = None
             continue
         if run:
-            part.contents.append(_content(run, caller))
+            part.contents.append(_content(run, caller) if alone is None else alone)
             caller = run[-1] if run[-1].tool_calls else None
-        run = [turn]
+        run, alone = [turn], plain
     if run:
-        part.contents.append(_content(run, caller))
+        part.contents.append(_content(run, caller) if alone is None else alone)
     return part
 
 

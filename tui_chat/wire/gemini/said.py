@@ -28,7 +28,6 @@ from tui_chat.wire.encoding import (
     arguments_object,
     bad_arguments,
     field_of,
-    is_plain,
     merged,
     own_form,
     parsed,
@@ -67,13 +66,6 @@ class _Saying:
 
 
 def _said(turn: Turn) -> Said:
-    if is_plain(turn, _GEMINI):
-        part = _text(Str(turn.text), turn.origin)
-        items = (
-            ("role", word(adapted_role(turn.role, _GEMINI))),
-            ("parts", Arr((part,), turn.origin)),
-        )
-        return Said((part,), Obj(items, turn.origin))
     form, origin = own_form(turn, _GEMINI), turn.origin
     saying = _Saying(turn, form)
     if turn.role == "tool":

@@ -33,6 +33,7 @@ from tui_chat.wire.left_out import envelope_notes, no_place
 from tui_chat.wire.openai_chat.messages import messages
 from tui_chat.wire.openai_chat.tools import say_choice, say_format
 from tui_chat.wire.openai_chat.unknown_keys import about_unknown, unknown_keys, without_unknown
+from tui_chat.wire.plain_turns import openai_roles, plain_turns
 from tui_chat.wire.protocol import Encoded
 from tui_chat.wire.segments import RunMemo, segments
 from tui_chat.wire.settings import (
@@ -102,17 +103,20 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
 @lru_cache(maxsize=2)
 def _segment(developer: bool) -> RunMemo[tuple[list[Tree], list[Note]]]:
     """Return the encoder of segments, which remembers what it encoded."""
-    say = messages(developer)
+    plainly, say = plain_turns(_CHAT, openai_roles(developer)), messages(developer)
 
     def encode_segment(turns: Sequence[Turn]) -> tuple[list[Tree], list[Note]]:
         said: list[Tree] = []
         notes: list[Note] = []
         following: list[Tree] = []
         for turn in turns:
-            message = say(turn)
             if following and turn.role != "tool":
                 said += following
                 following = []
+            if (plain := plainly(turn)) is not None:
+                said.append(plain)
+                continue
+            message = say(turn)
             said.append(message.tree)
             notes += message.notes
             if message.follows is not None:

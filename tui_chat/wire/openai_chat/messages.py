@@ -26,11 +26,9 @@ from tui_chat.model.text import GLUE, Origin, Text
 from tui_chat.wire.encoding import (
     Items,
     field_of,
-    is_plain,
     merged,
     own_form,
     parsed,
-    plain_message,
     quote,
     word,
 )
@@ -83,9 +81,6 @@ def messages(developer: bool) -> Callable[[Turn], Message]:
 
 
 def _message(turn: Turn, developer: bool) -> Message:
-    if is_plain(turn, _CHAT):
-        role = adapted_role(turn.role, _CHAT, developer=developer)
-        return Message(plain_message(role, Str(turn.text), turn.origin))
     saying = _Saying(turn)
     for piece, what in laid_out(turn, _CHAT):
         _say(saying, piece, what)

@@ -34,6 +34,7 @@ from tui_chat.wire.left_out import envelope_notes, no_place
 from tui_chat.wire.openai_responses.kept import continued
 from tui_chat.wire.openai_responses.said import said_by
 from tui_chat.wire.openai_responses.tools import say_choice, say_format
+from tui_chat.wire.plain_turns import openai_roles, plain_turns
 from tui_chat.wire.protocol import Encoded
 from tui_chat.wire.segments import RunMemo, segments
 from tui_chat.wire.settings import (
@@ -134,12 +135,19 @@ def _input(
 @lru_cache(maxsize=2)
 def _segment(developer: bool) -> RunMemo[tuple[list[Tree], list[Note]]]:
     """Return the encoder of segments, which remembers what it encoded."""
-    say = said_by(developer)
+    plainly, say = plain_turns(_RESPONSES, openai_roles(developer)), said_by(developer)
 
     def encode_segment(turns: Sequence[Turn]) -> tuple[list[Tree], list[Note]]:
-        said = [say(turn) for turn in turns]
-        items = [item for each in said for item in each.items]
-        return items, [note for each in said for note in each.notes]
+        items: list[Tree] = []
+        notes: list[Note] = []
+        for turn in turns:
+            if (plain := plainly(turn)) is not None:
+                items.append(plain)
+                continue
+            said = say(turn)
+            items += said.items
+            notes += said.notes
+        return items, notes
 
     return RunMemo(encode_segment)
 

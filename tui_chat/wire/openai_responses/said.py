@@ -26,11 +26,9 @@ from tui_chat.model.semantics import Piece, ReasoningBlock
 from tui_chat.model.text import GLUE, Origin, Text
 from tui_chat.wire.encoding import (
     Items,
-    is_plain,
     merged,
     own_form,
     parsed,
-    plain_message,
     quote,
     word,
 )
@@ -80,9 +78,6 @@ def said_by(developer: bool) -> Callable[[Turn], Said]:
 
 
 def _said(turn: Turn, developer: bool) -> Said:
-    if is_plain(turn, _RESPONSES):
-        role = adapted_role(turn.role, _RESPONSES, developer=developer)
-        return Said((plain_message(role, Str(turn.text), turn.origin),))
     match turn.role:
         case "assistant":
             return _by_model(turn)
