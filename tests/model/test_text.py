@@ -2,6 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import sources, texts
+from tui_chat.model.message import Message, MessageOrigin
 from tui_chat.model.text import GLUE, Origin, OriginKind, Span, Text, clean
 
 PRESET = Origin(OriginKind.PRESET, "style", "Style")
@@ -56,3 +57,12 @@ def test_clean_joins_split_pairs_and_replaces_lone_surrogates():
 @given(st.text(st.characters(), max_size=20))
 def test_clean_text_can_always_be_encoded(text: str):
     clean(text).encode()
+
+
+def test_a_messages_origin_is_an_origin_like_any_other():
+    spoken = Message("user", "Please  tell me\nwhat the weather will be like tomorrow", "m1")
+    named = Origin(OriginKind.HISTORY, "m1", "Please tell me what the weather…")
+    assert MessageOrigin(spoken) == named == MessageOrigin(spoken)
+    assert len({MessageOrigin(spoken), named}) == 1
+    assert MessageOrigin(Message("user", "", "m2")) == Origin(OriginKind.HISTORY, "m2", "user")
+    assert MessageOrigin(spoken) != Origin(OriginKind.HISTORY, "m2", named.name)
