@@ -11,9 +11,10 @@ from tui_chat.analysis.captured import Captured, read_captured
 from tui_chat.analysis.difference import Difference, DiffRow, difference
 from tui_chat.analysis.forecast import Break, Forecast, Forecaster
 from tui_chat.analysis.prompt import Mark, Prompt, prompt_of
-from tui_chat.analysis.shares import Share, Shares, shares_of
+from tui_chat.analysis.shares import Accountant, Share, Shares, shares_of
 
 __all__ = [
+    "Accountant",
     "Break",
     "Captured",
     "DiffRow",

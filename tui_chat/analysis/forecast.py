@@ -14,11 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tui_chat.analysis.prompt import UNREAD, Prompt, cost, prompt_of, same_objects
+from tui_chat.analysis.prompt import UNREAD, Prompt, cost, prompt_of
 from tui_chat.compose import Composed
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Turn
 from tui_chat.model.payload import Arr, Obj, Str, Tree, body_of
+from tui_chat.model.same import same_objects
 from tui_chat.model.text import GLUE, Origin, OriginKind, Text
 from tui_chat.tokens import Counter
 

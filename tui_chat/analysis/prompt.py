@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from tui_chat.compose import Composed
 from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree
+from tui_chat.model.same import same_objects
 from tui_chat.model.text import GLUE
 from tui_chat.tokens import PART_TOKENS, TURN_OVERHEAD, Counter
 
@@ -140,16 +141,3 @@ def _words(key: str, node: Str, counter: Counter) -> int:
     if key in _BYTES and " " not in node.text.plain[:200]:
         return PART_TOKENS["image"]
     return counter.text(node.text)
-
-
-def same_objects(one: tuple[Tree, ...], other: tuple[Tree, ...]) -> int:
-    """Return how many segments at the beginning are the very same objects."""
-    # Comparing slices is comparing identities, in C: nodes have no equality of their own.
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

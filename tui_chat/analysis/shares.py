@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter as Tally
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from tui_chat.model.envelope import ChatEnvelope, Turn
+from tui_chat.model.same import same_objects
 from tui_chat.model.text import OriginKind
 
 
@@ -42,27 +42,51 @@ class Shares:
         return sum(share.tokens for share in self.shares) + self.framing
 
 
+class Accountant:
+    """Accounts for one envelope after the other; costs what changed since the one before."""
+
+    def __init__(self) -> None:
+        self._turns: tuple[Turn, ...] = ()
+        self._tokens: tuple[int, ...] = ()
+        self._sums: dict[OriginKind, tuple[int, int]] = {}
+        """Tokens and turns of each kind."""
+
+    def __call__(self, envelope: ChatEnvelope, pinned: Collection[str] = ()) -> Shares:
+        """Account for an envelope. A turn belongs to the kind of its origin as a whole. `pinned`
+        are the ids of the messages that stay whatever they cost.
+        """
+        turns, tokens = envelope.turns, envelope.tokens
+        same = same_objects(self._turns, turns)
+        if tokens[:same] != self._tokens[:same]:  # another model counts otherwise
+            self._turns, self._tokens, self._sums, same = (), (), {}, 0
+        self._add(self._turns[same:], self._tokens[same:], -1)
+        self._add(turns[same:], tokens[same:], 1)
+        self._turns, self._tokens = turns, tokens
+        sums = self._sums
+        shares = tuple(Share(kind, *sums[kind]) for kind in OriginKind if sums.get(kind, _NONE)[1])
+        budget = envelope.budget
+        counted = sum(share.tokens for share in shares)
+        return Shares(
+            shares,
+            framing=max(budget.total - counted, 0) if budget else 0,
+            reserve=budget.reserve if budget and budget.limit is not None else 0,
+            free=budget.free if budget else None,
+            limit=budget.limit if budget else None,
+            next_out=next((turn for turn in turns if _may_go(turn, pinned)), None),
+        )
+
+    def _add(self, turns: tuple[Turn, ...], tokens: tuple[int, ...], times: int) -> None:
+        for turn, count in zip(turns, tokens, strict=False):
+            had = self._sums.get(turn.origin.kind, _NONE)
+            self._sums[turn.origin.kind] = had[0] + times * count, had[1] + times
+
+
+_NONE = (0, 0)
+
+
 def shares_of(envelope: ChatEnvelope, pinned: Collection[str] = ()) -> Shares:
-    """Account for an envelope. A turn belongs to the kind of its origin as a whole. `pinned` are
-    the ids of the messages that stay whatever they cost.
-    """
-    tokens: Tally[OriginKind] = Tally()
-    turns: Tally[OriginKind] = Tally()
-    for turn, count in zip(envelope.turns, envelope.tokens, strict=False):
-        kind = turn.origin.kind
-        tokens[kind] += count
-        turns[kind] += 1
-    shares = tuple(Share(kind, tokens[kind], turns[kind]) for kind in OriginKind if turns[kind])
-    budget = envelope.budget
-    counted = sum(tokens.values())
-    return Shares(
-        shares,
-        framing=max(budget.total - counted, 0) if budget else 0,
-        reserve=budget.reserve if budget and budget.limit is not None else 0,
-        free=budget.free if budget else None,
-        limit=budget.limit if budget else None,
-        next_out=next((turn for turn in envelope.turns if _may_go(turn, pinned)), None),
-    )
+    """Account for one envelope; see `Accountant`."""
+    return Accountant()(envelope, pinned)
 
 
 def _may_go(turn: Turn, pinned: Collection[str]) -> bool:

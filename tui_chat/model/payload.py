@@ -346,58 +346,61 @@ class Lines(Sequence[Line]):
                 index += self._length
             if not 0 <= index < self._length:
                 raise IndexError(index)
-            return next(_lines(self._tree, 0, (), (), index, index + 1))
+            return next(_lines(self._tree, 0, None, True, index, index + 1))
         start, stop, step = index.indices(self._length)
-        return list(_lines(self._tree, 0, (), (), start, stop))[::step]
+        return list(_lines(self._tree, 0, None, True, start, stop))[::step]
 
     def __iter__(self) -> Iterator[Line]:
-        return _lines(self._tree, 0, (), (), 0, self._length)
+        return _lines(self._tree, 0, None, True, 0, self._length)
 
 
 _COMMA = (Piece(",", GLUE),)
+_COLON = Piece(": ", GLUE)
+
+
+def first_line(node: Tree, key: str | None, last: bool) -> tuple[Piece, ...]:
+    """Return the pieces of a node's first line: its key, then all of it or what opens it. A comma
+    ends all that is not the last in its container.
+    """
+    head = () if key is None else (Piece(quoted(key), _origin_of(node), None, True), _COLON)
+    tail = () if last else _COMMA
+    match node:
+        case Str():
+            return (*head, *_string_pieces(node.text), *tail)
+        case Lit():
+            return (*head, Piece(json.dumps(node.value), node.origin), *tail)
+        case Obj() | Arr() if node.items:
+            return (*head, Piece("{" if isinstance(node, Obj) else "[", node.origin))
+        case Obj() | Arr():
+            return (*head, Piece("{}" if isinstance(node, Obj) else "[]", node.origin), *tail)
+
+
+def last_line(node: Obj | Arr, last: bool) -> tuple[Piece, ...]:
+    """Return the pieces of the line that closes a container."""
+    closing = Piece("}" if isinstance(node, Obj) else "]", node.origin)
+    return (closing,) if last else (closing, *_COMMA)
 
 
 def _lines(
-    node: Tree, indent: int, head: tuple[Piece, ...], tail: tuple[Piece, ...], start: int, stop: int
+    node: Tree, indent: int, key: str | None, last: bool, start: int, stop: int
 ) -> Iterator[Line]:
-    """Yield the lines `start` to `stop` of a node, `head` before its first line, `tail` after
-    its last. Children outside the range cost nothing.
+    """Yield the lines `start` to `stop` of a node under a key. Children outside the range cost
+    nothing.
     """
-    match node:
-        case Str() | Lit() if not start <= 0 < stop:
-            return
-        case Str():
-            yield Line(indent, (*head, *_string_pieces(node.text), *tail))
-            return
-        case Lit():
-            yield Line(indent, (*head, Piece(json.dumps(node.value), node.origin), *tail))
-            return
-        case Obj():
-            opening, closing = "{", "}"
-        case Arr():
-            opening, closing = "[", "]"
-    if not node.items:
-        if start <= 0 < stop:
-            yield Line(indent, (*head, Piece(opening + closing, node.origin), *tail))
+    if start <= 0 < stop:
+        yield Line(indent, first_line(node, key, last))
+    if isinstance(node, Str | Lit) or not node.items:
         return
     starts = line_starts(node)
-    if start <= 0 < stop:
-        yield Line(indent, (*head, Piece(opening, node.origin)))
-    last = len(node.items) - 1
+    end = len(node.items) - 1
     index = max(bisect_right(starts, start) - 1, 0)
-    while index <= last and starts[index] < stop:
-        comma = _COMMA if index < last else ()
-        if isinstance(node, Obj):
-            key, value = node.items[index]
-            key_piece = Piece(quoted(key), _origin_of(value), None, True)
-            key_head: tuple[Piece, ...] = (key_piece, Piece(": ", GLUE))
-        else:
-            value, key_head = node.items[index], ()
+    while index <= end and starts[index] < stop:
+        name, value = node.items[index] if isinstance(node, Obj) else (None, node.items[index])
         at = starts[index]
-        yield from _lines(value, indent + 1, key_head, comma, start - at, stop - at)
+        yield from _lines(value, indent + 1, name, index == end, start - at, stop - at)
         index += 1
     if start <= starts[-1] < stop:
-        yield Line(indent, (Piece(closing, node.origin), *tail))
+        yield Line(indent, last_line(node, last))
 
 
 def _origin_of(node: Tree) -> Origin:

@@ -6,7 +6,7 @@
    node, its key or its depth changed; otherwise the block measured before is taken over. So
    a keystroke costs what it changed, plus one look at each sibling on the way.
 3. Every height is exact, so scrolling never jumps.
-4. Running totals (rows, bytes, kinds of origin) are kept for each child, so that what comes
+4. Running totals (rows, lines, bytes, kinds of origin) are kept for each child, so that what comes
    before a changed child is copied and not added up again.
 5. A block can be folded to its opening line. It stays so from keystroke to keystroke, also
    while what is in it changes.
@@ -17,7 +17,8 @@ from __future__ import annotations
 from functools import lru_cache
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 
-from tui_chat.model.payload import Arr, Lines, Obj, Str, Tree, body_of
+from tui_chat.model.payload import Arr, Obj, Str, Tree, body_of, first_line
+from tui_chat.model.same import same_objects
 from tui_chat.model.text import OriginKind
 from tui_chat.ui.inspector.drawn_line import DrawnLine
 from tui_chat.ui.inspector.hostile import shown
@@ -30,7 +31,7 @@ BIT = {kind: 1 << number for number, kind in enumerate(OriginKind)}
 class Block:
     """What a container that is not empty takes."""
 
-    __slots__ = ("children", "depth", "folded", "key", "kinds", "node", "sizes", "starts")
+    __slots__ = ("children", "depth", "folded", "key", "kinds", "lines", "node", "sizes", "starts")
 
     def __init__(self, node: Obj | Arr, depth: int, key: str | None) -> None:
         self.node = node
@@ -42,6 +43,9 @@ class Block:
         """A block for each child that has children, None for the others."""
         self.starts: list[int] = []
         """For each child its first row, counted from the block's first; then the closing row."""
+        self.lines: list[int] = [1]
+        """For each child its first line of the pretty text, counted from the block's first; then
+        the closing line."""
         self.kinds: list[int] = []
         """For each child the kinds in it and in its elder siblings, as bits."""
         self.sizes: list[int] = []
@@ -52,6 +56,7 @@ class Block:
         """Append a child to the totals."""
         self.children.append(child)
         self.starts.append(self.starts[-1] + rows)
+        self.lines.append(self.lines[-1] + (1 if child is None else child.lines[-1] + 1))
         self.kinds.append(self.all_kinds | kinds)
         self.sizes.append((self.sizes[-1] if self.sizes else 0) + size + 1)
 
@@ -132,6 +137,7 @@ class Measure:
         if old is not None and same:
             block.children = old.children[:same]
             block.starts = old.starts[: same + 1]
+            block.lines = old.lines[: same + 1]
             block.kinds = old.kinds[:same]
             block.sizes = old.sizes[:same]
         else:
@@ -162,8 +168,8 @@ class Measure:
             plainly = plain.isascii() and head.isascii() and "\\" not in head
             if fits and plainly and "\n" not in plain:
                 return 1
-        text = DrawnLine(Lines(leaf)[0].pieces, depth).text
-        return self._rows(head + text + ("," if comma else ""), depth, len(head))
+        text = DrawnLine(first_line(leaf, None, not comma), depth).text
+        return self._rows(head + text, depth, len(head))
 
     def breaks(self, text: str, depth: int, head: int) -> list[int]:
         """Break a drawn line that stands at a depth, `head` characters of it its key."""
@@ -178,18 +184,8 @@ def _common(old: Obj | Arr, new: Obj | Arr) -> int:
     """Count the first children that are the same in both, sparing the last of each, whose
     comma may have come or gone.
     """
-    most = min(len(old.items), len(new.items)) - 1
-    if isinstance(old, Arr) and isinstance(new, Arr):
-        for count, (a, b) in enumerate(zip(old.items, new.items, strict=False)):
-            if a is not b:
-                return min(count, most)
-        return max(most, 0)
-    if isinstance(old, Obj) and isinstance(new, Obj):
-        for count, (c, d) in enumerate(zip(old.items, new.items, strict=False)):
-            if c[1] is not d[1] or c[0] != d[0]:
-                return min(count, most)
-        return max(most, 0)
-    return 0
+    most = max(min(len(old.items), len(new.items)) - 1, 0)
+    return min(same_objects(old.items, new.items), most) if type(old) is type(new) else 0
 
 
 def _moved(old: Block, start: int) -> dict[int, Block]:

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from tui_chat.model.envelope import Note
 from tui_chat.model.text import OriginKind
 from tui_chat.ui.inspector.layout import Layout
-from tui_chat.ui.inspector.place import Place
-
-MOST_NOTES = 200
-"""Notes that are marked at their lines."""
+from tui_chat.ui.inspector.place import Place, Spot
 
 
 def home_row(layout: Layout) -> int:
@@ -33,11 +30,25 @@ def place_at(layout: Layout, row: int) -> Place | None:
     return Place(spot.place.steps, "leaf", offset)
 
 
-def note_rows(layout: Layout, notes: Sequence[Note]) -> dict[int, Note]:
-    """Return the notes that have a place in the body, the worst of each row."""
-    rows: dict[int, Note] = {}
-    for note in notes[:MOST_NOTES]:
-        row = layout.row_at(note.place) if note.place else None
-        if row is not None:
-            rows.setdefault(row, note)
-    return rows
+class NotePlaces:
+    """Notes by their places. Found for the rows that are looked at; nothing is laid out anew when
+    the rows move.
+    """
+
+    def __init__(self, notes: Sequence[Note] = ()) -> None:
+        self.notes = notes
+        self._at: dict[str, Note] = {}
+        self._within: dict[str, Note] = {}
+        """For each container the first note that is about something in it."""
+        for note in notes:
+            self._at.setdefault(note.place, note)
+            around = note.place
+            while around:
+                self._within.setdefault(around, note)
+                around = around.rpartition("/")[0]
+
+    def at(self, spot: Spot) -> Note | None:
+        """Return the worst note about what begins on a row, folded parts of it included."""
+        if not self._within or spot.row or spot.place.part == "close":
+            return None
+        return (self._within if spot.folded else self._at).get(spot.place.pointer)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from tui_chat.model.payload import Arr, Lit, Obj, Payload, Piece, Str, Tree, line_starts
+from tui_chat.model.payload import Arr, Lit, Obj, Payload, Piece, Str, Tree, first_line, last_line
 from tui_chat.model.text import GLUE, Origin, OriginKind
 from tui_chat.ui.inspector.blocks import BIT, Block, Measure, bits_of, item_of
 from tui_chat.ui.inspector.drawn_line import DrawnLine
@@ -26,7 +26,6 @@ class Layout:
         self.payload = payload
         self._measure = Measure(width)
         self.width = width
-        self._lines = payload.lines
         self._drawn: dict[tuple[int, str | None, bool, str], tuple[Tree, DrawnLine]] = {}
         old = None
         if before is not None and before.width == width:
@@ -57,18 +56,17 @@ class Layout:
         while True:
             if row < block.opening:
                 place = Place(tuple(steps), "open")
-                hidden = line_starts(block.node)[-1] if block.folded else 0
+                hidden = block.lines[-1] if block.folded else 0
                 return Spot(place, line, row, block.depth, block.node, owner, last, hidden)
-            starts = line_starts(block.node)
             if row == block.rows - 1:
-                line += starts[-1]
+                line += block.lines[-1]
                 place = Place(tuple(steps), "close")
                 return Spot(place, line, 0, block.depth, block.node, owner, last)
             index = bisect_right(block.starts, row) - 1
             key, child = item_of(block.node, index)
             steps.append(Step(index, key, child))
             row -= block.starts[index]
-            line += starts[index]
+            line += block.lines[index]
             last = index == len(block.children) - 1
             below = block.children[index]
             if below is None:
@@ -87,7 +85,10 @@ class Layout:
             return kept[1]
         if len(self._drawn) >= _KEPT_LINES:
             self._drawn.clear()
-        pieces = self._lines[spot.line].pieces
+        if part == "close" and isinstance(spot.node, Obj | Arr):
+            pieces = last_line(spot.node, spot.last)
+        else:
+            pieces = first_line(spot.node, slot[1], spot.last)
         if spot.folded:
             closing = ("}" if isinstance(spot.node, Obj) else "]") + "," * (not spot.last)
             pieces = (*pieces, Piece(f" ⋯ {spot.folded:,} lines {closing}", GLUE))

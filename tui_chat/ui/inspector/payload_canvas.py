@@ -24,7 +24,7 @@ from tui_chat.model.payload import Payload
 from tui_chat.model.text import OriginKind
 from tui_chat.ui.inspector.drawn_line import DrawnLine
 from tui_chat.ui.inspector.finding import places
-from tui_chat.ui.inspector.landmarks import home_row, note_rows, place_at
+from tui_chat.ui.inspector.landmarks import NotePlaces, home_row, place_at
 from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.looking import Under, run_at, under
 from tui_chat.ui.inspector.place import Place, Spot
@@ -97,7 +97,6 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.payload: Payload | None = None
-        self._notes: Sequence[Note] = ()
         self.layout_now: Layout | None = None
         """How the payload is laid out; None until it is shown at some width."""
         self.following = True
@@ -115,7 +114,7 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         self._painter = RowPainter(self, "payload")
         self.lights = Lights()
         """What is marked on the screen."""
-        self._note_rows: dict[int, Note] | None = None
+        self._notes = NotePlaces()
         self._resizing = False
         """Whether it is being laid out for another width, and shown at the old one meanwhile."""
 
@@ -128,7 +127,8 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         what came from the same origin.
         """
         self.payload = payload
-        self._notes = notes
+        if notes != self._notes.notes:
+            self._notes = NotePlaces(notes)
         self._mouse = None
         if form == self._form or self.layout_now is None:
             self._form = form
@@ -178,7 +178,6 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         top = place_at(self.layout_now, self.scroll_offset.y) if self.layout_now else None
         self.layout_now = layout = Layout(self.payload, width, self._layouts.get(self._form))
         self._layouts[self._form] = layout
-        self._note_rows = None
         self._settling = True
         try:
             self.virtual_size = Size(width + GUTTER, layout.rows)
@@ -255,31 +254,26 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         row = self.scroll_offset.y + y
         if self.layout_now is None or row >= self.layout_now.rows:
             return Strip.blank(self.size.width, self.rich_style)
+        spot = self.layout_now.spot(row)
         here = row == self._cursor_row
         piece = self._piece if here and self.has_focus else -1
-        note = self.notes_by_row.get(row)
+        note = self._notes.at(spot)
         level = note.level if note is not None else None
-        return self._painter.row(self.layout_now, row, here, piece, level, self.lights)
-
-    @property
-    def notes_by_row(self) -> dict[int, Note]:
-        """The notes that have a place in the body, the worst of each row."""
-        layout = self.layout_now
-        if self._note_rows is None and layout is not None:
-            self._note_rows = note_rows(layout, self._notes)
-        return self._note_rows or {}
+        return self._painter.row(self.layout_now, spot, here, piece, level, self.lights)
 
     @property
     def note_here(self) -> Note | None:
         """The note at the row under the cursor."""
-        return self.notes_by_row.get(self._cursor_row)
+        layout = self.layout_now
+        if layout is None or self._cursor_row >= layout.rows:
+            return None
+        return self._notes.at(layout.spot(self._cursor_row))
 
     def heights_changed(self) -> None:
         """Take that something was folded or unfolded."""
         layout = self.layout_now
         if layout is None or layout.rows == self.virtual_size.height:
             return
-        self._note_rows = None
         self._settling = True
         try:
             self.virtual_size = Size(layout.width + GUTTER, layout.rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from rich.segment import Segment
 from rich.style import Style
@@ -13,11 +14,12 @@ from textual.widget import Widget
 
 from tui_chat.model.envelope import Level
 from tui_chat.model.text import Origin, OriginKind
-from tui_chat.ui.inspector.drawn_line import Run
+from tui_chat.ui.inspector.drawn_line import DrawnLine, Run
 from tui_chat.ui.inspector.finding import comes_from
 from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.looking import bar_kind, kind_shown, main_run
 from tui_chat.ui.inspector.notes_list import SYMBOLS
+from tui_chat.ui.inspector.place import Spot
 
 GUTTER = 2
 """The bar in the colour of the row's origin, and the mark of a note or a blank."""
@@ -40,6 +42,10 @@ class Lights:
         return [(low, high) for low, high in found if low < end and high > start]
 
 
+_Row: TypeAlias = tuple[int, int, OriginKind, bool, int | None, Level | None, Lights, int]
+_KEPT_STRIPS = 500
+
+
 class RowPainter:
     """Paints with the component classes `<prefix>--<kind>`, `--key`, `--mark`, `--cursor` and
     `--piece` of a widget, which it asks once for each style.
@@ -49,15 +55,18 @@ class RowPainter:
         self._widget = widget
         self._prefix = prefix
         self._styles: dict[tuple[OriginKind, bool, bool], Style] = {}
+        self._strips: dict[_Row, tuple[DrawnLine, Strip]] = {}
+        """Rows as they were drawn last: most are drawn again as they were."""
 
     def forget(self) -> None:
         """Ask for all styles again: a theme or the focus changed."""
         self._styles.clear()
+        self._strips.clear()
 
     def row(
         self,
         layout: Layout,
-        row: int,
+        spot: Spot,
         here: bool,
         piece: int | None,
         note: Level | None,
@@ -66,8 +75,28 @@ class RowPainter:
         """Draw a row; `here` if the cursor is on it, `piece` to underline (None: the one that says
         most, -1: none), `note` for the mark in the gutter, `lights` for what is marked in it.
         """
-        spot = layout.spot(row)
         line = layout.line(spot)
+        width = self._widget.size.width
+        row = (id(line), spot.row, spot.owner.kind, here, piece, note, lights, width)
+        kept = self._strips.get(row)
+        if kept is None:
+            if len(self._strips) >= _KEPT_STRIPS:
+                self._strips.clear()
+            # The line is kept with its strip, so that its id is not given to another.
+            kept = line, self._paint(layout, spot, line, here, piece, note, lights)
+            self._strips[row] = kept
+        return kept[1]
+
+    def _paint(
+        self,
+        layout: Layout,
+        spot: Spot,
+        line: DrawnLine,
+        here: bool,
+        piece: int | None,
+        note: Level | None,
+        lights: Lights,
+    ) -> Strip:
         start, end = line.slice(spot.row)
         runs = line.runs_in(start, end)
         main = main_run(runs, piece) if piece != -1 and len(runs) > 1 else None

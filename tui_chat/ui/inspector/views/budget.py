@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from tui_chat.analysis import Shares, shares_of
+from tui_chat.analysis import Accountant, Shares
 from tui_chat.model.envelope import Budget
 from tui_chat.model.text import OriginKind
 from tui_chat.ui.inspector.figures import counted
@@ -36,6 +36,7 @@ class BudgetView(RowsView):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._account = Accountant()
         self._shares: Shares | None = None
         self._budget: Budget | None = None
         self._dropped = 0
@@ -43,7 +44,7 @@ class BudgetView(RowsView):
     def show(self, composed: Composed, pinned: Collection[str] = ()) -> None:
         """Show a request's account. `pinned`: ids of the messages that always stay."""
         envelope = composed.envelope
-        self._shares, self._budget = shares_of(envelope, pinned), envelope.budget
+        self._shares, self._budget = self._account(envelope, pinned), envelope.budget
         self._dropped = len(envelope.dropped)
         self.rebuild()
 

@@ -11,12 +11,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tui_chat.model.envelope import ChatEnvelope, Dropped, Turn
 from tui_chat.model.message import MessageRole
 from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.model.same import same_objects
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector.figures import counted, cut
 from tui_chat.ui.inspector.views.rows import BLANK, Part, Row, Rows, line, many, sides
@@ -52,6 +52,7 @@ class ContextView(RowsView):
         super().__init__(id=id)
         self._envelope: ChatEnvelope | None = None
         self._preset: Preset | None = None
+        self._zones = _Zones()
         self._open: set[tuple[OriginKind, str]] = set()
         self._dropped_open = False
         self._at_end = True
@@ -90,7 +91,7 @@ class ContextView(RowsView):
 
     def _parts(self, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
         turns, tokens = envelope.turns, envelope.tokens or (0,) * len(envelope.turns)
-        zones = _zones(turns)
+        zones = self._zones.of(turns)
         for number, (name, start, stop) in enumerate(zones):
             if number:
                 yield BLANK
@@ -147,15 +148,27 @@ def _key(origin: Origin) -> tuple[OriginKind, str]:
     return origin.kind, origin.id
 
 
-def _zones(turns: Sequence[Turn]) -> list[tuple[str, int, int]]:
-    """Return the runs of turns in one zone: its name, its first turn and the one behind it."""
-    zones: list[tuple[str, int, int]] = []
-    at = 0
-    for name, run in groupby(turns, lambda turn: _ZONES[turn.placement.kind]):
-        count = sum(1 for _ in run)
-        zones.append((name, at, at + count))
-        at += count
-    return zones
+class _Zones:
+    """Finds the runs of turns in one zone: its name, its first turn and the one behind it. Looks
+    only at turns that were not there the last time.
+    """
+
+    def __init__(self) -> None:
+        self._turns: tuple[Turn, ...] = ()
+        self._found: list[tuple[str, int, int]] = []
+
+    def of(self, turns: tuple[Turn, ...]) -> list[tuple[str, int, int]]:
+        """Return the zones, in order."""
+        same = same_objects(self._turns, turns)
+        found = [(name, at, min(end, same)) for name, at, end in self._found if at < same]
+        for index in range(same, len(turns)):
+            name = _ZONES[turns[index].placement.kind]
+            if found and found[-1][0] == name:
+                found[-1] = name, found[-1][1], index + 1
+            else:
+                found.append((name, index, index + 1))
+        self._turns, self._found = turns, found
+        return found
 
 
 def _where(turn: Turn) -> str:
