@@ -15,8 +15,10 @@ from tests.ui.inspector_requests import (
     composed,
     long_chat,
     said,
+    turns_with,
 )
 from tui_chat.model.endpoint import Protocol
+from tui_chat.model.envelope import Turn
 from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.payload import render
 from tui_chat.model.received import Received
@@ -27,6 +29,7 @@ from tui_chat.ui.inspector import Came, Inspector, View
 from tui_chat.ui.inspector.finding import hits, places
 from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.views import RowsView, ViewTabs
+from tui_chat.ui.inspector.views.survey import Survey
 
 SIZES = [(30, 12), (52, 24), (80, 24), (120, 45)]
 REPLY = Entry(
@@ -233,3 +236,30 @@ def test_whatever_is_folded_rows_and_places_stay_true(folds: list[int]) -> None:
     origin = Origin(OriginKind.HISTORY, "m3", "#4")
     assert len(places(layout, origin)) == 1
     assert hits(layout, "no such words") == []
+
+
+def test_a_keystroke_looks_at_what_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    count = Survey._count  # pyright: ignore[reportPrivateUsage]
+
+    def counting(self: Survey, turns: tuple[Turn, ...], times: int) -> None:
+        looked.append(len(turns))
+        count(self, turns, times)
+
+    monkeypatch.setattr(Survey, "_count", counting)
+    stored = turns_with("")[2:-1] * 700
+    survey = Survey()
+    survey.take((*stored, turns_with("a")[-1]))
+    looked.clear()
+    survey.take((*stored, turns_with("ab")[-1]))
+    assert sum(looked) == 2
+    assert survey.zones == [("Chat history", 0, len(stored) + 1)]
+    fresh = Survey()
+    fresh.take(())
+    fresh.take((*turns_with("abc"), *stored))
+    survey.take((*turns_with("abc"), *stored))
+    assert (survey.zones, +survey.ids, +survey.anchors) == (
+        fresh.zones,
+        +fresh.ids,
+        +fresh.anchors,
+    )

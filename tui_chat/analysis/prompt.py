@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_chat.compose import Composed
@@ -81,7 +81,7 @@ class Prompt:
 
 def prompt_of(composed: Composed, counter: Counter, before: Prompt | None = None) -> Prompt:
     """Return a request's prompt; `before` is any earlier one, whose figures are used again."""
-    segments = tuple(_segments(composed.encoded.tree))
+    segments = _segments(composed.encoded.tree)
     kept = 0
     ends: list[int] = []
     blocks: list[int] = []
@@ -103,14 +103,16 @@ def prompt_of(composed: Composed, counter: Counter, before: Prompt | None = None
     return Prompt(segments, tuple(ends), tuple(marks), tuple(blocks), counter)
 
 
-def _segments(body: Obj) -> Iterator[Tree]:
+def _segments(body: Obj) -> tuple[Tree, ...]:
     values = dict(body.items)
+    found: list[Tree] = []
     for key in _ORDER:
         value = values.get(key)
         if isinstance(value, Arr):
-            yield from value.items
+            found += value.items
         elif value is not None:
-            yield value
+            found.append(value)
+    return tuple(found)
 
 
 def _blocks(segment: Tree) -> Sequence[Tree]:

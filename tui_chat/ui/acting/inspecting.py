@@ -69,6 +69,8 @@ class Inspecting(Comparing):
     """The endpoints of which it was looked up what was sent before the program started."""
     _seen: Seen | None = None
     _what_if: WhatIf | None = None
+    _pinned_in: tuple[Entry, ...] = ()
+    """The branch whose pinned messages the inspector knows."""
 
     def inspect(self, composed: Composed) -> None:
         """Show the request that Enter would send, or what is looked at in its place."""
@@ -87,7 +89,9 @@ class Inspecting(Comparing):
         inspector.show(composed)
         if not inspector.is_on_screen:
             return
-        inspector.keep_pinned([entry.message.id for entry in desk.entries if entry.message.pinned])
+        if desk.entries is not self._pinned_in:
+            self._pinned_in = desk.entries
+            inspector.keep_pinned([e.message.id for e in desk.entries if e.message.pinned])
         self._tell_forecast(inspector, desk, composed)
         self._tell_reply(inspector, desk)
         self.tell_difference(inspector, desk)

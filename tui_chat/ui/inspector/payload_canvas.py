@@ -112,6 +112,8 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         self._under: Under | None = None
         self._settling = False
         self._painter = RowPainter(self, "payload")
+        self._drawn: dict[int, Strip] = {}
+        """What stands on each line of the screen."""
         self.lights = Lights()
         """What is marked on the screen."""
         self._notes = NotePlaces()
@@ -176,6 +178,7 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         if self._resizing and self.layout_now is not None:
             width = self.layout_now.width
         top = place_at(self.layout_now, self.scroll_offset.y) if self.layout_now else None
+        was_at = self.scroll_offset.y
         self.layout_now = layout = Layout(self.payload, width, self._layouts.get(self._form))
         self._layouts[self._form] = layout
         self._settling = True
@@ -192,7 +195,17 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         finally:
             self._settling = False
         self._tell()
-        self.refresh()
+        if self.scroll_offset.y == was_at:
+            self._refresh_changed()
+        else:
+            self.refresh()
+
+    def _refresh_changed(self) -> None:
+        """Have the rows drawn that are not on the screen as they are."""
+        for y in range(self.size.height):
+            before = self._drawn.get(y)
+            if self.render_line(y) != before:
+                self.refresh_line(self.scroll_offset.y + y)
 
     def _home_row(self) -> int:
         return home_row(self.layout_now) if self.layout_now is not None else 0
@@ -251,7 +264,10 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """Draw one visible row."""
-        row = self.scroll_offset.y + y
+        self._drawn[y] = strip = self._row(self.scroll_offset.y + y)
+        return strip
+
+    def _row(self, row: int) -> Strip:
         if self.layout_now is None or row >= self.layout_now.rows:
             return Strip.blank(self.size.width, self.rich_style)
         spot = self.layout_now.spot(row)

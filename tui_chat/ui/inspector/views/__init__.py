@@ -3,6 +3,7 @@
 rows        Row, Rows: what a view shows, made row by row as it is looked at
 rows_view   RowsView: draws the visible rows, has the cursor
 said        texts as rows, for what is unfolded
+survey      what a context is made of, from one to the next
 context     ContextView: the turns, where each stands and why, what was left out
 request     RequestView: method, URL, headers, size
 diff        DiffView: beside another request

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from tui_chat.model.envelope import ChatEnvelope, Dropped, Turn
 from tui_chat.model.message import MessageRole
 from tui_chat.model.preset import Preset, PresetMessage
-from tui_chat.model.same import same_objects
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector.figures import counted, cut
 from tui_chat.ui.inspector.views.rows import BLANK, Part, Row, Rows, line, many, sides
 from tui_chat.ui.inspector.views.rows_view import RowsView
 from tui_chat.ui.inspector.views.said import first_words, said
+from tui_chat.ui.inspector.views.survey import Survey
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
@@ -31,15 +31,6 @@ _ROLES: dict[MessageRole, str] = {
     "user": "user",
     "assistant": "model",
     "tool": "tool",
-}
-_ZONES = {
-    "system": "First of all",
-    "skeleton": "Preset list",
-    "before": "Preset list",
-    "after": "Preset list",
-    "depth": "Chat history",
-    "history": "Chat history",
-    "draft": "Chat history",
 }
 _UNFOLD = "unfold"
 _UNFOLD_DROPPED = "unfold dropped"
@@ -52,7 +43,7 @@ class ContextView(RowsView):
         super().__init__(id=id)
         self._envelope: ChatEnvelope | None = None
         self._preset: Preset | None = None
-        self._zones = _Zones()
+        self._surveyed = Survey()
         self._open: set[tuple[OriginKind, str]] = set()
         self._dropped_open = False
         self._at_end = True
@@ -91,7 +82,8 @@ class ContextView(RowsView):
 
     def _parts(self, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
         turns, tokens = envelope.turns, envelope.tokens or (0,) * len(envelope.turns)
-        zones = self._zones.of(turns)
+        self._surveyed.take(turns)
+        zones = self._surveyed.zones
         for number, (name, start, stop) in enumerate(zones):
             if number:
                 yield BLANK
@@ -101,7 +93,7 @@ class ContextView(RowsView):
             if name == "Chat history" and envelope.dropped:
                 yield from self._dropped(envelope, width)
             yield from self._zone(turns, tokens, range(start, stop), width)
-        missing = _missing(envelope, self._preset)
+        missing = _missing(self._surveyed, self._preset)
         if missing:
             yield BLANK
             yield line(("Not sent", "heading"))
@@ -146,29 +138,6 @@ class ContextView(RowsView):
 
 def _key(origin: Origin) -> tuple[OriginKind, str]:
     return origin.kind, origin.id
-
-
-class _Zones:
-    """Finds the runs of turns in one zone: its name, its first turn and the one behind it. Looks
-    only at turns that were not there the last time.
-    """
-
-    def __init__(self) -> None:
-        self._turns: tuple[Turn, ...] = ()
-        self._found: list[tuple[str, int, int]] = []
-
-    def of(self, turns: tuple[Turn, ...]) -> list[tuple[str, int, int]]:
-        """Return the zones, in order."""
-        same = same_objects(self._turns, turns)
-        found = [(name, at, min(end, same)) for name, at, end in self._found if at < same]
-        for index in range(same, len(turns)):
-            name = _ZONES[turns[index].placement.kind]
-            if found and found[-1][0] == name:
-                found[-1] = name, found[-1][1], index + 1
-            else:
-                found.append((name, index, index + 1))
-        self._turns, self._found = turns, found
-        return found
 
 
 def _where(turn: Turn) -> str:
@@ -235,20 +204,18 @@ def _dropped_row(dropped: Dropped, width: int) -> Row:
     )
 
 
-def _missing(envelope: ChatEnvelope, preset: Preset | None) -> list[tuple[PresetMessage, str]]:
+def _missing(surveyed: Survey, preset: Preset | None) -> list[tuple[PresetMessage, str]]:
     """Return what stands in the preset and not in the context, each with the reason."""
     if preset is None:
         return []
-    here = {turn.origin.id for turn in envelope.turns if turn.origin.kind is not OriginKind.HISTORY}
-    anchors = {turn.placement.anchor for turn in envelope.turns}
     found: list[tuple[PresetMessage, str]] = []
     for message in preset.messages:
         if message.is_anchor:
-            empty = message.anchor_id not in anchors and message.type != "chat_history"
+            empty = not surveyed.anchors[message.anchor_id] and message.type != "chat_history"
             why = "an anchor at which nothing stands" if empty else ""
         elif not message.enabled:
             why = "disabled"
-        elif message.id not in here:
+        elif not surveyed.ids[message.id]:
             why = "says nothing" if not message.content.strip() else "nothing is left of it here"
         else:
             why = ""

@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -107,6 +107,8 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         self._pointed: Row | None = None
         self._palette = Palette(self, "rows")
         self._built_for = 0
+        self._drawn: dict[int, tuple[tuple[Row | None, str, int], Strip]] = {}
+        """What stands on each line of the screen, and what it shows."""
 
     def build(self, width: int) -> Rows:
         """Return the rows for a width in cells."""
@@ -133,7 +135,10 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         self.cursor = last if self._at_end else min(self.cursor, last)
         if self._at_end:
             self.scroll_to(y=max(len(self.rows) - self.size.height, 0), animate=False, force=True)
-        self.refresh()
+        for y in range(self.size.height):
+            before = self._drawn.get(y)
+            if self.render_line(y) is not (before[1] if before else None):
+                self.refresh(Region(0, y, self.size.width, 1))
         self._tell()
 
     def on_resize(self) -> None:
@@ -147,20 +152,28 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         """Forget colours that a theme or a focus changed."""
         super().notify_style_update()
         self._palette.clear()
+        self._drawn.clear()
 
     def render_line(self, y: int) -> Strip:
         """Draw one visible row."""
         number = self.scroll_offset.y + y
-        width = self.size.width
+        row = self.rows[number] if number < len(self.rows) else None
         over = ""
         if number == self.cursor and number < len(self.rows):
             over = "focused" if self.has_focus else "cursor"
+        shows = row, over, self.size.width
+        before = self._drawn.get(y)
+        if before is None or before[0] != shows:
+            self._drawn[y] = before = shows, self._paint(*shows)
+        return before[1]
+
+    def _paint(self, row: Row | None, over: str, width: int) -> Strip:
         plain = self._palette(over)
-        if number >= len(self.rows):
+        if row is None:
             return Strip.blank(width, plain)
         segments: list[Segment] = []
         used = 0
-        for text, names in self.rows[number].pieces:
+        for text, names in row.pieces:
             cells = cell_len(text)
             if used + cells > width:
                 text, cells = set_cell_size(text, width - used), width - used
