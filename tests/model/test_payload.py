@@ -41,7 +41,8 @@ def test_regions_cover_the_body_without_a_gap(data: st.DataObject):
     payload = render(data.draw(trees(data.draw(sources))))
     at = 0
     for region in payload.regions():
-        shown = ":" if region.piece.text == ": " and not region.piece.is_key else region.piece.text
+        is_colon = region.piece.text == ": " and region.piece.start is None
+        shown = ":" if is_colon and not region.piece.is_key else region.piece.text
         assert region.byte == at
         assert payload.body[at : at + len(shown.encode())] == shown.encode()
         at += len(shown.encode())
@@ -81,3 +82,12 @@ def test_what_json_has_no_word_for_is_refused(number: float):
 
 def test_a_lone_surrogate_cannot_break_the_body():
     assert render(tree_of({"text": "a\ud800b"}, GLUE)).body == '{"text":"a\ufffdb"}'.encode()
+
+
+def test_a_colon_that_somebody_wrote_keeps_its_blank() -> None:
+    text = Text.of("Ada", Origin(OriginKind.MACRO, "char")) + Text.of(
+        ": ", Origin(OriginKind.DRAFT)
+    )
+    payload = render(Obj((("content", Str(text + Text.glue("!"))),)))
+    last = [region for region in payload.regions() if region.piece.text == "!"][0]
+    assert payload.body[last.byte :] == b'!"}'

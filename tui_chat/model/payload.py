@@ -315,7 +315,7 @@ class Payload:
             column = 2 * line.indent
             for piece in line.pieces:
                 # The colon's blank is the only character on a line that the body lacks.
-                blank = 1 if piece.text == ": " else 0
+                blank = 1 if piece is _COLON else 0
                 yield Region(number, column, byte, piece)
                 column += len(piece.text)
                 byte += len(piece.text.encode()) - blank
