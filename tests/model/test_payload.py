@@ -89,5 +89,5 @@ def test_a_colon_that_somebody_wrote_keeps_its_blank() -> None:
         ": ", Origin(OriginKind.DRAFT)
     )
     payload = render(Obj((("content", Str(text + Text.glue("!"))),)))
-    last = [region for region in payload.regions() if region.piece.text == "!"][0]
+    last = next(region for region in payload.regions() if region.piece.text == "!")
     assert payload.body[last.byte :] == b'!"}'

@@ -1,0 +1,157 @@
+"""What the inspector shows is what the provider receives, byte for byte, after whatever came
+before: a walk of random steps over one run of the app, the same for the same seed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.ui import app_under_test
+from tests.ui.app_under_test import settle, until
+from tests.ui.preset_stage import MESSAGES, app_with, opened
+from tui_chat.loopback import Received
+from tui_chat.model.endpoint import Protocol
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.chat import Composer
+from tui_chat.ui.inspector import Inspector, View
+
+STEPS = 60
+OFTEN = ["say", "say", "edit", "undo", "branch", "outside", "outside", "model", "model", "look"]
+MODEL = "echo:40"
+OFFLINE = ("loopback", "loopback-responses", "loopback-anthropic", "loopback-gemini")
+
+
+class Walk:
+    """One run of the app, and what may be done in it."""
+
+    def __init__(
+        self,
+        pilot: Pilot[None],
+        app: TuiChat,
+        received: list[Received],
+        folder: Path,
+        going: asyncio.Event,
+    ) -> None:
+        assert app.desk is not None
+        self.pilot, self.app, self.desk, self.received = pilot, app, app.desk, received
+        self.file = folder / "presets" / "mine.json"
+        self.inspector = app.query_one(Inspector)
+        self.chance = random.Random(11)
+        self.going = going
+        self.done = Counter[str]()
+
+    async def step(self, number: int) -> None:
+        """Do something, and hold what is shown against what would be sent."""
+        steps = (
+            "say",
+            "say",
+            "edit",
+            "undo",
+            "branch",
+            "outside",
+            "outside",
+            "model",
+            "model",
+            "look",
+        )
+        name = self.chance.choice(steps)
+        await getattr(self, name)(number)
+        self.done[name] += 1
+        await until(self.pilot, self.is_shown)
+
+    def is_shown(self) -> bool:
+        """Whether the inspector shows what the desk composes in its protocol."""
+        composed = self.inspector.composed
+        assert composed is not None
+        made = self.desk.composed(self.app.query_one(Composer).text, composed.protocol)
+        return composed.payload.body == made.payload.body
+
+    async def say(self, number: int) -> None:
+        """Send what is shown; look at other protocols while the reply streams."""
+        own = self.desk.endpoint.protocol
+        self.app.post_message(Inspector.ProtocolChosen(own))
+        self.app.query_one(Composer).text = f"Question {number}: 木漏れ日 “\\n” {{{{user}}}}?"
+        await until(self.pilot, lambda: self.inspector.active is own and self.is_shown())
+        assert self.inspector.composed is not None
+        shown, count = self.inspector.composed.payload.body, len(self.received)
+        self.going.clear()
+        self.app.query_one(Composer).focus()
+        await self.pilot.press("enter")
+        await until(self.pilot, lambda: len(self.received) > count and self.desk.is_streaming)
+        for protocol in self.chance.sample(list(Protocol), 2):
+            self.app.post_message(Inspector.ProtocolChosen(protocol))
+            await until(self.pilot, lambda p=protocol: self.inspector.active is p)
+            assert self.desk.is_streaming
+        self.going.set()
+        assert self.received[count].body == shown
+        await until(self.pilot, lambda: not self.desk.is_streaming)
+        assert len(self.received) == count + 1
+
+    async def edit(self, number: int) -> None:
+        """Put another version beside a message."""
+        if self.desk.entries:
+            entry = self.chance.choice(self.desk.entries)
+            await self.desk.edit(entry.message.id, f"{entry.message.content[:40]} edited {number}")
+
+    async def undo(self, number: int) -> None:
+        """Delete a message, and mostly bring it back."""
+        if self.desk.entries:
+            await self.desk.delete_message(self.chance.choice(self.desk.entries).message.id)
+            if number % 3:
+                await self.desk.undo()
+
+    async def branch(self, number: int) -> None:
+        """Show another version of a message, where there is one."""
+        if self.desk.entries:
+            entry = self.chance.choice(self.desk.entries)
+            await self.desk.show_sibling(entry.message.id, self.chance.choice((-1, 1)))
+
+    async def outside(self, number: int) -> None:
+        """Another program writes the preset's file."""
+        messages = [*MESSAGES, {"id": f"new{number}", "role": "user", "content": f"New {number}."}]
+        self.chance.shuffle(messages)
+        self.file.write_text(json.dumps({"presetMessages": messages, "size": "x" * number}))
+        self.app.look_at_preset_file()
+
+    async def model(self, number: int) -> None:
+        """Ask the next endpoint from now on: another protocol."""
+        await self.desk.choose(OFFLINE[self.done["model"] % 4], MODEL)
+
+    async def look(self, number: int) -> None:
+        """Look at another view and protocol."""
+        self.inspector.view_shown = self.chance.choice(list(View))
+        self.app.post_message(Inspector.ProtocolChosen(self.chance.choice(list(Protocol))))
+
+
+async def test_what_is_shown_is_sent_after_whatever_came_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going = asyncio.Event()
+    going.set()
+
+    async def slept(seconds: float) -> None:
+        """The provider's clock: stands still while the walk looks around."""
+        await asyncio.sleep(0)
+        await going.wait()
+
+    monkeypatch.setattr(app_under_test, "no_sleep", slept)
+    received: list[Received] = []
+    app = app_with(tmp_path, model=MODEL, on_request=received.append)
+    async with app.run_test(size=(140, 30)) as pilot:
+        app = await opened(pilot)
+        assert app.desk is not None
+        await app.desk.choose_preset("mine")
+        await settle(pilot)
+        walk = Walk(pilot, app, received, tmp_path, going)
+        for number in range(STEPS):
+            await walk.step(number)
+    assert len(received) == walk.done["say"]
+    assert min(walk.done.values()) > 1
+    assert len({request.path for request in received}) == len(Protocol)
