@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from itertools import count
 
 import httpx
+import pytest
 
 from tests.transport.conftest import Closing, Provider, request
 from tui_chat.errors import Refused
@@ -81,6 +82,22 @@ async def test_the_key_is_hidden_where_a_server_repeats_it(
     assert found is not None
     assert provider.seen[0].headers["authorization"] == f"Bearer {KEY}"
     assert found.body == b'{"error":"wrong key [key]"}'
+
+
+@pytest.mark.parametrize("keys", [1, 5000])
+async def test_a_key_across_the_border_of_what_is_kept_is_hidden(
+    keys: int, provider: Provider, closing: Closing
+) -> None:
+    said = KEY.encode() * keys
+    for tail in (MOST_BYTES - 5, MOST_BYTES + 8192 - 5):
+        pieces = [b"x" * 100, said, *[b"y" * 10] * ((tail - tail % 10) // 10), b"z" * (tail % 10)]
+        provider.answers = [httpx.Response(200, stream=Pieces(*pieces))]
+        tape = Tape()
+        await taped(provider, closing, tape, key="env:KEY")
+        found = tape.received()
+        assert found is not None
+        assert KEY[-5:].encode() not in found.body
+        assert found.body.endswith(b"y" + b"z" * (tail % 10))
 
 
 async def test_of_several_tries_the_last_one_is_kept(provider: Provider, closing: Closing) -> None:

@@ -12,6 +12,11 @@ from time import monotonic
 from tui_chat.model.received import MOST_BYTES, TICK, Received
 from tui_chat.transport.client import Incoming
 
+_BESIDE = 8192
+"""How many bytes before the kept ones are held as well, so that a key that lies across the border
+is still known for one. Longer than any key.
+"""
+
 
 class Tape:
     """Hears one response after the other, and keeps the last. `clock` gives seconds."""
@@ -37,7 +42,7 @@ class Tape:
         self._chunks.append(chunk)
         self._kept += len(chunk)
         self._size += len(chunk)
-        while self._kept - len(self._chunks[0]) >= MOST_BYTES:
+        while self._kept - len(self._chunks[0]) >= MOST_BYTES + _BESIDE:
             self._kept -= len(self._chunks.popleft())
         at = round((self._clock() - self._began) * 1000)
         if not self._times or at - self._times[-1][0] >= TICK:
@@ -50,7 +55,10 @@ class Tape:
         response = self._response
         if response is None:
             return None
-        body = response.without_key(b"".join(self._chunks)[-MOST_BYTES:])
+        held = b"".join(self._chunks)
+        body = response.without_key(held)
+        cut = _BESIDE if len(held) < self._size else 0
+        body = body[max(len(body) - MOST_BYTES, cut) :]
         media = response.headers.get("content-type", "").partition(";")[0].strip()
         times = tuple((at, size) for at, size in self._times if size > self._size - len(body))
         size = max(self._size, len(body))
