@@ -6,6 +6,7 @@ import time
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from textual.notifications import Notification
+from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
 from tests.ui.album import Album
@@ -33,8 +34,13 @@ def time_stands_still(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.fixture
 def album(
-    snapshot: SnapshotAssertion, request: pytest.FixtureRequest, time_stands_still: None
+    snapshot: SnapshotAssertion,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    time_stands_still: None,
 ) -> Album:
     """Return the book that this test's pictures go into."""
+    # Drawing for no terminal is half of what a picture costs.
+    monkeypatch.setattr(Screen, "_compositor_refresh", lambda screen: None)
     assert isinstance(request.node, pytest.Function)
     return Album(snapshot, request.node)

@@ -1,161 +1,155 @@
-"""Pictures of the whole screen in the states that matter."""
+"""Pictures of the whole screen: the first run, replies in each of their states, what asks."""
 
 from __future__ import annotations
 
-import os
-import time
+import json
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
 
+from tests.interop.exports import chatgpt, node
+from tests.ui.album import MEDIUM, NARROW, Album
 from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tui_chat.attachments import Attachment
-from tui_chat.model.message import Part
+from tui_chat.cli import view
+from tui_chat.cli.app import open_desk
+from tui_chat.cli.imports import Meter
+from tui_chat.config import Config
+from tui_chat.model.envelope import ToolDefinition
+from tui_chat.model.tool import Tool
+from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.viewer import Viewer
 
-
-@pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    yield
-    os.environ.pop("TZ", None)
-    time.tzset()
-
-
-async def first_start(pilot: Pilot[None]) -> None:
-    await opened(pilot)
-
-
-async def streamed(pilot: Pilot[None]) -> None:
-    app = await opened(pilot)
-    await say(pilot, "What do you see?")
-    app.query_one("Composer").text = "And now?"  # type: ignore[attr-defined]
-    await settle(pilot)
-
-
-async def typed(pilot: Pilot[None]) -> None:
-    await opened(pilot)
-    await pilot.press(*"Hello, ", "你", "好")
-    await settle(pilot)
-
-
-async def inspected(pilot: Pilot[None]) -> None:
-    await typed(pilot)
-    await pilot.press("f4")
-    await pilot.press("3")
-    await settle(pilot)
-
-
-async def failed(pilot: Pilot[None]) -> None:
-    await opened(pilot)
-    await say(pilot, "Are you there?")
-
-
-async def helped(pilot: Pilot[None]) -> None:
-    await opened(pilot)
-    await pilot.press("f1")
-    await settle(pilot)
-
-
-async def fits(pilot: Pilot[None]) -> None:
-    """Wait until the transcript has taken note of its height."""
-    transcript = pilot.app.query_one(Transcript)
-    await settle(pilot)
-    await until(pilot, lambda: transcript._viewport.height == transcript.size.height)
-    await settle(pilot)
-
-
-async def completing(pilot: Pilot[None]) -> None:
-    app = await opened(pilot)
-    await pilot.press("/")
-    await until(pilot, lambda: app.query_one(Composer).suggestions.is_open)
-    await fits(pilot)
-
-
-async def attached(pilot: Pilot[None]) -> None:
-    app = await opened(pilot)
-    part = Part("image", "image/png", data="iVBORw0KGgo=", name="photo.png")
-    app.show_attachments((Attachment(Path("photo.png"), 34_000, part),))
-    await pilot.press(*"What is this?")
-    await fits(pilot)
-
-
-async def choosing_a_theme(pilot: Pilot[None]) -> None:
-    app = await opened(pilot)
-    await app.run_action("choose_theme")
-    await until(pilot, lambda: len(app.screen_stack) == 2)
-    await settle(pilot)
-
-
-async def writing_a_role(pilot: Pilot[None]) -> None:
-    app = await opened(pilot)
-    await app.run_action("edit_roles")
-    await until(pilot, lambda: len(app.screen_stack) == 2)
-    await pilot.press("enter")
-    await until(pilot, lambda: app.screen.__class__.__name__ == "RoleForm")
-    for field in app.screen.query(Input):
-        field.cursor_blink = False
-    await settle(pilot)
-
-
-THEMES = ("tui-chat-dark", "tui-chat-light")
-WIDE, MEDIUM, NARROW = (160, 45), (120, 35), (80, 24)
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_first_start(theme: str, tmp_path: Path, snap_compare):
-    assert snap_compare(make_app(tmp_path, theme=theme), terminal_size=WIDE, run_before=first_start)
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_a_streamed_reply(theme: str, tmp_path: Path, snap_compare):
-    assert snap_compare(make_app(tmp_path, theme=theme), terminal_size=WIDE, run_before=streamed)
-
-
-@pytest.mark.parametrize("size", [MEDIUM, NARROW], ids=str)
-def test_a_reply_where_less_fits(size: tuple[int, int], tmp_path: Path, snap_compare):
-    app = make_app(tmp_path, model="lorem:max:200")
-    assert snap_compare(app, terminal_size=size, run_before=streamed)
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_an_error(theme: str, tmp_path: Path, snap_compare):
-    app = make_app(tmp_path, theme=theme, model="flaky-429", retries=0)
-    assert snap_compare(app, terminal_size=MEDIUM, run_before=failed)
-
-
-def test_typing_in_a_narrow_terminal(tmp_path: Path, snap_compare):
-    assert snap_compare(make_app(tmp_path), terminal_size=NARROW, run_before=typed)
-
-
-def test_the_inspector_in_a_narrow_terminal(tmp_path: Path, snap_compare):
-    assert snap_compare(make_app(tmp_path), terminal_size=NARROW, run_before=inspected)
-
-
-def test_help(tmp_path: Path, snap_compare):
-    assert snap_compare(make_app(tmp_path), terminal_size=NARROW, run_before=helped)
-
-
-@pytest.mark.parametrize(
-    ("theme", "size"), [("tui-chat-contrast", NARROW), ("tui-chat-colourblind-light", MEDIUM)]
+WEATHER = Tool(
+    ToolDefinition(
+        "get_weather",
+        "The weather in a city.",
+        {"type": "object", "properties": {"city": {"type": "string"}}},
+    ),
+    command=("weather-now", "--json"),
 )
-def test_commands_to_choose_from(theme: str, size: tuple[int, int], tmp_path: Path, snap_compare):
-    app = make_app(tmp_path, theme=theme)
-    assert snap_compare(app, terminal_size=size, run_before=completing)
+COLOURLESS = ("tui-chat-mono", "tui-chat-contrast")
 
 
-@pytest.mark.parametrize("theme", ["tui-chat-mono", "tui-chat-colourblind-dark"])
-def test_a_file_is_attached(theme: str, tmp_path: Path, snap_compare):
-    app = make_app(tmp_path, theme=theme)
-    assert snap_compare(app, terminal_size=MEDIUM, run_before=attached)
+def asks(pilot: Pilot[None]) -> bool:
+    """Whether a dialog is over the panes."""
+    return len(pilot.app.screen_stack) > 1
 
 
-def test_themes_to_choose_from(tmp_path: Path, snap_compare):
-    assert snap_compare(make_app(tmp_path), terminal_size=NARROW, run_before=choosing_a_theme)
+async def ask(pilot: Pilot[None], action: str) -> None:
+    """Run an action, and wait until it asks."""
+    await pilot.app.run_action(action)
+    await until(pilot, lambda: asks(pilot))
 
 
-def test_a_role_to_write(tmp_path: Path, snap_compare):
-    assert snap_compare(make_app(tmp_path), terminal_size=NARROW, run_before=writing_a_role)
+async def answer(pilot: Pilot[None], *keys: str) -> None:
+    """Press keys, and wait until nothing is asked any more."""
+    await pilot.press(*keys)
+    await until(pilot, lambda: not asks(pilot))
+
+
+async def test_beginning(album: Album, tmp_path: Path) -> None:
+    async with album.of(make_app(tmp_path)) as pilot:
+        app = await opened(pilot)
+        await album.take(pilot, "first run")
+        await pilot.press("f1")
+        await until(pilot, lambda: asks(pilot))
+        await album.take(pilot, "help")
+        await answer(pilot, "escape")
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: asks(pilot))
+        await pilot.press(*"session")
+        await settle(pilot)
+        await album.take(pilot, "palette")
+        await answer(pilot, "escape")
+        await ask(pilot, "choose_theme")
+        await album.take(pilot, "themes", sizes=(MEDIUM, NARROW), themes=(app.theme,))
+        await answer(pilot, "escape")
+        await ask(pilot, "choose_model")
+        await album.take(pilot, "models")
+        await answer(pilot, "escape")
+        await ask(pilot, "edit_roles")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen.__class__.__name__ == "RoleForm")
+        await album.take(pilot, "a role")
+
+
+async def test_replies(album: Album, tmp_path: Path) -> None:
+    """One that comes to a standstill in its middle, a stop, an error, other versions."""
+    async with album.of(make_app(tmp_path, model="flaky-stall")) as pilot:
+        app = await opened(pilot)
+        await ask_for_a_reply(pilot, "Tell me about the ferry.")
+        await until(pilot, lambda: "never once looked" in arrived(app))
+        await album.take(pilot, "streaming")
+        await pilot.press("escape")
+        await until(pilot, lambda: not running(app))
+        await album.take(pilot, "stopped")
+        assert app.desk is not None
+        await app.desk.choose("loopback", "flaky-500")
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: status(app) == "failed")
+        app.query_one(Transcript).focus()
+        await album.take(pilot, "failed second version")
+        await album.take(pilot, "failed second version", sizes=(NARROW,), themes=COLOURLESS)
+        await pilot.press("k", "k", "p")
+        await until(pilot, lambda: app.desk is not None and app.desk.entries[0].message.pinned)
+        await settle(pilot)
+        await pilot.press("e")
+        await until(pilot, lambda: asks(pilot))
+        await album.take(pilot, "pinned and edited")
+
+
+async def ask_for_a_reply(pilot: Pilot[None], words: str) -> None:
+    """Send a message, and wait until something of its reply is there."""
+    app = pilot.app
+    assert isinstance(app, TuiChat)
+    app.query_one(Composer).text = words
+    await pilot.press("enter")
+    await until(pilot, lambda: bool(arrived(app)))
+
+
+def arrived(app: TuiChat) -> str:
+    partial = app.desk.partial if app.desk is not None else None
+    return str(partial.reply.content) if partial is not None else ""
+
+
+def running(app: TuiChat) -> bool:
+    return app.desk is not None and app.desk.is_streaming
+
+
+def status(app: TuiChat) -> str:
+    entries = app.desk.entries if app.desk is not None else ()
+    return entries[-1].status if entries else ""
+
+
+async def test_tool_calls(album: Album, tmp_path: Path) -> None:
+    app = make_app(tmp_path, model="toolsmith", tools=(WEATHER,))
+    async with album.of(app) as pilot:
+        await opened(pilot)
+        await say(pilot, "How is the weather in Paris?")
+        app.query_one(Transcript).focus()
+        await album.take(pilot, "awaits an answer")
+        await pilot.press("x")
+        await until(pilot, lambda: asks(pilot))
+        await album.take(pilot, "consent")
+        await answer(pilot, "escape")
+        await pilot.press("a")
+        await until(pilot, lambda: asks(pilot))
+        await album.take(pilot, "answered by hand")
+
+
+async def test_the_conversation_of_a_file(album: Album, tmp_path: Path) -> None:
+    told = chatgpt(
+        node("q", None, "user", "Where does the river go?"),
+        node("a", "q", "assistant", "To the **sea**, past three mills."),
+        title="The river",
+    )
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps([told]))
+    folder = tmp_path / "apart"
+    await view.fill(folder, [file], Meter())
+    config = view.apart(Config(config_dir=tmp_path), folder)
+    app = Viewer(config, lambda tell: open_desk(config, tell), "conversations.json, read-only")
+    async with album.of(app) as pilot:
+        await opened(pilot)
+        await album.take(pilot, "viewed")

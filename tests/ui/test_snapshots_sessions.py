@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import time
+import json
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets._toast import Toast
 
+from tests.ui.album import NARROW, Album
 from tests.ui.app_under_test import NOON, make_app, opened, settle, until
 from tui_chat.model.message import Message
-from tui_chat.model.session import SessionSummary
 from tui_chat.store import Store
+from tui_chat.ui.chat import Transcript
 from tui_chat.ui.search.hits import HitList
+from tui_chat.ui.sidebar import SessionList
 
 DAY = 86_400.0
 SESSIONS: tuple[tuple[str, tuple[str, ...], float, str], ...] = (
@@ -27,15 +26,6 @@ SESSIONS: tuple[tuple[str, tuple[str, ...], float, str], ...] = (
     ("Tax questions", ("home", "money"), 12, ""),
     ("Old draft", (), 400, "archived"),
 )
-
-
-@pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    yield
-    os.environ.pop("TZ", None)
-    time.tzset()
 
 
 async def filled(folder: Path) -> None:
@@ -59,53 +49,73 @@ async def filled(folder: Path) -> None:
     await store.close()
 
 
-async def shown(pilot: Pilot[None]) -> None:
+async def shown(pilot: Pilot[None]) -> SessionList:
+    """Go to the sessions, some of which are busy."""
     app = await opened(pilot)
-    await pilot.press("f2", "shift+down")
+    await pilot.press("f2")
     desk = app.desk
     assert desk is not None
-    sessions: list[SessionSummary] = list(desk.sessions)
-    sessions[4] = sessions[4]._replace(role_name="Editor", status="failed")
-    app._sessions.show(sessions, sessions[1].session_id, NOON, {sessions[0].session_id})
+    sessions = list(desk.sessions)
+    sessions[4] = sessions[4]._replace(role_name="Editor", status="failed", folder="stories")
+    sessions[1] = sessions[1]._replace(folder="notes")
+    listed = app.query_one(SessionList)
+    listed.show(sessions, sessions[1].session_id, NOON, {sessions[0].session_id})
     await settle(pilot)
+    return listed
 
 
-async def searched(pilot: Pilot[None]) -> None:
-    app = await opened(pilot)
-    await pilot.press("ctrl+f", *"fox")
-    await until(pilot, lambda: len(app.screen.query_one(HitList).hits) > 2)
-    app.screen.query_one(Input).cursor_blink = False
-    await pilot.press("down")
-    await settle(pilot)
+async def test_sessions(album: Album, tmp_path: Path) -> None:
+    await filled(tmp_path)
+    async with album.of(make_app(tmp_path)) as pilot:
+        await shown(pilot)
+        await pilot.press("home", "shift+down")
+        await album.take(pilot, "by time, two chosen")
+        await pilot.press("escape", "g")
+        await album.take(pilot, "by folder")
+        await pilot.press("g", "end", "left")
+        await album.take(pilot, "by tag, archived folded")
+        await pilot.press("g", "slash", *"#work no")
+        await settle(pilot)
+        await album.take(pilot, "filtered")
+        await pilot.press(*"nsense")
+        await settle(pilot)
+        await album.take(pilot, "nothing matches", sizes=(NARROW,))
 
 
-async def asked(pilot: Pilot[None]) -> None:
-    app = await opened(pilot)
-    await pilot.press("ctrl+f", *"role:nobody")
-    app.screen.query_one(Input).cursor_blink = False
-    await settle(pilot)
+async def test_what_is_asked_about_sessions(album: Album, tmp_path: Path) -> None:
+    await filled(tmp_path)
+    roles = tmp_path / "roles"
+    roles.mkdir()
+    for name, prompt in (("Editor", "Correct what is wrong."), ("Cook", "Think of dinner.")):
+        role = json.dumps({"name": name, "system_prompt": prompt, "model": "echo"})
+        (roles / f"{name}.json").write_text(role)
+    async with album.of(make_app(tmp_path)) as pilot:
+        await shown(pilot)
+        for key, state in (("t", "tags"), ("f", "folder"), ("e", "title"), ("n", "role")):
+            await pilot.press("home", key)
+            await until(pilot, lambda: len(pilot.app.screen_stack) > 1)
+            await settle(pilot)
+            await album.take(pilot, state)
+            await pilot.press("escape")
+            await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
+        await pilot.press("home", "d")
+        await until(pilot, lambda: bool(pilot.app.screen.query(Toast)))
+        await album.take(pilot, "deleted")
 
 
-WIDE, MEDIUM, NARROW = (160, 45), (120, 35), (80, 24)
-DARK, LIGHT = "tui-chat-dark", "tui-chat-light"
-LOOKS = [(WIDE, DARK), (MEDIUM, LIGHT), (NARROW, DARK)]
-
-
-@pytest.mark.parametrize(("size", "theme"), LOOKS, ids=str)
-def test_sessions(size: tuple[int, int], theme: str, tmp_path: Path, snap_compare):
-    asyncio.run(filled(tmp_path))
-    app = make_app(tmp_path, theme=theme)
-    assert snap_compare(app, terminal_size=size, run_before=shown)
-
-
-@pytest.mark.parametrize(("size", "theme"), LOOKS, ids=str)
-def test_searching(size: tuple[int, int], theme: str, tmp_path: Path, snap_compare):
-    asyncio.run(filled(tmp_path))
-    app = make_app(tmp_path, theme=theme)
-    assert snap_compare(app, terminal_size=size, run_before=searched)
-
-
-def test_what_can_be_searched(tmp_path: Path, snap_compare):
-    asyncio.run(filled(tmp_path))
-    app = make_app(tmp_path)
-    assert snap_compare(app, terminal_size=NARROW, run_before=asked)
+async def test_searching(album: Album, tmp_path: Path) -> None:
+    await filled(tmp_path)
+    async with album.of(make_app(tmp_path)) as pilot:
+        app = await opened(pilot)
+        await pilot.press("ctrl+f", *"fox")
+        await until(pilot, lambda: len(app.screen.query_one(HitList).hits) > 2)
+        await pilot.press("down")
+        await settle(pilot)
+        await album.take(pilot, "found")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.query_one(Transcript).has_focus)
+        await settle(pilot)
+        await album.take(pilot, "gone to")
+        await pilot.press("ctrl+f", *"role:nobody")
+        await settle(pilot)
+        await album.take(pilot, "explained", sizes=(NARROW,))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from textual import events
 from textual.message import Message as Posted
@@ -141,6 +143,19 @@ async def test_questions_are_jumped_between() -> None:
         for key, cursor in (("K", 18), ("K", 16), ("J", 18), ("k", 17), ("K", 16)):
             await pilot.press(key)
             assert app.transcript.cursor == cursor
+
+
+async def test_the_cursor_stays_where_it_is_until_something_is_said() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        entries = branch(3)
+        app = await shown(pilot, entries)
+        await pilot.press("k", "k", "k")
+        assert app.transcript.cursor == 0
+        pinned = replace(entries[0], message=replace(entries[0].message, pinned=True))
+        app.chat.show("", "", (pinned, *entries[1:]))
+        assert app.transcript.cursor == 0
+        app.chat.show("", "", (pinned, *entries[1:], entry(4, "More?")))
+        assert app.transcript.cursor is None
 
 
 CALLS = Message(

@@ -59,7 +59,8 @@ class TuiChat(
     TITLE = "tui-chat"
     AUTO_FOCUS = "Composer"
     CSS = """
-    ToastRack { dock: top; align: right top; margin-top: 1; }  /* not over what is being typed */
+    ToastRack { dock: top; align: right top; }  /* not over what is being typed */
+    Toast { padding: 0 1; }
     """
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS if action.keys]

@@ -37,10 +37,11 @@ class Dialog(ModalScreen[T]):
             background: $surface;
         }
         Static { width: 1fr; height: auto; }
-        Input { margin-top: 1; }
-        OptionList { height: auto; max-height: 16; margin-top: 1; border: none; }
+        Input, Input:focus { height: 1; border: none; padding: 0 1; background: $panel; }
+        Input:focus { background: $primary 20%; }
+        OptionList { height: auto; max-height: 50vh; margin-top: 1; border: none; }
         OptionList { background: $surface; }
-        VerticalScroll { height: auto; max-height: 30; }
+        VerticalScroll { height: auto; max-height: 60vh; }
         .buttons { height: auto; margin-top: 1; align-horizontal: right; }
         .buttons Button { margin-left: 2; }
         .hint { color: $text-muted; margin-top: 1; }
@@ -78,7 +79,17 @@ class AskText(Dialog[str | None]):
 
 
 class Confirm(Dialog[bool | None]):
-    """Asks whether to do something that cannot be taken back."""
+    """Asks whether to do something that cannot be taken back; a long question scrolls."""
+
+    DEFAULT_CSS = """
+    Confirm VerticalScroll { max-height: 50vh; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "scroll(-1)", show=False),
+        Binding("down", "scroll(1)", show=False),
+        Binding("pageup", "scroll(-10)", show=False),
+        Binding("pagedown", "scroll(10)", show=False),
+    ]
 
     def __init__(self, title: str, question: str, *, yes: str, no: str = "Cancel") -> None:
         super().__init__()
@@ -91,7 +102,8 @@ class Confirm(Dialog[bool | None]):
         """Lay out the box; the harmless button has the focus."""
         with Vertical() as box:
             box.border_title = self._title
-            yield Static(Text(self._question))
+            with VerticalScroll(can_focus=False):
+                yield Static(Text(self._question))
             with Horizontal(classes="buttons"):
                 yield Button(self._no, id="no")
                 yield Button(self._yes, id="yes", variant="error")
@@ -99,6 +111,10 @@ class Confirm(Dialog[bool | None]):
     def on_mount(self) -> None:
         """Put the focus on the harmless button."""
         self.query_one("#no", Button).focus()
+
+    def action_scroll(self, lines: int) -> None:
+        """Read on in the question."""
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
     @on(Button.Pressed)
     def _answer(self, event: Button.Pressed) -> None:

@@ -27,11 +27,12 @@ class Form(Dialog[T]):
         & > Vertical { width: 84; height: 90%; }
         #fields { height: 1fr; max-height: 100%; }
         .label { color: $text-muted; margin-top: 1; }
+        .label.-first { margin-top: 0; }
         Input, Input:focus {
             margin: 0; border: none; height: 1; padding: 0 1; background: $panel;
         }
         TextArea, TextArea:focus {
-            height: 1fr; min-height: 5; border: none; padding: 0 1; background: $panel;
+            height: 1fr; min-height: 4; border: none; padding: 0 1; background: $panel;
         }
         Input:focus, TextArea:focus { background: $primary 20%; }
         Checkbox { border: none; padding: 0; background: $surface; margin-top: 1; }
@@ -88,7 +89,7 @@ class RoleForm(Form[Role | None]):
         with Vertical() as box:
             box.border_title = f"Role: {role.name}" if role.role_id else "New role"
             with VerticalScroll(id="fields", can_focus=False):
-                yield Static("Name", classes="label")
+                yield Static("Name", classes="label -first")
                 yield Input(role.name, id="name")
                 yield Static("System prompt", classes="label")
                 yield TextArea(role.system_prompt, id="prompt", tab_behavior="focus")

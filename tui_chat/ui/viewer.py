@@ -22,8 +22,12 @@ from tui_chat.ui.sidebar import SessionList
 if TYPE_CHECKING:
     from tui_chat.desk import Change, Desk
 
-_NOT_HERE = {"new", "again", "choose_model", "import_file"}
-"""Actions that would begin or send something."""
+_NOT_HERE = {
+    *("new", "again", "choose_model", "choose_preset", "choose_role", "edit_roles"),
+    *("choose_profile", "choose_lorebooks", "edit_outside", "import_file", "what_if", "replay"),
+    *("retry", "continue", "edit", "answer", "run"),
+}
+"""Actions that would begin, write or send something."""
 
 
 class ReadOnlyLine(Static):
@@ -55,6 +59,8 @@ class Viewer(TuiChat):
         super().__init__(config, open_desk, now)
         self._line = line
         """What stands where the composer would be."""
+        self._chat.only_reads = True
+        self._sessions.begins = False
 
     def on_mount(self) -> None:
         """Put a line in the composer's place."""

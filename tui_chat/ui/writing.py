@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static, TextArea
 
 from tui_chat.ui.dialogs import Dialog
@@ -28,13 +28,12 @@ class Write(Dialog[Written | None]):
     Write TextArea, Write TextArea:focus {
         height: auto;
         min-height: 4;
-        max-height: 24;
+        max-height: 40vh;
         padding: 0 1;
         border: none;
         background: $boost;
     }
-    Write Static { margin-bottom: 1; }
-    Write .hint { margin: 1 0 0 0; }
+    Write VerticalScroll { max-height: 25vh; margin-bottom: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "answer(True)", show=False, priority=True),
@@ -55,7 +54,8 @@ class Write(Dialog[Written | None]):
         with Vertical() as box:
             box.border_title = self._title
             if self._about:
-                yield Static(self._about, markup=False)
+                with VerticalScroll():
+                    yield Static(self._about, markup=False)
             yield TextArea(self._text)
             yield Static(f"{enter} · Ctrl+J new line · Esc leaves all as it was", classes="hint")
 

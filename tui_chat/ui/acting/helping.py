@@ -72,7 +72,7 @@ class Helping(Shell):
     def _panes_told(self) -> list[tuple[str, Widget]]:
         """Return the panes there are, the one with the focus first."""
         panes: list[tuple[str, Widget | None]] = [
-            ("Where you type", self._composer),
+            ("Where you type", None if self._composer.disabled else self._composer),
             ("In the conversation", self._chat.transcript),
             ("In the sessions", self._sessions),
             ("In the preset", self._panes.presets),
@@ -88,10 +88,10 @@ class Helping(Shell):
         everywhere = [
             (key_names(self._keys_now[action.id]), action.words)
             for action in ACTIONS
-            if self._keys_now[action.id]
+            if self._keys_now[action.id] and self._can(action.run)
         ]
         panes = [
-            (title, [(key.keys, key.words) for key in keys_of(pane)])
+            (title, [(key.keys, key.words) for key in keys_of(pane) if self._can(key.action)])
             for title, pane in self._panes_told()
         ]
         commands = [
@@ -99,22 +99,32 @@ class Helping(Shell):
         ]
         commands.append(("@", "Attach a file"))
         commands.append(("//", "Begin a message with /"))
-        typed = ("Typed at the beginning of a message", commands)
-        self.push_screen(Help((panes[0], ("Everywhere", everywhere), typed, *panes[1:])))
+        typed = [("Typed at the beginning of a message", commands)]
+        if self._composer.disabled:
+            typed = []
+        self.push_screen(Help((panes[0], ("Everywhere", everywhere), *typed, *panes[1:])))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Offer every action in the palette, with its key: the app's, then each pane's."""
         for action in ACTIONS:
+            if not self._can(action.run):
+                continue
             key = key_names(self._keys_now[action.id]) or "no key"
             run = lambda action=action: self.run_action(action.run)  # noqa: E731
             yield SystemCommand(action.words, escape(f"{action.label} · {key}"), run)
         for title, pane in self._panes_told():
             for key in keys_of(pane):
+                if not self._can(key.action):
+                    continue
                 yield SystemCommand(
                     f"{title}: {key.words}",
                     escape(key.keys),
                     lambda key=key: self._run_in(key.node, key.action),
                 )
+
+    def _can(self, action: str) -> bool:
+        """Whether an action, the app's or a pane's, is one that can be done here."""
+        return self.check_action(action.partition("(")[0], ()) is not False
 
     async def _run_in(self, node: Widget, action: str) -> None:
         """Do what a pane's key does, there."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from textual import constants
 from textual.app import App
 from textual.driver import Driver
+from textual.notifications import SeverityLevel
 
 from tui_chat.config import Config
 from tui_chat.errors import TuiChatError
@@ -64,6 +65,23 @@ class Shell(App[None]):
     def is_laid(self) -> bool:
         """Whether the conversations are open and the last session is shown."""
         return self._laid.is_set()
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Say something for a while: over the conversation's top, so that the request beside it
+        stays in sight.
+        """
+        beside = max(self.size.width - self._chat.region.right, 0) if self._chat.size else 0
+        for rack in self.screen.query("ToastRack"):
+            rack.styles.margin = (1, beside, 0, 0)
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
     def complain(self, error: TuiChatError) -> None:
         """Tell what is wrong and what to do about it."""

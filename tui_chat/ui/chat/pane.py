@@ -16,6 +16,7 @@ from tui_chat.ui.chat.attached import AttachedLine
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.strips import (
     HINT,
+    READING_HINT,
     TRANSCRIPT_HINT,
     ActivityLine,
     TitleLine,
@@ -47,6 +48,8 @@ class ChatPane(Vertical):
         self.activity = ActivityLine()
         self.attached = AttachedLine()
         self.composer = Composer()
+        self.only_reads = False
+        """Whether nothing can be said here."""
 
     def compose(self) -> ComposeResult:
         """Put them over each other."""
@@ -122,7 +125,8 @@ class ChatPane(Vertical):
 
     @on(Transcript.Focused)
     def _transcript_focused(self, event: Transcript.Focused) -> None:
-        self.activity.hint = TRANSCRIPT_HINT if event.has_focus else HINT
+        hint = READING_HINT if self.only_reads else TRANSCRIPT_HINT
+        self.activity.hint = hint if event.has_focus else HINT
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Focus the editor."""

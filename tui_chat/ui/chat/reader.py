@@ -56,9 +56,10 @@ class Reader(Canvas):
         view = self._viewport
         keep = view.top if goes_on and not view.follows else None
         added = entries[len(old) :]
-        if keep and (keep.message >= len(entries) or any(e.message.role == "user" for e in added)):
+        speaks = any(entry.message.role == "user" for entry in added)
+        if keep and (keep.message >= len(entries) or speaks):
             keep = None
-        if keep is None or (self.cursor is not None and self.cursor >= len(entries)):
+        if speaks or (self.cursor is not None and self.cursor >= len(entries)):
             self.cursor = None
         self._unseen = self._unseen or (keep is not None and bool(added))
         self._layouts.take(entries)

@@ -27,6 +27,10 @@ TRANSCRIPT_HINT = (
     "j k messages · y copy · c code · / find · e edit · r again · ← → versions · F1 all keys"
 )
 """What it says while keys go to the transcript."""
+READING_HINT = (
+    "j k messages · y copy · c code · / find · ← → versions · Ctrl+F search · F1 all keys"
+)
+"""What it says there where nothing can be said."""
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 

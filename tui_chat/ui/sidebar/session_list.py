@@ -67,9 +67,12 @@ class SessionList(Vertical):
         self._current: str | None = None
         self._streaming: Collection[str] = ()
         self._now = 0.0
+        self.begins = True
+        """Whether a session can be begun from here."""
 
     def compose(self) -> ComposeResult:
         """Put the three over each other."""
+        self.new_session.display = self.begins
         yield self.new_session
         yield self.filter
         yield self.rows
@@ -148,6 +151,11 @@ class SessionList(Vertical):
             event.stop()
 
     # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Take the key away that begins a session, where none can be begun."""
+        del parameters
+        return action != "new" or self.begins
 
     def action_new(self) -> None:
         """Ask for a new session."""

@@ -1,0 +1,51 @@
+"""Pictures of where one types: text that grows, pastes, files, candidates, earlier texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from tests.ui.album import NARROW, Album
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.attachments import Attachment
+from tui_chat.model.message import Part
+from tui_chat.ui.chat import Composer, Transcript
+
+
+async def test_typing(album: Album, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("notes.md", "photo.png", "plans"):
+        (tmp_path / "here" / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    async with album.of(make_app(tmp_path, model="echo")) as pilot:
+        app = await opened(pilot)
+        composer = app.query_one(Composer)
+
+        await pilot.press("/")
+        await until(pilot, lambda: composer.suggestions.is_open)
+        await album.take(pilot, "commands")
+        looks = ("tui-chat-mono", "tui-chat-contrast", "tui-chat-colourblind-light")
+        await album.take(pilot, "commands", sizes=(NARROW,), themes=looks)
+        await pilot.press("backspace", "@")
+        await until(pilot, lambda: composer.suggestions.is_open)
+        await album.take(pilot, "files")
+
+        composer.text = "Hello, 你好"
+        await say(pilot, composer.text)
+        composer.text = "What would you take along?"
+        part = Part("image", "image/png", data="iVBORw0KGgo=", name="photo.png")
+        app.show_attachments((Attachment(Path("photo.png"), 34_000, part),))
+        pasted = "\n".join(f"line {n}" for n in range(400))
+        composer.post_message(events.Paste(pasted))
+        await settle(pilot)
+        composer.insert("\n\n1. a rope\n2. a map, and 一把伞\n3. bread\n4. a knife")
+        await settle(pilot)
+        await album.take(pilot, "grown, with a paste and a file")
+
+        app.show_attachments(())
+        composer.text = ""
+        await pilot.press("up")
+        await settle(pilot)
+        await album.take(pilot, "an earlier text")
+        assert app.query_one(Transcript).entries
