@@ -34,6 +34,13 @@ async def test_several_sessions_are_put_in_order_at_once(make_desk):
     await desk.organise((one,), Order(archived=True))
     assert listed(desk, one).archived
     assert listed(desk, one).pinned, "what is not named stays"
+    assert heard.of(Done)[-1] == Done("Archived “one”.", undoable=True)
+    await desk.organise((one, two), Order(archived=True))
+    assert heard.of(Done)[-1] == Done("Archived “two”.", undoable=True)
+    await desk.undo()
+    assert (listed(desk, one).archived, listed(desk, two).archived) == (True, False)
+    await desk.undo()
+    assert not listed(desk, one).archived
 
 
 async def test_several_are_deleted_and_brought_back(make_desk):

@@ -399,6 +399,9 @@ async def test_filters(
         ({"tag": "work", "message_role": "assistant", "since": middle}, {"u"}),
     ):
         assert set(await ids(store, "fox", **more)) == found, more
+        assert set(await ids(store, "", **more)) == found, more
+    assert await ids(store, "", since=0.0) == ["u", "t", reply.id, "q"], "newest first"
+    assert await ids(store, " ", since=0.0, limit=1) == ["u"]
     assert [hit.session_id for hit in await store.search(Query("one", role_name="Pirate"))] == [
         one.session_id
     ]

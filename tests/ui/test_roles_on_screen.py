@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from textual.widgets import Input
+from textual.widgets import Button, Input, Static
 
 from tests.ui.app_under_test import make_app, opened, say, until
 from tui_chat.model.role import Role
 from tui_chat.ui.app import TuiChat
+from tui_chat.ui.dialogs import Confirm
 from tui_chat.ui.forms import RoleForm
 
 
@@ -55,6 +56,26 @@ async def test_a_role_is_written_with_its_faults_told(tmp_path: Path):
         await until(pilot, lambda: any(role.name == "Critic" for role in desk.roles))
         critic = next(role for role in desk.roles if role.name == "Critic")
         assert (critic.system_prompt, critic.temperature) == ("Judge.", 0.5)
+
+
+async def test_a_role_is_deleted_and_its_sessions_stay(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await say(pilot, "hello")
+        await app.run_action("edit_roles")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, RoleForm))
+        app.screen.query_one("#delete", Button).press()
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        question = str(app.screen.query_one(Static).render())
+        assert "The session that began with it stays" in question
+        await pilot.press("tab", "enter")
+        desk = app.desk
+        assert desk is not None
+        await until(pilot, lambda: not desk.roles)
+        assert len(desk.sessions) == 1
 
 
 def temperature(app: TuiChat) -> Input:

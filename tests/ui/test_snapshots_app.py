@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from tests.interop.exports import chatgpt, node
 from tests.ui.album import MEDIUM, NARROW, Album
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
 from tui_chat.cli import view
 from tui_chat.cli.app import open_desk
 from tui_chat.cli.imports import Meter
@@ -149,7 +149,7 @@ async def test_the_conversation_of_a_file(album: Album, tmp_path: Path) -> None:
     folder = tmp_path / "apart"
     await view.fill(folder, [file], Meter())
     config = view.apart(Config(config_dir=tmp_path), folder)
-    app = Viewer(config, lambda tell: open_desk(config, tell), "conversations.json, read-only")
+    app = Viewer(config, lambda tell: open_desk(config, tell), "Read-only", lambda: NOON)
     async with album.of(app) as pilot:
         await opened(pilot)
         await album.take(pilot, "viewed")

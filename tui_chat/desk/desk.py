@@ -71,7 +71,7 @@ class Desk(Setting):
 
     async def organise(self, session_ids: Collection[str], order: Order) -> None:
         """Pin, tag, archive or file sessions, mark them read or unread; what `order` leaves at
-        None stays.
+        None stays. `undo` brings back what was archived.
         """
         await self._organising.organise(session_ids, order)
 
@@ -96,7 +96,7 @@ class Desk(Setting):
         await self._organising.delete(session_ids)
 
     async def undo(self) -> None:
-        """Bring back what was deleted last, session or message; `Done` tells what."""
+        """Bring back what was deleted or archived last; `Done` tells what."""
         await self._undo.undo()
 
     # --- files ---------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from tui_chat.desk.outside import Outside
 from tui_chat.desk.replies import Replies
 from tui_chat.desk.state import State
 from tui_chat.desk.undo import Undo
+from tui_chat.model.session import SessionSummary
 from tui_chat.model.text import clean
 
 
@@ -50,6 +51,7 @@ class Organising:
     async def organise(self, session_ids: Collection[str], order: Order) -> None:
         """Pin, tag, archive and file sessions; see `Desk.organise`."""
         with self._outside.telling():
+            seen = [each for each in self._chosen(session_ids) if not each.archived]
             if order.pinned is not None:
                 await self._store.update_sessions(session_ids, pinned=order.pinned)
             if order.archived is not None:
@@ -62,6 +64,14 @@ class Organising:
             if order.unread is not None:
                 await self._store.update_sessions(session_ids, unread=order.unread)
             await self._reread(session_ids)
+            if order.archived and seen:
+                ids = tuple(each.session_id for each in seen)
+
+                async def bring_back() -> None:
+                    await self._store.update_sessions(ids, archived=False)
+                    await self._reread(ids)
+
+                self._undo.push(_called(seen), bring_back, done="Archived")
 
     async def retag(
         self, session_ids: Collection[str], add: Collection[str], drop: Collection[str]
@@ -89,7 +99,7 @@ class Organising:
             ids = tuple(session_ids)
             for session_id in ids:
                 await self._replies.stop(session_id)
-            titles = [each.title for each in self._state.sessions if each.session_id in ids]
+            gone = self._chosen(ids)
             shown = self._state.session_id if self._state.session is not None else ""
             await self._store.delete_sessions(ids)
             if shown in ids:
@@ -102,8 +112,14 @@ class Organising:
                 if shown in ids and self._state.session is None:
                     await self._opening.open(shown)
 
-            one = f"“{titles[0]}”" if len(titles) == 1 else f"{len(titles):,} sessions"
-            self._undo.push(one, bring_back)
+            self._undo.push(_called(gone), bring_back)
+
+    def _chosen(self, session_ids: Collection[str]) -> list[SessionSummary]:
+        return [each for each in self._state.sessions if each.session_id in session_ids]
+
+
+def _called(sessions: list[SessionSummary]) -> str:
+    return f"“{sessions[0].title}”" if len(sessions) == 1 else f"{len(sessions):,} sessions"
 
 
 def _tags(tags: Collection[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What was deleted last can be brought back, in the order it went: one stack for everything."""
+"""What was put away last can be brought back, in the order it went: one stack for everything."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from tui_chat.desk.outside import Outside
 from tui_chat.errors import InputError
 
 MOST_STEPS = 100
-"""Deletions that are remembered, for as long as the program runs."""
+"""Steps that are remembered, for as long as the program runs."""
 
 
 class Undo:
-    """Remembers how to bring back what was deleted."""
+    """Remembers how to bring back what was deleted or archived."""
 
     def __init__(self, outside: Outside) -> None:
         self._outside = outside
         self._steps: list[tuple[str, Callable[[], Awaitable[None]]]] = []
 
-    def push(self, words: str, bring_back: Callable[[], Awaitable[None]]) -> None:
-        """Tell what was deleted, and remember how to bring it back."""
+    def push(
+        self, words: str, bring_back: Callable[[], Awaitable[None]], *, done: str = "Deleted"
+    ) -> None:
+        """Tell what was put away, and remember how to bring it back."""
         self._steps = [*self._steps[1 - MOST_STEPS :], (words, bring_back)]
-        self._outside.tell(Done(f"Deleted {words}.", undoable=True))
+        self._outside.tell(Done(f"{done} {words}.", undoable=True))
 
     async def undo(self) -> None:
-        """Bring back what was deleted last; that there is nothing is told, too."""
+        """Bring back what was put away last; that there is nothing is told, too."""
         with self._outside.telling():
             if not self._steps:
                 raise InputError("There is nothing to undo.")

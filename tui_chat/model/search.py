@@ -36,8 +36,15 @@ class Query:
     """The first moment that counts no more."""
     session_id: str = ""
     order: Literal["rank", "newest"] = "rank"
-    """Best first, or newest first."""
+    """Best first, or newest first; without words always newest first."""
     limit: int = 50
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it has a filter; then it needs no words, and finds every message that passes."""
+        dates = self.since is not None or self.until is not None
+        names = self.role_name or self.model or self.endpoint or self.tag or self.session_id
+        return dates or self.message_role is not None or bool(names)
 
 
 @dataclass(frozen=True, slots=True)

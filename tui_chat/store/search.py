@@ -6,20 +6,28 @@
 2. Ranked, those texts come first where the words stand often and early in a short text; the age
    decides between equals. Sessions that are called so come before messages.
 3. What is asked newest first is ordered by when it was said.
-4. Deleted messages and sessions in the trash are in the index, but are never found.
+4. Filters alone find the newest messages that pass them.
+5. Deleted messages and sessions in the trash are in the index, but are never found.
 """
 # ruff: noqa: S608 - only our own constants are put into SQL
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from tui_chat.model.search import Hit, Query
 from tui_chat.store.candidates import COMPARED, SCANNED, Sought, candidates
 from tui_chat.store.conditions import of_titles, rows_where
 from tui_chat.store.database import Row, Transaction
+from tui_chat.store.reading import reading_of
 from tui_chat.store.snippets import Finder
 from tui_chat.store.words import terms
+
+_AT_ONCE = 400
+"""Messages that are read at a time where no words are looked for."""
+_BEGINNING = 200
+"""Characters of each that are shown."""
 
 _SESSIONS_FIRST = 10
 """Sessions that are shown at most among the hits."""
@@ -40,7 +48,9 @@ _BY_ROLE = f"""
 
 
 async def find(tx: Transaction, query: Query) -> tuple[Hit, ...]:
-    """Return what a query finds. InputError where there is no word in it."""
+    """Return what a query finds. InputError where there is neither a word nor a filter in it."""
+    if query.narrows and not query.text.strip():
+        return await _newest(tx, replace(query, order="newest"))
     wanted = terms(query.text)
     finder = Finder(wanted)
     sought = Sought(query, wanted, finder)
@@ -58,6 +68,21 @@ async def find(tx: Transaction, query: Query) -> tuple[Hit, ...]:
             ),
         ]
     return tuple([await _hit(tx, row, finder) for row in ordered[: query.limit]])
+
+
+async def _newest(tx: Transaction, query: Query) -> tuple[Hit, ...]:
+    """Return the newest messages that pass the filters, each with how it begins."""
+    reading = await reading_of(tx, query)
+    rows: list[Row] = []
+    while not reading.is_done:
+        rows += await reading.read(tx, _AT_ONCE)
+        rows = sorted(rows, key=lambda row: row[_CREATED], reverse=True)[: query.limit]
+        if len(rows) == query.limit and reading.newest_ahead <= rows[-1][_CREATED]:
+            break
+    return tuple(
+        Hit(session_id, message_id, title, role, " ".join(text[:_BEGINNING].split()), (), created)
+        for session_id, message_id, title, role, text, created in rows
+    )
 
 
 _TEXT, _CREATED = 4, 5

@@ -58,6 +58,7 @@ ACTIONS = (
     Action("import", "", "import_file", "Import", "Import a file of conversations…"),
     Action("export", "", "export", "Export", "Export this conversation…"),
     Action("rename", "", "rename", "Rename", "Give the session another title"),
+    Action("undo", "", "bring_back", "Undo", "Bring back what was deleted or archived last"),
     Action("edit", "ctrl+g", "edit_outside", "Editor", "Edit the message in $EDITOR"),
     Action("what-if", "", "what_if", "What if", "See the request with another limit or model"),
     Action("captured", "", "open_captured", "Captured", "Open a captured request"),

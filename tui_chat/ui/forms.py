@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from rich.text import Text
 from textual import on
@@ -50,9 +50,14 @@ class Form(Dialog[T]):
         """Lay out what stands below the fields."""
         yield Static(id="fault")
         with Horizontal(classes="buttons"):
+            yield from self.more_buttons()
             yield Button("Cancel", id="cancel", compact=True)
             yield Button("Keep", id="keep", variant="primary", compact=True)
         yield Static(_HINT, classes="hint")
+
+    def more_buttons(self) -> ComposeResult:
+        """Lay out what can be done beside keeping it or not."""
+        yield from ()
 
     def action_keep(self) -> None:
         """Answer with what stands in the fields, or tell what is wrong with it."""
@@ -62,7 +67,7 @@ class Form(Dialog[T]):
     def _pressed(self, event: Button.Pressed) -> None:
         if event.button.id == "keep":
             self.action_keep()
-        else:
+        elif event.button.id == "cancel":
             self.dismiss(None)
 
     def said(self, field: str) -> str:
@@ -75,8 +80,10 @@ class Form(Dialog[T]):
         self.query_one(f"#{field}").focus()
 
 
-class RoleForm(Form[Role | None]):
-    """Asks what a role is; the answer has the id of the role it was opened with."""
+class RoleForm(Form[Role | Literal["delete"] | None]):
+    """Asks what a role is; the answer has the id of the role it was opened with, or is that it is
+    to be deleted.
+    """
 
     def __init__(self, role: Role, presets: tuple[str, ...]) -> None:
         super().__init__()
@@ -109,6 +116,15 @@ class RoleForm(Form[Role | None]):
                         yield Input(_written(role.max_tokens), id="max-tokens")
                 yield Checkbox("Can begin sessions", role.status == "enabled", id="enabled")
             yield from self.buttons()
+
+    def more_buttons(self) -> ComposeResult:
+        """Offer to delete a role that there is."""
+        if self._role.role_id:
+            yield Button("Delete…", id="delete", variant="error", compact=True)
+
+    @on(Button.Pressed, "#delete")
+    def _delete(self) -> None:
+        self.dismiss("delete")
 
     def action_keep(self) -> None:
         """Answer with the role."""

@@ -145,6 +145,17 @@ async def ask_role_to_edit(app: App[Any], desk: Desk) -> Role | None:
     return next((role for role in desk.roles if role.role_id == chosen), Role("", ""))
 
 
+async def may_delete_role(app: App[Any], desk: Desk, role: Role) -> bool:
+    """Ask whether to delete a role, telling what becomes of its sessions."""
+    count = sum(each.role_name == role.name for each in desk.sessions)
+    one = "The session that began with it stays, and goes on"
+    many = f"The {count:,} sessions that began with it stay, and go on"
+    stays = f"{one if count == 1 else many} without its system prompt. " if count else ""
+    question = f"{stays}This cannot be undone. A disabled one begins no more sessions either."
+    title = f"Delete the role “{one_line(role.name, 40)}”?"
+    return bool(await app.push_screen_wait(Confirm(title, question, yes="Delete")))
+
+
 def _about_role(role: Role) -> str:
     """Say in a line how a role differs from others."""
     facts = [role.model, role.preset, one_line(role.system_prompt, 60)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from textual.app import App
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.model.message import Message
@@ -131,6 +132,23 @@ async def test_nothing_found_says_so_with_advice_and_faults_are_told() -> None:
         app.search.show(Answer(app.asked[-1], fault="Type a word."))
         await settle(pilot)
         assert "Type a word." in "\n".join(app.lines())
+
+
+async def test_a_filter_alone_asks_for_the_newest() -> None:
+    async with Stage().run_test(size=(120, 40)) as pilot:
+        app = await pressed(pilot)
+        app.search.query_one(Input).value = "from:user"
+        await settle(pilot)
+        assert [(query.text, query.message_role) for query in app.asked] == [("", "user")]
+        app.search.show(Answer(app.asked[0], (replace(hit(1), marks=()),)))
+        await settle(pilot)
+        assert "the fox runs" in " ".join(app.lines())
+        assert app.state() == "Newest first · 1 found"
+        app.search.query_one(Input).value = "from:user tag:work"
+        await settle(pilot)
+        app.search.show(Answer(app.asked[-1]))
+        await settle(pilot)
+        assert "No message passes" in " ".join(app.lines())
 
 
 async def test_the_order_is_changed_a_filter_completed_and_esc_ends() -> None:

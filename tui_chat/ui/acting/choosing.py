@@ -127,16 +127,19 @@ class Choosing(Drafting):
 
     @work(group="dialog", exclusive=True)
     async def action_edit_roles(self) -> None:
-        """Write, change or disable roles."""
+        """Write, change, disable or delete roles."""
         from tui_chat.ui.forms import RoleForm
-        from tui_chat.ui.questions import ask_role_to_edit
+        from tui_chat.ui.questions import ask_role_to_edit, may_delete_role
 
         await self._laid.wait()
         desk = self.desk
         if desk is None or (role := await ask_role_to_edit(self, desk)) is None:
             return
         changed = await self.push_screen_wait(RoleForm(role, desk.presets))
-        if changed is not None:
+        if changed == "delete":
+            if await may_delete_role(self, desk, role):
+                await desk.delete_role(role.role_id)
+        elif changed is not None:
             await desk.save_role(changed)
 
     @work(group="dialog", exclusive=True)

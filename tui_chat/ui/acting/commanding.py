@@ -63,6 +63,8 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
                 await self.take_title(argument)
             case "search":
                 await self.search_for(argument)
+            case "find":
+                self.find_session(argument)
             case "theme":
                 self.take_theme(argument)
             case "system":

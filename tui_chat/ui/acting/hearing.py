@@ -106,10 +106,18 @@ class Hearing(Editing):
             case ReplyElsewhere():
                 self._tell_elsewhere(change.title, change.entry)
             case Done():
-                words = f"{change.words} u brings it back." if change.undoable else change.words
+                words = (
+                    f"{change.words} {self._undo_key} it back." if change.undoable else change.words
+                )
                 self.notify(words, timeout=6, markup=False)
             case Trouble():
                 self.complain(change.error)
+
+    @property
+    def _undo_key(self) -> str:
+        """What brings back what was put away, from where the keys go now."""
+        takes_u = (self._sessions.rows, self._chat.transcript)
+        return "u brings" if self.focused in takes_u else "/undo brings"
 
     def _show_sessions(self) -> None:
         desk = self.desk

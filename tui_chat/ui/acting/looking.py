@@ -29,7 +29,12 @@ class Looking(Shell):
 
     def action_find(self) -> None:
         """Show the sessions and go to the line that narrows them."""
+        self.find_session("")
+
+    def find_session(self, words: str) -> None:
+        """Show the sessions that have these words, and go there to type more."""
         self._panes.open("sessions")
+        self._sessions.filter.value = words
         self.call_after_refresh(self._sessions.action_filter)
 
     # --- themes --------------------------------------------------------------------------

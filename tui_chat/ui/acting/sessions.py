@@ -70,7 +70,8 @@ class Sessions(Choosing):
 
     @on(SessionList.UndoRequested)
     @work(group="organise")
-    async def _bring_back(self) -> None:
+    async def action_bring_back(self) -> None:
+        """Bring back what was deleted or archived last."""
         if self.desk is not None:
             await self.desk.undo()
 
@@ -83,10 +84,6 @@ class Sessions(Choosing):
             return
         order = Order(pinned=event.pinned, archived=event.archived, unread=event.unread)
         await self.desk.organise(event.session_ids, order)
-        if event.archived:
-            count = len(event.session_ids)
-            what = "1 session" if count == 1 else f"{count:,} sessions"
-            self.notify(f"Archived {what}, at the end of the list.", timeout=4, markup=False)
 
     @on(SessionList.TagsRequested)
     @work(group="dialog", exclusive=True)

@@ -35,7 +35,7 @@ HOW = (
     "Type words that were said, in any session.\n"
     '"in quotes" for words that follow each other, begin* for beginnings.\n'
     "\n"
-    "Leave out what you do not want:\n"
+    "Leave out what you do not want (a filter alone shows the newest):\n"
     "  role:Editor  model:gpt  endpoint:openai  tag:work\n"
     "  from:user  from:assistant\n"
     "  after:2026-01-31  before:today  after:7d"
@@ -46,6 +46,7 @@ NOTHING = (
     "All words must be in one message: try fewer, or a\n"
     "beginning with a star, such as begin*."
 )
+NOBODY = "No message passes these filters: take one away."
 FEWER = "\nThe filters leave out the rest: take one away."
 
 
@@ -165,7 +166,7 @@ class SearchScreen(ModalScreen[Hit | None]):
     def _typed(self) -> None:
         query, faults = self._wanted()
         self._say(faults)
-        if not query.text:
+        if not query.text and not query.narrows:
             self._shown = query
             self._show((), HOW)
         elif self._asked is None and query != self._shown:
@@ -180,10 +181,10 @@ class SearchScreen(ModalScreen[Hit | None]):
         """Show what the query that was asked last has found."""
         self._asked = None
         wanted, _ = self._wanted()
-        if wanted.text:  # else everything was taken away meanwhile
+        if wanted.text or wanted.narrows:  # else everything was taken away meanwhile
             self._shown = answer.query
             bare = Query(answer.query.text, order=answer.query.order, limit=LIMIT)
-            nothing = NOTHING + ("" if bare == answer.query else FEWER)
+            nothing = NOTHING + ("" if bare == answer.query else FEWER) if wanted.text else NOBODY
             self._show(answer.hits, answer.fault or nothing)
         self._typed()
 
@@ -196,7 +197,8 @@ class SearchScreen(ModalScreen[Hit | None]):
         if faults:
             self._state.update(one_line(" ".join(faults)))
             return
-        order = "Newest first" if self._order == "newest" else "Best first"
+        newest = self._order == "newest" or not self._wanted()[0].text
+        order = "Newest first" if newest else "Best first"
         count = len(self._list.hits)
         found = "" if not count else f" · {count} found" if count < LIMIT else f" · first {LIMIT}"
         self._state.update(Content(order + found))

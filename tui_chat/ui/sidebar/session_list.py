@@ -40,7 +40,7 @@ class SessionList(Vertical):
         Binding("a", "archive", "Archive", show=False, tooltip="Archive, or bring back"),
         Binding("r", "unread", "Unread", show=False, tooltip="Mark as read or unread"),
         Binding("d,delete", "delete", "Delete", tooltip="Delete"),
-        Binding("u", "undo", "Undo", show=False, tooltip="Bring back what was deleted"),
+        Binding("u", "undo", "Undo", show=False, tooltip="Bring back what was deleted or archived"),
         Binding("g", "group", "Group", show=False, tooltip="Group by time, folder or tag"),
         Binding("escape", "let_go", "Choose none", show=False),
     ]
