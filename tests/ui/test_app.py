@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.app_under_test import make_app, opened, replied, say, until
+from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.loopback import Received
 from tui_chat.model.endpoint import Protocol
 from tui_chat.ui.chat import Composer, Transcript
@@ -276,3 +276,15 @@ async def test_a_database_that_cannot_be_opened_is_told_with_what_to_do(tmp_path
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("escape")
     assert (tmp_path / "chat.db").read_bytes().startswith(b"this is no database")
+
+
+async def test_what_is_told_for_a_while_leaves_the_request_in_sight(tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=(160, 45), notifications=True) as pilot:
+        await opened(pilot)
+        app.notify("Something was done.", markup=False)
+        await until(pilot, lambda: bool(app.screen.query("Toast")))
+        await settle(pilot)
+        told, request = app.screen.query("Toast").first(), app.query_one(Inspector)
+        assert told.region
+        assert not told.region.overlaps(request.region)

@@ -76,7 +76,7 @@ async def test_beginning(album: Album, tmp_path: Path) -> None:
 
 async def test_replies(album: Album, tmp_path: Path) -> None:
     """One that comes to a standstill in its middle, a stop, an error, other versions."""
-    async with album.of(make_app(tmp_path, model="flaky-stall")) as pilot:
+    async with album.of(make_app(tmp_path, model="flaky-stall", retries=0)) as pilot:
         app = await opened(pilot)
         await ask_for_a_reply(pilot, "Tell me about the ferry.")
         await until(pilot, lambda: "never once looked" in arrived(app))

@@ -60,7 +60,7 @@ class TuiChat(
     AUTO_FOCUS = "Composer"
     CSS = """
     ToastRack { dock: top; align: right top; }  /* not over what is being typed */
-    Toast { padding: 0 1; }
+    Toast { padding: 0 1; max-width: 100%; }
     """
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS if action.keys]

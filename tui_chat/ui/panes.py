@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.message import Message
 from textual.widget import Widget
 
 from tui_chat.ui.chat import ChatPane
@@ -56,6 +57,9 @@ class Panes(Horizontal):
     .-narrow Panes #right { layer: above; dock: top; width: 100%; height: 100%; }
     .-narrow Panes #right.-watching { margin-bottom: 6; }
     """
+
+    class Arranged(Message):
+        """Panes came, went, or have another width."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -115,6 +119,12 @@ class Panes(Horizontal):
         self._right.display = bool(visible & {"presets", "inspector"})
         self._right.set_class({"presets", "inspector"} <= visible, "-both")
         self._right.set_class("presets" not in visible, "-watching")
+        self.call_after_refresh(self.post_message, self.Arranged())
+
+    @property
+    def right_of_chat(self) -> int:
+        """Columns of what stands beside the chat at its right."""
+        return 0 if self.is_narrow else max(self.size.width - self.chat.region.right, 0)
 
     def go(self, name: SidePane) -> None:
         """Show a pane and go there; from there, close it and go back to the composer."""

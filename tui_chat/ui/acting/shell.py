@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from time import time
 from typing import TYPE_CHECKING
 
-from textual import constants
+from textual import constants, on
 from textual.app import App
 from textual.driver import Driver
 from textual.notifications import SeverityLevel
@@ -78,10 +78,13 @@ class Shell(App[None]):
         """Say something for a while: over the conversation's top, so that the request beside it
         stays in sight.
         """
-        beside = max(self.size.width - self._chat.region.right, 0) if self._chat.size else 0
-        for rack in self.screen.query("ToastRack"):
-            rack.styles.margin = (1, beside, 0, 0)
+        self._place_toasts()
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+
+    @on(Panes.Arranged)
+    def _place_toasts(self) -> None:
+        for rack in self.screen.query("ToastRack"):
+            rack.styles.padding = (0, self._panes.right_of_chat, 0, 0)
 
     def complain(self, error: TuiChatError) -> None:
         """Tell what is wrong and what to do about it."""
