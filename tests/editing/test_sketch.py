@@ -5,10 +5,14 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.context.requests import built
 from tests.strategies import presets
 from tui_chat.context.scan import scan
 from tui_chat.editing import Row, put, sketch, slots
+from tui_chat.model.envelope import Level, Note
+from tui_chat.model.message import Message
 from tui_chat.model.preset import CHAT_HISTORY, Preset, PresetMessage
+from tui_chat.model.text import Origin, OriginKind
 
 HISTORY = PresetMessage("history", role="user", type="chat_history")
 WORLD = PresetMessage("world", role="user", type="placeholder")
@@ -52,6 +56,7 @@ def test_it_looks_like_the_context_it_makes() -> None:
         "  <between>",
         "  deep",
         "  <message>",
+        "  <between>",
         "  <newest>",
         "  last",
         "  <draft>",
@@ -84,6 +89,49 @@ def test_notes_stand_on_the_rows_they_concern() -> None:
     (row,) = [row for row in drawn.rows if row.notes]
     assert row.message is not None
     assert (row.message.id, row.notes[0].code) == ("a", "unknown-anchor")
+
+
+def test_what_is_no_messages_stands_where_it_belongs() -> None:
+    over = Note(Level.ERROR, "over-budget", "Too much.")
+    less = Note(Level.WARNING, "history-dropped", "Some did not fit.")
+    role = Note(Level.WARNING, "role-disabled", "Off.", Origin(OriginKind.SYSTEM, "r"))
+    deep = Note(
+        Level.INFO,
+        "unknown-macro",
+        "?",
+        Origin(OriginKind.MACRO, within=Origin(OriginKind.PRESET, "a")),
+    )
+    ours = Note(Level.INFO, "x", "Elsewhere.", Origin(OriginKind.SETTING))
+    preset = Preset("p", (said("a"), HISTORY))
+    drawn = sketch(preset, (over, less, role, deep, ours))
+    there = [(row.ghost or row.index, row.notes) for row in drawn.rows if row.notes]
+    assert there == [("role", (over, role)), (0, (deep,)), (1, (less,))]
+    assert drawn.notes == (ours,)
+    (ghost,) = [row.ghost for row in sketch(Preset("p", (said("a"),))).rows if row.notes]
+    assert ghost == "history"
+
+
+@given(presets(), st.integers(2, 7))
+def test_a_history_is_drawn_as_it_is_sent(preset: Preset, length: int) -> None:
+    """Also one that is shorter than the depths want it."""
+    preset = replace(preset, messages=tuple(replace(m, enabled=True) for m in preset.messages))
+    history = tuple(Message("user", str(n), id=f"m{n}") for n in range(length))
+    envelope = built(*preset.messages, placement=preset.system_placement, history=history)
+    rows = sketch(preset, envelope.notes, length).rows
+    shown = [name for row in rows if (name := _sent_as(row, length))]
+    sent = [turn.origin.id for turn in envelope.turns if turn.origin.id in shown]
+    assert [name for name in shown if name in sent] == sent
+    elided = sum(row.skipped for row in rows)
+    known = any(row.ghost == "between" and not row.skipped for row in rows)
+    assert known or elided + sum(name.startswith("m") for name in shown) == length
+
+
+def _sent_as(row: Row, length: int) -> str:
+    """The id of what a row stands for."""
+    if row.message is not None:
+        return "" if row.message.is_anchor else row.message.id
+    depth = row.depth or 0
+    return f"m{depth - 1 if depth > 0 else length + depth + 1}" if depth else ""
 
 
 @given(presets())

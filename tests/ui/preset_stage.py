@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -13,6 +14,7 @@ from tui_chat.model.preset import Preset, PresetMessage
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.presets import PresetPane
 
+SIZE = (160, 45)
 MESSAGES: list[dict[str, object]] = [
     {"id": "rule", "role": "system", "content": "Be brief."},
     {"id": "world", "type": "placeholder"},
@@ -28,6 +30,21 @@ def app_with(folder: Path, messages: Sequence[object] = MESSAGES, **more: object
     file = folder / "presets" / "mine.json"
     file.write_text(json.dumps({"presetMessages": messages, "x-kept": 1}, indent=1))
     return make_app(folder, **more)  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def editing(
+    folder: Path, messages: Sequence[object] = MESSAGES, **more: object
+) -> AsyncIterator[tuple[Pilot[None], PresetPane]]:
+    """The app with the preset `mine` in its editor, the list under the keys."""
+    async with app_with(folder, messages, **more).run_test(size=SIZE) as pilot:
+        yield pilot, await edited(pilot)
+
+
+async def press(pilot: Pilot[None], *keys: str) -> None:
+    """Press keys, and let the screen come to rest."""
+    await pilot.press(*keys)
+    await settle(pilot)
 
 
 async def edited(pilot: Pilot[None], preset: str = "mine") -> PresetPane:

@@ -5,29 +5,27 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.ui.app_under_test import say, settle
 from tests.ui.preset_stage import (
+    SIZE,
     app_with,
     body,
     edited,
+    editing,
     ids,
     let_go,
     line_of,
     lines,
     message,
     preset_of,
+    press,
 )
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector import Inspector
 
-SIZE = (160, 45)
-
 
 async def test_the_list_looks_like_the_context_it_makes(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
+    async with editing(tmp_path) as (_pilot, pane):
         shown = [" ".join(line.split()) for line in lines(pane) if line]
         assert shown[0].startswith("role “Assistant”")
         assert shown[1].startswith("[x] sys rule Be brief.")
@@ -45,106 +43,145 @@ async def test_the_list_looks_like_the_context_it_makes(tmp_path: Path) -> None:
 
 
 async def test_space_disables_and_the_request_follows_at_once(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
+    async with editing(tmp_path) as (pilot, pane):
         assert "Be brief." in body(pane)
-        await pilot.press("space")
-        await settle(pilot)
+        await press(pilot, "space")
         assert "Be brief." not in body(pane)
         assert lines(pane)[1].startswith("●[ ] sys rule")
-        await pilot.press("u")
-        await settle(pilot)
+        await press(pilot, "u")
         assert "Be brief." in body(pane)
         assert lines(pane)[1].startswith(" [x] sys rule")
 
 
-@pytest.mark.parametrize(
-    ("keys", "found"),
-    [
-        (["d"], ["rule", "rule-2", "world", "lore", "history", "note"]),
-        (["x"], ["world", "lore", "history", "note"]),
-        (["end", "delete"], ["rule", "world", "lore", "history"]),
-        (["x", "u"], ["rule", "world", "lore", "history", "note"]),
-        (["x", "x", "ctrl+z", "ctrl+z", "ctrl+y"], ["world", "lore", "history", "note"]),
-        (["down", "J"], ["rule", "lore", "history", "world", "note"]),
-        (["down", "alt+down", "alt+up"], ["rule", "lore", "world", "history", "note"]),
-    ],
-    ids=lambda value: "".join(value) if isinstance(value[0], str) and len(value[0]) < 9 else "",
-)
-async def test_steps_by_keys(tmp_path: Path, keys: list[str], found: list[str]) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
-        for key in keys:
-            await pilot.press(key)
-            await settle(pilot)
-        assert ids(pane) == found
+STEPS = [
+    (["d"], ["rule", "rule-2", "world", "lore", "history", "note"]),
+    (["x"], ["world", "lore", "history", "note"]),
+    (["end", "delete"], ["rule", "world", "lore", "history"]),
+    (["x", "u"], ["rule", "world", "lore", "history", "note"]),
+    (["x", "x", "ctrl+z", "ctrl+z", "ctrl+y"], ["world", "lore", "history", "note"]),
+    (["down", "J"], ["rule", "lore", "history", "world", "note"]),
+    (["down", "alt+down", "alt+up"], ["rule", "lore", "world", "history", "note"]),
+]
+
+
+async def test_steps_by_keys(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        for keys, found in STEPS:
+            for key in keys:
+                await press(pilot, key)
+            assert ids(pane) == found, keys
+            pilot.app.desk.revert_preset()  # type: ignore[attr-defined]
+            await press(pilot, "home")
+
+
+async def test_fifty_steps_are_undone_and_done_again(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        states = [preset_of(pane)]
+        for number in range(50):
+            await pilot.press(("d", "r", "space", "d", "x")[number % 5])
+            await pilot.pause()
+            assert pane.edits is not None
+            if pane.edits.preset is not states[-1]:
+                states.append(pane.edits.preset)
+        assert len(states) == 51
+        await press(pilot, *["u"] * 50)
+        assert preset_of(pane) is states[0]
+        assert pane.edits is not None
+        assert not pane.edits.is_changed
+        await press(pilot, *["U"] * 50)
+        assert preset_of(pane) is states[-1]
+
+
+async def test_notes_stand_under_their_messages_while_one_types(tmp_path: Path) -> None:
+    """What only the composing knows: macros, depths in the history there is, empty messages."""
+    async with editing(tmp_path) as (pilot, pane):
+        note = line_of(pane, "Note")
+        assert "depth -4→oldest" in lines(pane)[note]
+        await press(pilot, "enter", *" {{nope}}")
+        at = line_of(pane, "sys rule")
+        assert "▲ {{nope}}" in lines(pane)[at + 1]
+        await press(pilot, *["backspace"] * 9)
+        assert "▲" not in lines(pane)[at + 1]
+        await press(pilot, *["backspace"] * 9)
+        assert "i is empty and is not sent" in lines(pane)[at]
+
+
+async def test_the_presets_own_form(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "enter", *" {{tone}}", "escape")
+        assert "{{tone}}" in body(pane)
+        await press(pilot, "p", "end", "2", "tab", "right", "tab", *"tone", "tab", *"dry")
+        preset = preset_of(pane)
+        assert (preset.name, preset.system_placement) == ("mine2", "in_place")
+        assert dict(preset.variables) == {"tone": "dry"}
+        assert "Be brief. dry" in body(pane)
+        await press(pilot, "tab", *"tone")  # there already: told, and not taken
+        second = pane.settings.query("Variable")[1]
+        assert second.query_one(".variable-name").has_class("-invalid")
+        await press(pilot, "escape", "ctrl+s")
+        file = json.loads((tmp_path / "presets" / "mine.json").read_text())
+        assert file["name"] == "mine2"
+        assert file["systemPlacement"] == "in_place"
+        assert file["variables"] == {"tone": "dry"}
+        assert file["x-kept"] == 1
+        assert pane.edits is not None
+        while pane.edits.past:
+            await press(pilot, "u")
+        preset = preset_of(pane)
+        assert (preset.name, preset.system_placement) == ("mine", "hoist")
+        assert not preset.variables
+        await press(pilot, "p")
+        assert pane.settings.name_field.value == "mine"
 
 
 async def test_depths_and_roles_by_keys(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
-        await pilot.press("end")
-        await settle(pilot)
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "end")
         pane.rows.light(4)
-        await pilot.press("greater_than_sign", "greater_than_sign", "less_than_sign", "r")
-        await settle(pilot)
+        await press(pilot, "greater_than_sign", "greater_than_sign", "less_than_sign", "r")
         note = message(pane, "note")
         assert (note.insertion_point, note.role) == (-3, "assistant")
 
 
 async def test_a_new_message_stands_where_the_cursor_was(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
+    async with editing(tmp_path) as (pilot, pane):
         pane.rows.light(4)
-        await pilot.press("a")
-        await settle(pilot)
-        await pilot.press("enter")
-        await settle(pilot)
+        await press(pilot, "a")
+        await press(pilot, "enter")
         assert pane.form.content.has_focus
-        await pilot.press(*"Hear me")
-        await settle(pilot)
+        await press(pilot, *"Hear me")
         new = message(pane, "message")
         assert (new.content, new.insertion_point) == ("Hear me", -4)
         assert "Hear me" in body(pane)
-        await pilot.press("escape")
-        await settle(pilot)
+        await press(pilot, "escape")
         assert pane.rows.has_focus
-        await pilot.press("u", "u")
-        await settle(pilot)
+        await press(pilot, "u", "u")
         assert "message" not in ids(pane)
 
 
 async def test_an_anchor_can_be_added(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
-        await pilot.press("a", *"placeholder", "enter")
-        await settle(pilot)
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "a", *"placeholder", "enter")
         assert message(pane, "placeholder").type == "placeholder"
-        await pilot.press("tab", *"-2")
-        await settle(pilot)
+        await press(pilot, "tab", *"-2")
         assert "placeholder-2" in ids(pane)
 
 
 async def test_what_is_typed_is_one_step_and_live(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
-        await pilot.press("enter")
-        await settle(pilot)
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "enter")
         for key in " Hm.":
-            await pilot.press("space" if key == " " else "full_stop" if key == "." else key)
-        await settle(pilot)
+            await press(pilot, "space" if key == " " else "full_stop" if key == "." else key)
         assert "Be brief. Hm." in body(pane)
         assert message(pane, "rule").content == "Be brief. Hm."
         assert pane.edits is not None
         assert len(pane.edits.past) == 1
-        await pilot.press("escape", "u")
-        await settle(pilot)
+        await press(pilot, "escape", "u")
         assert message(pane, "rule").content == "Be brief."
 
 
 async def test_half_characters_do_no_harm(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
+    async with editing(tmp_path) as (pilot, pane):
         await pilot.press("enter")
         pane.form.content.insert("\ud800")
         await settle(pilot)
@@ -153,41 +190,30 @@ async def test_half_characters_do_no_harm(tmp_path: Path) -> None:
 
 
 async def test_macros_are_offered_while_one_types(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
-        await pilot.press("enter")
-        await settle(pilot)
-        await pilot.press(*"{{da")
-        await settle(pilot)
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "enter")
+        await press(pilot, *"{{da")
         assert pane.form.content.macros.display
-        await pilot.press("enter")
-        await settle(pilot)
+        await press(pilot, "enter")
         assert not pane.form.content.macros.display
         assert message(pane, "rule").content == "Be brief.{{date}}"
         assert "Be brief.2026-01-01" in body(pane)
-        await pilot.press(*"{{")
-        await settle(pilot)
-        await pilot.press("escape")
-        await settle(pilot)
+        await press(pilot, *"{{")
+        await press(pilot, "escape")
         assert pane.form.content.has_focus
 
 
 async def test_the_form_changes_place_role_and_order(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
+    async with editing(tmp_path) as (pilot, pane):
         pane.rows.light(2)
-        await pilot.press("enter")
-        await settle(pilot)
+        await press(pilot, "enter")
         pane.query_one("#form-kind").focus()
-        await pilot.press("right")
-        await settle(pilot)
+        await press(pilot, "right")
         assert message(pane, "lore").insertion_point == -1
         pane.query_one("#form-depth").focus()
-        await pilot.press("backspace", "3")
-        await settle(pilot)
+        await press(pilot, "backspace", "3")
         assert message(pane, "lore").insertion_point == -3
-        await pilot.press("backspace", "backspace", "x")
-        await settle(pilot)
+        await press(pilot, "backspace", "backspace", "x")
         assert message(pane, "lore").insertion_point == -3
         assert pane.query_one("#form-depth").has_class("-invalid")
         pane.query_one("#form-order").focus()
@@ -195,68 +221,55 @@ async def test_the_form_changes_place_role_and_order(tmp_path: Path) -> None:
         pane.query_one("#form-role").focus()
         await pilot.press("left")
         pane.query_one("#form-enabled").focus()
-        await pilot.press("right")
-        await settle(pilot)
+        await press(pilot, "right")
         lore = message(pane, "lore")
         assert (lore.order, lore.role, lore.enabled) == (5, "system", False)
 
 
 async def test_the_filter_shows_what_contains_a_word(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
-        await pilot.press("slash", *"RAIN")
-        await settle(pilot)
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "slash", *"RAIN")
         assert [line for line in lines(pane) if line and "lore" not in line] == []
-        await pilot.press("enter", "space")
-        await settle(pilot)
+        await press(pilot, "enter", "space")
         assert not message(pane, "lore").enabled
-        await pilot.press("slash", "escape")
-        await settle(pilot)
+        await press(pilot, "slash", "escape")
         assert "rule" in lines(pane)[1]
 
 
 async def test_save_keeps_the_file_whole_and_says_where(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
-        await pilot.press("x", "ctrl+s")
-        await settle(pilot)
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "x", "ctrl+s")
         file = json.loads((tmp_path / "presets" / "mine.json").read_text())
         assert file["x-kept"] == 1
         assert [m["id"] for m in file["presetMessages"]] == ["world", "lore", "history", "note"]
         assert pane.edits is not None
         assert not pane.edits.is_changed
-        await pilot.press("u")
-        await settle(pilot)
+        await press(pilot, "u")
         assert pane.edits.is_changed
         assert ids(pane)[0] == "rule"
 
 
 async def test_the_note_goes_from_depth_four_to_depth_one_and_back(tmp_path: Path) -> None:
     """The walk of an author, by keys alone."""
-    async with app_with(tmp_path, model="lorem:max:20").run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
+    async with editing(tmp_path, model="lorem:max:20") as (pilot, pane):
         await pilot.press("f3")
         for text in ("One?", "Two?", "Three?"):
             await say(pilot, text)
-        await pilot.press("f3", "slash", *"note", "enter", "slash", "escape")
-        await settle(pilot)
+        await press(pilot, "f3", "slash", *"note", "enter", "slash", "escape")
         before = body(pane)
         assert before.index("(Softly.)") < before.index("Three?")
         for _ in range(3):
-            await pilot.press("alt+down")
-        await settle(pilot)
+            await press(pilot, "alt+down")
         assert message(pane, "note").insertion_point == -1
         after = body(pane)
         assert after.index("(Softly.)") > after.index("Three?")
         for _ in range(3):
-            await pilot.press("u")
-        await settle(pilot)
+            await press(pilot, "u")
         assert body(pane) == before
 
 
 async def test_rows_and_request_light_each_other(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
+    async with editing(tmp_path) as (_pilot, pane):
         assert pane.reveal(Origin(OriginKind.MACRO, "x", within=Origin(OriginKind.PRESET, "note")))
         assert preset_of(pane).messages[pane.index].id == "note"
         assert not pane.reveal(Origin(OriginKind.DRAFT))
@@ -264,10 +277,8 @@ async def test_rows_and_request_light_each_other(tmp_path: Path) -> None:
 
 
 async def test_edits_stay_while_other_presets_are_shown(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
-        await pilot.press("x")
-        await settle(pilot)
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "x")
         desk = pane.app.desk  # type: ignore[attr-defined]
         await desk.choose_preset("plain")
         await settle(pilot)
@@ -281,15 +292,11 @@ async def test_quitting_asks_about_what_is_not_saved(tmp_path: Path) -> None:
     app = app_with(tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await edited(pilot)
-        await pilot.press("x", "ctrl+q")
-        await settle(pilot)
-        await pilot.press("escape")
-        await settle(pilot)
+        await press(pilot, "x", "ctrl+q")
+        await press(pilot, "escape")
         assert app.is_running
-        await pilot.press("ctrl+q")
-        await settle(pilot)
-        await pilot.press("enter")
-        await settle(pilot)
+        await press(pilot, "ctrl+q")
+        await press(pilot, "enter")
     file = json.loads((tmp_path / "presets" / "mine.json").read_text())
     assert file["presetMessages"][0]["id"] == "world"
 

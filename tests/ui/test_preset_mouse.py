@@ -1,31 +1,18 @@
-"""The preset editor by mouse alone, and beside other programs."""
+"""The preset editor by mouse alone."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from textual.widgets import Button
-
-from tests.ui.app_under_test import make_app, opened, say, settle
-from tests.ui.preset_stage import (
-    app_with,
-    body,
-    edited,
-    ids,
-    line_of,
-    lines,
-    message,
-)
+from tests.ui.app_under_test import say, settle
+from tests.ui.preset_stage import body, editing, ids, line_of, lines, message
 from tui_chat.ui.presets.bar import Bar
 from tui_chat.ui.presets.rows import PresetRows
 
-SIZE = (160, 45)
-
 
 async def test_a_click_on_the_box_enables(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
+    async with editing(tmp_path) as (pilot, pane):
         y = line_of(pane, "lore")
         await pilot.click(PresetRows, offset=(2, y))
         await settle(pilot)
@@ -39,8 +26,7 @@ async def test_a_click_on_the_box_enables(tmp_path: Path) -> None:
 
 async def test_the_note_is_dragged_from_depth_four_to_depth_one_and_undone(tmp_path: Path) -> None:
     """The walk of an author, by the mouse alone."""
-    async with app_with(tmp_path, model="lorem:max:20").run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
+    async with editing(tmp_path, model="lorem:max:20") as (pilot, pane):
         await pilot.click("Composer")
         for text in ("One?", "Two?", "Three?"):
             await say(pilot, text)
@@ -64,12 +50,11 @@ async def test_the_note_is_dragged_from_depth_four_to_depth_one_and_undone(tmp_p
 
 def bar_at(word: str) -> int:
     """The column on which a word of the bar begins."""
-    return 1 + "+ Add  Edit  Delete  Undo  Redo  Save  More …".index(word)
+    return 1 + "+ Add  Edit  Delete  Undo  Redo  Save  Preset  More …".index(word)
 
 
 async def test_a_drag_can_be_left(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
+    async with editing(tmp_path) as (pilot, pane):
         start = line_of(pane, "Note")
         await pilot.mouse_down(PresetRows, offset=(20, start))
         await pilot.hover(PresetRows, offset=(20, 1))
@@ -84,8 +69,7 @@ async def test_a_drag_can_be_left(tmp_path: Path) -> None:
 
 
 async def test_the_bar_does_what_its_words_say(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
+    async with editing(tmp_path) as (pilot, pane):
         await pilot.click(Bar, offset=(bar_at("Delete"), 0))
         await settle(pilot)
         assert ids(pane)[0] == "world"
@@ -102,78 +86,8 @@ async def test_the_bar_does_what_its_words_say(tmp_path: Path) -> None:
 
 
 async def test_two_clicks_open_the_form(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
+    async with editing(tmp_path) as (pilot, pane):
         await pilot.double_click(PresetRows, offset=(20, line_of(pane, "lore")))
         await settle(pilot)
         assert pane.form.content.has_focus
         assert pane.form.content.text == "It rains."
-
-
-async def test_a_file_changed_outside_is_shown(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
-        file = tmp_path / "presets" / "mine.json"
-        file.write_text(file.read_text().replace("It rains.", "The sun shines."))
-        pane.app.look_at_preset_file()  # type: ignore[attr-defined]
-        await settle(pilot)
-        assert message(pane, "lore").content == "The sun shines."
-        assert "The sun shines." in body(pane)
-
-
-async def test_a_conflict_is_asked_about(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
-        await pilot.press("x")
-        file = tmp_path / "presets" / "mine.json"
-        file.write_text(file.read_text().replace("It rains.", "The sun shines."))
-        pane.app.look_at_preset_file()  # type: ignore[attr-defined]
-        await settle(pilot)
-        assert ids(pane)[0] == "world"
-        await pilot.click(pilot.app.screen.query_one("#yes", Button))
-        await settle(pilot)
-        assert ids(pane)[0] == "rule"
-        assert message(pane, "lore").content == "The sun shines."
-        pane.focus()
-        await pilot.press("u")
-        await settle(pilot)
-        assert ids(pane)[0] == "world"
-
-
-async def test_a_broken_file_is_told_and_not_written_over(tmp_path: Path) -> None:
-    (tmp_path / "presets").mkdir()
-    file = tmp_path / "presets" / "plain.json"
-    file.write_text('{"presetMessages": [\n 1]}')
-    async with make_app(tmp_path).run_test(size=SIZE) as pilot:
-        app = await opened(pilot)
-        await pilot.press("f3", "x", "d", "enter", "ctrl+s")
-        await settle(pilot)
-        assert app.desk is not None
-        assert app.desk.preset_edits is None
-        assert file.read_text() == '{"presetMessages": [\n 1]}'
-
-
-async def test_presets_are_compared_copied_and_deleted(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
-        await pilot.press("x", "m")
-        await settle(pilot)
-        await pilot.press(*"saved", "enter")
-        await settle(pilot)
-        from tui_chat.ui.presets.differ import Differ
-
-        assert isinstance(pilot.app.screen, Differ)
-        await pilot.press("escape", "m")
-        await settle(pilot)
-        await pilot.press(*"save as", "enter")
-        await settle(pilot)
-        await pilot.press("enter")
-        await settle(pilot)
-        assert (tmp_path / "presets" / "mine copy.json").is_file()
-        assert ids(pane)[0] == "world"
-        await pilot.press("m", *"delete", "enter")
-        await settle(pilot)
-        await pilot.click(pilot.app.screen.query_one("#yes", Button))
-        await settle(pilot)
-        assert not (tmp_path / "presets" / "mine copy.json").exists()
-        assert pilot.app.desk.preset_name == "plain"  # type: ignore[attr-defined]

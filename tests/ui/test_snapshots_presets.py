@@ -55,3 +55,14 @@ def test_the_list(theme: str, size: tuple[int, int], tmp_path: Path, snap_compar
 def test_the_form(theme: str, size: tuple[int, int], tmp_path: Path, snap_compare):
     app = app_with(tmp_path, MESSAGES, theme=theme)
     assert snap_compare(app, terminal_size=size, run_before=formed)
+
+
+async def set_up(pilot: Pilot[None]) -> None:
+    await edited(pilot)
+    await pilot.press("p", "tab", "tab", *"tone", "tab", *"dry")
+    await settle(pilot)
+
+
+def test_the_presets_own_form(tmp_path: Path, snap_compare):
+    app = app_with(tmp_path, MESSAGES, theme="tui-chat-dark")
+    assert snap_compare(app, terminal_size=(120, 35), run_before=set_up)

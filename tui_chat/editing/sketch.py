@@ -8,11 +8,15 @@
    two anchors) stands where it is in the list.
 3. Ghosts are rows for what is not of the preset: the role's prompt, the messages of the history
    between which depths lie, the draft.
+4. The history is drawn as one that is long enough for every depth, until it is known to be
+   shorter: then each depth stands where that history has it, clamped to the end it passes.
+5. A note stands on the row it concerns: of a message, of the role's prompt, of the history; what
+   concerns everything (too much for the budget) on the first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import is_
 from typing import Literal
@@ -21,6 +25,7 @@ from tui_chat.context.listed import Listed
 from tui_chat.context.scan import Beside, Groups, scan
 from tui_chat.model.envelope import Note
 from tui_chat.model.preset import CHAT_HISTORY, Preset, PresetMessage
+from tui_chat.model.text import OriginKind
 
 Ghost = Literal["role", "oldest", "between", "message", "newest", "draft", "history"]
 """`message`: the one of the history that a depth counts from; `between`: those left out;
@@ -42,6 +47,8 @@ class Row:
     depth: int | None = None
     """For `depth`; for a ghost `message`, the depth in front of it (or behind, from 0 on)."""
     ghost: Ghost | None = None
+    skipped: int = 0
+    """For a ghost `between`: how many messages it stands for; 0 where that is not known."""
     off: bool = False
     """Whether it is disabled."""
     notes: tuple[Note, ...] = ()
@@ -69,9 +76,15 @@ class Sketch:
         return next(number for number, row in enumerate(self.rows) if row.index == index)
 
 
-def sketch(preset: Preset, notes: tuple[Note, ...] = ()) -> Sketch:
-    """Draw a preset; `notes` (of a composed request) are put on the rows they concern."""
-    return _Drawing(preset, notes or scan(preset).notes).drawn()
+def sketch(
+    preset: Preset, notes: Sequence[Note] | None = None, length: int | None = None
+) -> Sketch:
+    """Draw a preset.
+
+    `notes` of a composed request are put on the rows they concern; without them, those that the
+    preset alone gives cause for are. `length` is that of the history that is sent, in messages.
+    """
+    return _Drawing(preset, scan(preset).notes if notes is None else notes, length).drawn()
 
 
 def _as_if_enabled(preset: Preset) -> Iterator[tuple[int, PresetMessage]]:
@@ -88,9 +101,36 @@ def _as_if_enabled(preset: Preset) -> Iterator[tuple[int, PresetMessage]]:
         seen.add(id(message))
 
 
+_FIRST, _HISTORY, _PROFILE = "\0first", "\0history", "\0profile"
+"""Places of notes that are no message's; no id begins like this."""
+_OF_ANCHORS = {"chat_history": _HISTORY, "user_profile": _PROFILE}
+_OF_THE_HISTORY = ("no-history-anchor", "history-dropped")
+
+
+def _place_of(note: Note, ids: set[str]) -> str | None:
+    """Return where a note belongs: the id of a message, another place, None for nowhere."""
+    origin = note.origin
+    while origin is not None and origin.within is not None:
+        origin = origin.within
+    match origin.kind if origin is not None else None:
+        case OriginKind.PRESET if origin is not None and origin.id in ids:
+            return origin.id
+        case OriginKind.SYSTEM:
+            return _FIRST
+        case OriginKind.PROFILE:
+            return _PROFILE
+        case None if note.code == "over-budget":
+            return _FIRST
+        case None if note.code in _OF_THE_HISTORY:
+            return _HISTORY
+        case _:
+            return None
+
+
 class _Drawing:
-    def __init__(self, preset: Preset, notes: tuple[Note, ...] | list[Note]) -> None:
+    def __init__(self, preset: Preset, notes: Sequence[Note], length: int | None) -> None:
         self.preset = preset
+        self.length = length
         enabled = list(_as_if_enabled(preset))
         messages = tuple(message for _, message in enabled)
         same = len(messages) == len(preset.messages) and all(map(is_, messages, preset.messages))
@@ -98,19 +138,16 @@ class _Drawing:
         # The builder keeps the messages' own objects and the list's order.
         self.index_of = {id(message): index for index, message in enabled}
         self.notes: dict[str, list[Note]] = {}
+        """By the id of a message, and by what else has a row."""
         self.others: list[Note] = []
         ids = {message.id for message in preset.messages}
         for note in notes:
-            origin = note.origin
-            while origin is not None and origin.within is not None:
-                origin = origin.within
-            if origin is not None and origin.kind == "preset" and origin.id in ids:
-                self.notes.setdefault(origin.id, []).append(note)
-            else:
-                self.others.append(note)
+            place = _place_of(note, ids)
+            (self.others if place is None else self.notes.setdefault(place, [])).append(note)
 
     def drawn(self) -> Sketch:
-        rows = [Row("ghost", ghost="role"), *self._lines(self.groups.system, "system")]
+        first = Row("ghost", ghost="role", notes=self._told(_FIRST))
+        rows = [first, *self._lines(self.groups.system, "system")]
         rows += self._skeleton()
         return Sketch(self.preset, tuple(rows), tuple(self.others))
 
@@ -123,8 +160,14 @@ class _Drawing:
             anchor=anchor or (own.anchor_id if own.is_anchor else ""),
             depth=own.insertion_point if standing == "depth" else None,
             off=not own.enabled,
-            notes=tuple(self.notes.get(own.id, ())),
+            notes=self._told(own.id) + (self._told_at(own) if standing == "anchor" else ()),
         )
+
+    def _told_at(self, anchor: PresetMessage) -> tuple[Note, ...]:
+        return self._told(_OF_ANCHORS.get(anchor.type, "")) if anchor.enabled else ()
+
+    def _told(self, place: str) -> tuple[Note, ...]:
+        return tuple(self.notes.get(place, ()))
 
     def _lines(self, lines: list[Listed], standing: Standing, anchor: str = "") -> Iterator[Row]:
         for line in lines:
@@ -152,32 +195,39 @@ class _Drawing:
         if index < len(self.preset.messages):
             yield self._row(message, index, "anchor")
         else:
-            yield Row("ghost", ghost="history", anchor=CHAT_HISTORY)
+            notes = self._told(_HISTORY)
+            yield Row("ghost", ghost="history", anchor=CHAT_HISTORY, notes=notes)
         if message.type == "chat_history":
             yield from self._history()
         yield from self._lines(beside.after, "after", message.anchor_id)
 
     def _history(self) -> Iterator[Row]:
         """Yield the depths between ghosts of the messages that they lie between."""
-        from_oldest: dict[int, list[Listed]] = {}
-        from_newest: dict[int, list[Listed]] = {}
-        for line in self.groups.deep:
-            depth = line.message.insertion_point or 0
-            (from_oldest if depth >= 0 else from_newest).setdefault(depth, []).append(line)
-        yield from self._lines(from_oldest.pop(0, []), "depth", CHAT_HISTORY)
-        yield Row("ghost", ghost="oldest", anchor=CHAT_HISTORY)
-        for depth in sorted(from_oldest):
-            if depth > 1:
-                yield Row("ghost", ghost="message", anchor=CHAT_HISTORY, depth=depth)
-            yield from self._lines(from_oldest[depth], "depth", CHAT_HISTORY)
-        yield Row("ghost", ghost="between", anchor=CHAT_HISTORY)
-        last = from_newest.pop(-1, [])
-        for depth in sorted(from_newest):
-            yield from self._lines(from_newest[depth], "depth", CHAT_HISTORY)
-            if depth < -2:
-                yield Row("ghost", ghost="message", anchor=CHAT_HISTORY, depth=depth)
-        yield Row("ghost", ghost="newest", anchor=CHAT_HISTORY)
-        yield from self._lines(last, "depth", CHAT_HISTORY)
+        asked = [line.message.insertion_point or 0 for line in self.groups.deep]
+        ahead, behind = max([0, *asked]), max([0, *(-depth - 1 for depth in asked)])
+        # Long enough for every depth, with a message to spare that none of them is beside.
+        spare, length = ahead + 2, ahead + behind + 3
+        if self.length is not None and 2 <= self.length < length:
+            spare, length = 0, self.length
+        places: dict[int, list[Listed]] = {}
+        beside = {1, length}
+        for line, depth in zip(self.groups.deep, asked, strict=True):
+            place = min(max(depth if depth >= 0 else length + 1 + depth, 0), length)
+            places.setdefault(place, []).append(line)
+            beside.add(max(place, 1) if depth >= 0 else min(place + 1, length))
+        yield from self._lines(places.get(0, []), "depth", CHAT_HISTORY)
+        last = 0
+        for number in sorted({*beside, *places} - {0}):
+            is_shown = number in beside
+            if hidden := number - last - is_shown:
+                known = 0 if last < spare < number else hidden
+                yield Row("ghost", ghost="between", anchor=CHAT_HISTORY, skipped=known)
+            if is_shown:
+                depth = number if number <= ahead else number - length - 2
+                name = "oldest" if number == 1 else "newest" if number == length else "message"
+                yield Row("ghost", ghost=name, anchor=CHAT_HISTORY, depth=depth)
+            yield from self._lines(places.get(number, []), "depth", CHAT_HISTORY)
+            last = number
         yield Row("ghost", ghost="draft", anchor=CHAT_HISTORY)
 
     def _left_out(self) -> list[Row]:

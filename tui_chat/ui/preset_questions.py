@@ -22,12 +22,11 @@ async def ask_what(app: App[Any], desk: Desk) -> str | None:
         Choice("new", "New preset …", "the history, and nothing else"),
     ]
     if edits is not None:
-        other = "in place" if edits.preset.system_placement == "hoist" else "first"
         choices += [
             Choice("copy", "Save as …", f"a copy of “{name}”, used from then on"),
             Choice("saved", "Compare with the saved one", "what is edited and not saved"),
             Choice("other", "Compare with another preset …", ""),
-            Choice("system", f"System messages {other}", "where they are put: systemPlacement"),
+            Choice("settings", "Name, variables, system messages …", "the preset's own form"),
         ]
         if edits.is_changed:
             choices.append(Choice("revert", "Back to the saved one", "undo brings the edits back"))

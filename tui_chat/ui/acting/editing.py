@@ -208,8 +208,10 @@ class Editing(Drafting):
                 desk.revert_preset()
             case "saved" | "other":
                 await self._compare(desk, chosen)
-            case "system" if self._panes.presets is not None:
-                self._panes.presets.place_system()
+            case "settings":
+                pane = await self._presets_there()
+                self._panes.open("presets")
+                self.call_after_refresh(pane.open_settings)
             case "file":
                 await self._edit_file(desk)
             case _:
@@ -252,7 +254,7 @@ class Editing(Drafting):
         try:
             before = text = desk.preset_text()
             while True:
-                text = await edited_outside(self, text)
+                text = await edited_outside(self, text, "preset.json")
                 if text == before:
                     return
                 try:
@@ -272,9 +274,10 @@ class Editing(Drafting):
         from tui_chat.ui.terminal.editor import edited_outside
 
         try:
-            text = clean(await edited_outside(self, event.content))
+            before = event.message.content
+            text = clean(await edited_outside(self, before))
+            pane = self._panes.presets
+            if text != before and pane is not None and not pane.rewrite(event.message, text):
+                raise InputError("The message is no longer there.", advice="Its text was: " + text)
         except InputError as fault:
             self.complain(fault)
-            return
-        if text != event.content and self._panes.presets is not None:
-            self._panes.presets.rewrite(event.index, text)

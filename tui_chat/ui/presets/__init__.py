@@ -11,6 +11,8 @@ look     a row as text and styles
 facts    what a composed request tells of the rows: tokens, the history's first words
 steps    what a key does to the message under the cursor
 form     MessageForm: one message's fields and its content
+settings SettingsForm: the preset's name, variables, place of system messages
+field    a line of text in a form
 options  one of a few words, chosen with the arrows or the mouse
 content  the content's editor, with its macros
 differ   two presets beside each other, as a difference of their JSON

@@ -21,6 +21,7 @@ _BAR = (
     ("Undo", "undo"),
     ("Redo", "redo"),
     ("Save", "save"),
+    ("Preset", "settings"),
     ("More …", "more"),
 )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tui_chat.compose import Composed
 from tui_chat.editing import Row
-from tui_chat.model.envelope import Turn
+from tui_chat.model.envelope import Note, Turn
 from tui_chat.model.memo import Memo
 from tui_chat.model.preset import PresetMessage
 from tui_chat.model.text import OriginKind
@@ -40,6 +40,8 @@ class Facts:
     """Messages of the history that have a row of their own."""
     count: Callable[[PresetMessage], int] | None = None
     """What a message would cost that is not sent; without its macros."""
+    notes: tuple[Note, ...] | None = None
+    """What there is to say, but for what concerns single messages of the history."""
 
     @property
     def total(self) -> int:
@@ -93,7 +95,12 @@ def facts_of(composed: Composed) -> Facts:
         draft,
         lore,
         count=_count_for(composed.model),
+        notes=tuple(filter(_is_no_messages, composed.notes)),
     )
+
+
+def _is_no_messages(note: Note) -> bool:
+    return note.origin is None or note.origin.kind is not OriginKind.HISTORY
 
 
 _counts: dict[str, Memo[PresetMessage, int]] = {}

@@ -17,6 +17,7 @@ from tui_chat.model.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.model.text import clean
 from tui_chat.model.visible import one_line
 from tui_chat.ui.presets.content import Content
+from tui_chat.ui.presets.field import Field
 from tui_chat.ui.presets.look import called
 from tui_chat.ui.presets.options import Options
 
@@ -28,23 +29,6 @@ TYPES = (
     ("placeholder", "placeholder"),
 )
 PLACES = (("list", "in the list"), ("before", "before"), ("after", "after"), ("depth", "depth"))
-
-
-class Field(Input):
-    """A line of text in a form."""
-
-    DEFAULT_CSS = """
-    Field {
-        height: 1;
-        width: 1fr;
-        border: none;
-        padding: 0 1;
-        background: $surface;
-        &:focus { border: none; background: $foreground 9%; }
-        &.-invalid, &.-invalid:focus { background: $error 30%; }
-        &.-number { width: 8; }
-    }
-    """
 
 
 class MessageForm(Vertical):
@@ -131,11 +115,11 @@ class MessageForm(Vertical):
         self.set_class(place in ("before", "after"), "-beside")
         self.set_class(place == "depth", "-deep")
         with self.prevent(Input.Changed, TextArea.Changed):
-            _fill(self._name_field, message.name)
-            _fill(self._id_field, message.id)
-            _fill(self._order, str(message.order))
+            self._name_field.fill(message.name)
+            self._id_field.fill(message.id)
+            self._order.fill(str(message.order))
             depth = message.insertion_point
-            _fill(self._depth, "" if depth is None else str(depth))
+            self._depth.fill("" if depth is None else str(depth))
             if self.content.text != message.content:
                 self.content.load_text(message.content)
                 self.content.move_cursor(self.content.document.end)
@@ -216,16 +200,6 @@ class MessageForm(Vertical):
 
 MOST = 1_000_000
 """Of depths and orders, either way; beyond that it is a slip of the hand."""
-
-
-def _fill(field: Input, value: str) -> None:
-    """Put a value into a field, unless what is typed there means the same."""
-    same = field.value.strip() == value or (
-        field.has_class("-number") and field.value in ("", "-") and field.has_focus
-    )
-    if not same:
-        field.value = value
-        field.remove_class("-invalid")
 
 
 def _place(message: PresetMessage) -> str:

@@ -50,19 +50,33 @@ def row_pieces(
         return _anchor(row, message, left, figure, facts, width)
     mark = _ROLES.get(message.role, message.role)
     left.append((f"{mark} ", "off" if row.off else message.role))
-    info = next((MARKS[n.level] for n in row.notes if n.level is Level.INFO), "")
     place = f"{_place(row, names)} {_mark(message)}".strip() if width >= 34 else _mark(message)
-    right: list[Piece] = [(f"{info} " if info else "", "info"), (f" {place} ", "place")]
-    right.append((figure, "tokens"))
+    right: list[Piece] = [(f" {place} ", "place"), (figure, "tokens")]
     room = width - _width(left) - _width(right)
     name = clipped(called(message), max(room, 1))
-    rest = room - cell_len(name) - 2
-    text = clipped(one_line(message.content, 200), rest) if rest >= 8 else ""
-    gap = max(room - cell_len(name) - (cell_len(text) + 2 if text else 0), 0)
-    middle: list[Piece] = [(name, "off" if row.off else "name")]
-    if text:
-        middle.append((f"  {text}", "preview"))
+    middle = [(name, "off" if row.off else "name"), *_said_of(row, room - cell_len(name))]
+    gap = max(room - _width(middle), 0)
     return [*left, *middle, (" " * gap, ""), *right]
+
+
+def _said_of(row: Row, room: int) -> list[Piece]:
+    """Return a message's first words, and what is worth knowing of it; at least a mark for that.
+
+    That its depth was clamped, its place tells.
+    """
+    assert row.message is not None
+    told = [n for n in row.notes if n.level is Level.INFO and n.code != "depth-clamped"]
+    words = one_line(row.message.content, 200)
+    if not told:
+        return [(f"  {clipped(words, room - 2)}", "preview")] if words and room >= 10 else []
+    if room < 20:
+        return [(clipped(f" {MARKS[Level.INFO]}", room), "info")]
+    said = clipped(words, room // 3)
+    # The row says already what it is about.
+    sentence = one_line(told[0].sentence).removeprefix(f"“{row.message.name or row.message.id}” ")
+    note = f"  {MARKS[Level.INFO]} {sentence}"
+    before = [(f"  {said}", "preview")] if said else []
+    return [*before, (clipped(note, room - _width(before)), "info")]
 
 
 def _anchor(
@@ -122,7 +136,7 @@ def _ghost(row: Row, facts: Facts, width: int) -> list[Piece]:
             words = f"what you type: {facts.draft[0]}" if facts.draft[0] else "what you type"
             figure = _figure(facts.draft[1]) if facts.draft[0] else figure
         case _:
-            more = count - facts.shown
+            more = row.skipped or count - facts.shown
             words = f"⋮ {more:,} more" if more > 0 else "⋮"
     left = "     " + "  " * row.indent
     room = width - cell_len(left) - cell_len(figure)
@@ -149,7 +163,9 @@ def _place(row: Row, names: dict[str, str]) -> str:
             at = "history" if row.anchor == CHAT_HISTORY else names.get(row.anchor, row.anchor)
             return f"{row.standing} {clipped(one_line(at, 40), 14)}{order}"
         case "depth":
-            return f"depth {row.depth}{order}"
+            clamped = any(note.code == "depth-clamped" for note in row.notes)
+            end = ("→oldest" if (row.depth or 0) < 0 else "→newest") if clamped else ""
+            return f"depth {row.depth}{end}{order}"
         case "unplaced":
             return "not placed"
         case _:

@@ -12,11 +12,13 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tui_chat.editing import Edits, changed, put, touched
+from tui_chat.model.preset import PresetMessage
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.presets import steps
 from tui_chat.ui.presets.content import Content
 from tui_chat.ui.presets.form import MessageForm
 from tui_chat.ui.presets.rows import PresetRows
+from tui_chat.ui.presets.settings import SettingsForm
 from tui_chat.ui.presets.view import PresetView
 
 
@@ -53,10 +55,9 @@ class PresetPane(PresetView):
     class ContentRequested(Message):
         """A message's content is to be edited in the user's own editor; see `rewrite`."""
 
-        def __init__(self, index: int, content: str) -> None:
+        def __init__(self, message: PresetMessage) -> None:
             super().__init__()
-            self.index = index
-            self.content = content
+            self.message = message
 
     class OriginLit(Message):
         """The cursor went to a row: what came from it is to be shown elsewhere too."""
@@ -103,13 +104,14 @@ class PresetPane(PresetView):
                 self.open_filter()
             case "add":
                 self._ask_what_to_add()
+            case "settings":
+                self.open_settings()
             case _ if index < 0:
                 self._bell()
             case "open":
                 self.open_form()
             case "outside":
-                message = edits.preset.messages[index]
-                self.post_message(self.ContentRequested(index, message.content))
+                self.post_message(self.ContentRequested(edits.preset.messages[index]))
             case _:
                 self._step(edits, index, what)
 
@@ -145,19 +147,20 @@ class PresetPane(PresetView):
             after = put(self.edits.preset, event.index, event.slot)
             self._take(self.edits.did(after, f"move {name} {event.slot.words}"))
 
-    def rewrite(self, index: int, content: str) -> None:
-        """Give a message other content, as one edit."""
-        if self.edits is not None and index < len(self.edits.preset.messages):
-            label = f"edit {steps.quoted(self.edits.preset.messages[index])}"
-            self._take(self.edits.did(changed(self.edits.preset, index, content=content), label))
-
-    def place_system(self) -> None:
-        """Put system messages first, or leave them in place: whichever it is not."""
-        if self.edits is not None:
-            preset = self.edits.preset
-            other = "in_place" if preset.system_placement == "hoist" else "hoist"
-            after = replace(preset, system_placement=other)
-            self._take(self.edits.did(after, f"system messages: {other}"))
+    def rewrite(self, message: PresetMessage, content: str) -> bool:
+        """Give a message other content, as one edit; False where it has gone meanwhile."""
+        if self.edits is None:
+            return False
+        messages = self.edits.preset.messages
+        there = (n for n, each in enumerate(messages) if each is message)
+        index = next(there, None)
+        if index is None:  # changed meanwhile: it is known by its id
+            index = next((n for n, each in enumerate(messages) if each.id == message.id), None)
+        if index is None:
+            return False
+        after = changed(self.edits.preset, index, content=content)
+        self._take(self.edits.did(after, f"edit {steps.quoted(message)}"))
+        return True
 
     @on(MessageForm.Changed)
     def _form_changed(self, event: MessageForm.Changed) -> None:
@@ -171,6 +174,15 @@ class PresetPane(PresetView):
         after = changed(edits.preset, index, **event.fields)
         key = f"{index} {event.key}" if event.key else ""
         self._take(edits.did(after, f"edit {steps.quoted(message)}", key), index)
+
+    @on(SettingsForm.Changed)
+    def _settings_changed(self, event: SettingsForm.Changed) -> None:
+        event.stop()
+        if self.edits is not None:
+            after = replace(self.edits.preset, **event.fields)
+            key = f"settings {event.key}" if event.key else ""
+            what = ", ".join(event.fields).replace("_", " ")
+            self._take(self.edits.did(after, f"change the preset's {what}", key), self.index)
 
     @on(Content.UndoRequested)
     def _undo_requested(self, event: Content.UndoRequested) -> None:

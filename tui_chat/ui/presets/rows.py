@@ -49,6 +49,7 @@ class PresetRows(Coloured, can_focus=True):
         Binding("e", "want('outside')", show=False, tooltip="Edit the content in $EDITOR"),
         Binding("E", "want('file')", show=False, tooltip="Edit the whole preset in $EDITOR"),
         Binding("slash", "want('filter')", show=False, tooltip="Show what contains …"),
+        Binding("p", "want('settings')", show=False, tooltip="Name, variables, system messages"),
         Binding("m", "want('more')", "More", tooltip="Switch, copy, compare, rename presets"),
         Binding("escape", "back", show=False),
     ]
@@ -110,8 +111,10 @@ class PresetRows(Coloured, can_focus=True):
 
     def show(self, drawn: Sketch | None, unsaved: frozenset[str], chosen: int | None) -> None:
         """Show a sketch with the cursor on the message of this list index, else where it was."""
+        lit = self._row(self._lit)
+        same = drawn is not None and self.sketch is not None and drawn.preset is self.sketch.preset
         self.sketch, self._unsaved = drawn, unsaved
-        self._lit = -1
+        self._lit = drawn.row_of(lit.index) if drawn and same and lit else -1
         if drawn is not None:
             self._names = {m.anchor_id: called(m) for m in drawn.preset.messages if m.is_anchor}
             if chosen is not None and 0 <= chosen < len(drawn.preset.messages):
@@ -132,7 +135,7 @@ class PresetRows(Coloured, can_focus=True):
 
     def _count(self) -> None:
         rows = self.sketch.rows if self.sketch else ()
-        shown = sum(row.ghost in ("oldest", "message", "newest") for row in rows)
+        shown = sum(row.skipped + (row.ghost in ("oldest", "message", "newest")) for row in rows)
         self.facts = replace(self.facts, shown=shown)
         self._tokens = costs(rows, self.facts)
 

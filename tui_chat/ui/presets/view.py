@@ -1,4 +1,4 @@
-"""What the editor shows: the list under its title, and one message's form below or beside it."""
+"""What the editor shows: the list under its title, and a form below or beside it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content as Styled
+from textual.message import Message
 from textual.widgets import Input, Static
 
 from tui_chat.compose import Composed
@@ -20,6 +21,7 @@ from tui_chat.ui.presets.facts import NO_FACTS, facts_of
 from tui_chat.ui.presets.form import MessageForm
 from tui_chat.ui.presets.look import clipped
 from tui_chat.ui.presets.rows import PresetRows
+from tui_chat.ui.presets.settings import SettingsForm
 
 
 class PresetView(Vertical):
@@ -29,12 +31,15 @@ class PresetView(Vertical):
     PresetView {
         background: $background;
         #preset-told { height: 1; padding: 0 1; background: $surface; color: $foreground 70%; }
-        &.-form MessageForm { display: block; height: 2fr; }
+        &.-form.-of-message MessageForm, &.-form.-of-preset SettingsForm { display: block; }
+        &.-form MessageForm, &.-form SettingsForm { height: 2fr; }
         &.-form #preset-told { display: none; }
         &.-form.-low PresetRows { max-height: 4; }
         &.-wide #preset-body { layout: horizontal; }
-        &.-wide MessageForm { border-top: none; border-left: solid $foreground 20%; height: 1fr; }
-        &.-wide.-form MessageForm { height: 1fr; width: 1fr; }
+        &.-wide MessageForm, &.-wide SettingsForm {
+            border-top: none; border-left: solid $foreground 20%;
+        }
+        &.-wide.-form MessageForm, &.-wide.-form SettingsForm { height: 1fr; width: 1fr; }
         &.-wide.-form PresetRows { width: 1fr; max-height: 100%; }
         &.-filter Filter { display: block; }
     }
@@ -51,6 +56,7 @@ class PresetView(Vertical):
         self.filter = Filter(placeholder="show what contains …", select_on_focus=False)
         self.rows = PresetRows()
         self.form = MessageForm()
+        self.settings = SettingsForm()
         self._composed: Composed | None = None
         self._facts = NO_FACTS
 
@@ -62,11 +68,13 @@ class PresetView(Vertical):
         with Vertical(id="preset-body"):
             yield self.rows
             yield self.form
+            yield self.settings
         yield self._told
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Focus the list, or the form where it is open."""
-        (self.form.content if self.has_class("-form") else self.rows).focus(scroll_visible)
+        of_message = self.has_class("-form") and self.has_class("-of-message")
+        (self.form.content if of_message else self.rows).focus(scroll_visible)
         return self
 
     @property
@@ -90,6 +98,7 @@ class PresetView(Vertical):
             self.rows.empty = "Nothing in this preset yet.\na adds a message."
             at = 0 if other else self.index
             if other:
+                self._facts = NO_FACTS  # until they are told: those are another preset's
                 self.close_form()
             elif before is not None and before is not edits.preset:
                 at = touched(before, edits.preset, at)
@@ -106,7 +115,10 @@ class PresetView(Vertical):
         composed = self._composed
         if composed is None:
             return
-        self._facts = facts_of(composed)
+        before, self._facts = self._facts, facts_of(composed)
+        drawn_as = before.notes, len(before.history)
+        if self.edits is not None and drawn_as != (self._facts.notes, len(self._facts.history)):
+            self._draw(self.edits, self.index)
         self.rows.tell(self._facts)
         self._tell_title()
 
@@ -126,9 +138,10 @@ class PresetView(Vertical):
         self._tell_title()
 
     def _draw(self, edits: Edits, at: int) -> None:
-        self.rows.show(sketch(edits.preset), edits.changed_messages(), at)
+        drawn = sketch(edits.preset, self._facts.notes, len(self._facts.history))
+        self.rows.show(drawn, edits.changed_messages(), at)
         if self.has_class("-form"):
-            if edits.preset.messages:
+            if edits.preset.messages or self.has_class("-of-preset"):
                 self._fill_form()
             else:
                 self.close_form()
@@ -163,27 +176,38 @@ class PresetView(Vertical):
         """Open the form of the message under the cursor, at what is most likely to be typed."""
         if self.index < 0:
             return
-        self.add_class("-form")
+        self.set_class(False, "-of-preset").add_class("-form", "-of-message")
         self._fill_form()
         message = self.form.message
         fields = self.form.query(Input)
         target = fields.first() if message is not None and message.is_anchor else self.form.content
         target.focus()
 
+    def open_settings(self) -> None:
+        """Open the form of the preset itself."""
+        if self.edits is not None:
+            self.set_class(False, "-of-message").add_class("-form", "-of-preset")
+            self._fill_form()
+            self.settings.name_field.focus()
+
     def _fill_form(self) -> None:
         row = self.rows.chosen
+        if self.edits is not None and self.has_class("-of-preset"):
+            self.settings.show(self.edits.preset, self.edits.saved)
+            return
         if self.edits is not None and row is not None and row.index >= 0:
             self.form.show(self.edits.preset, row.index, row.notes)
 
     def close_form(self) -> None:
         """Close the form, and go back to the list from it."""
-        if self.form.has_focus_within:
+        if self.form.has_focus_within or self.settings.has_focus_within:
             self.screen.set_focus(self.rows)  # before what has it is hidden
         self.remove_class("-form")
         self.form.message = None
 
     @on(MessageForm.Left)
-    def _form_left(self, event: MessageForm.Left) -> None:
+    @on(SettingsForm.Left)
+    def _form_left(self, event: Message) -> None:
         event.stop()
         self.close_form()
 

@@ -27,15 +27,15 @@ def editor_command(environ: Mapping[str, str]) -> list[str]:
     return words
 
 
-async def edited_outside(app: App[Any], text: str) -> str:
-    """Let the user edit a text in their editor and return what they left.
+async def edited_outside(app: App[Any], text: str, name: str = "message.md") -> str:
+    """Let the user edit a text in their editor, as a file `name`, and return what they left.
 
     Meanwhile nothing is drawn, but replies go on. Raises InputError where there is no such
     editor, or where it ended with an error: then nothing is changed.
     """
     command = editor_command(os.environ)
     with tempfile.TemporaryDirectory(prefix="tui-chat-") as folder:
-        path = Path(folder, "message.md")
+        path = Path(folder, name)
         path.write_text(text, encoding="utf-8", errors="replace")  # noqa: ASYNC240 - a small file
         try:
             with app.batch_update(), app.suspend():
@@ -49,6 +49,6 @@ async def edited_outside(app: App[Any], text: str) -> str:
                 advice="Set EDITOR to the command of your editor.",
             ) from error
         if code:
-            raise InputError(f"{command[0]} ended with {code}; the message is as it was.")
+            raise InputError(f"{command[0]} ended with {code}; nothing is changed.")
         left = path.read_text(encoding="utf-8", errors="replace")  # noqa: ASYNC240 - a small file
     return left.removesuffix("\n") if not text.endswith("\n") else left

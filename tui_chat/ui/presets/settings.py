@@ -1,0 +1,181 @@
+"""The preset's own form: its name, where system messages go, its variables; told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from tui_chat.model.preset import Preset
+from tui_chat.model.text import clean
+from tui_chat.model.visible import one_line
+from tui_chat.ui.presets.field import Field
+from tui_chat.ui.presets.options import Options
+
+_PLACEMENTS = (("hoist", "all first"), ("in_place", "where they are put"))
+
+
+class Variable(Horizontal):
+    """A variable's line: its name and its value. Without a name it is none."""
+
+    DEFAULT_CSS = """
+    Variable {
+        height: 1;
+        .variable-name { width: 24; }
+        .sign { width: 3; color: $foreground 60%; padding: 0 1; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.word = Field(placeholder="name", classes="variable-name", select_on_focus=False)
+        self.value = Field(placeholder="value", select_on_focus=False)
+
+    def compose(self) -> ComposeResult:
+        """Put the value behind the name."""
+        yield self.word
+        yield Static("=", classes="sign")
+        yield self.value
+
+    @property
+    def said(self) -> tuple[str, str]:
+        """Name and value, as they are typed."""
+        return clean(self.word.value).strip(), clean(self.value.value)
+
+
+class SettingsForm(Vertical):
+    """Shows what a preset is besides its messages; posts every change."""
+
+    DEFAULT_CSS = """
+    SettingsForm {
+        display: none;
+        height: 1fr;
+        background: $background;
+        border-top: solid $foreground 20%;
+        & > Horizontal { height: 1; }
+        .label { width: auto; color: $foreground 60%; padding: 0 1; }
+        .hint { height: auto; color: $foreground 60%; padding: 0 1; }
+        #settings-variables { height: 1fr; scrollbar-size-vertical: 1; padding: 0 1; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "List", show=True)]
+
+    class Left(Message):
+        """Esc was pressed."""
+
+    class Changed(Message):
+        """Fields of the preset have other values."""
+
+        def __init__(self, fields: dict[str, Any], key: str) -> None:
+            super().__init__()
+            self.fields = fields
+            self.key = key
+            """The field that is typed into; empty for what is chosen at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._preset = Preset("")
+        self.name_field = Field(placeholder="name", id="settings-name", select_on_focus=False)
+        self._placement = Options(_PLACEMENTS, id="settings-system")
+        self._labels = {
+            "name": Static(classes="label"),
+            "system_placement": Static(classes="label"),
+            "variables": Static(classes="label"),
+        }
+        self._variables = [Variable()]
+        self._list = VerticalScroll(*self._variables, id="settings-variables", can_focus=False)
+        self._kept = Static(classes="hint")
+
+    def compose(self) -> ComposeResult:
+        """Lay the fields out over the variables."""
+        with Horizontal():
+            yield self._labels["name"]
+            yield self.name_field
+        with Horizontal():
+            yield self._labels["system_placement"]
+            yield self._placement
+        with Horizontal():
+            yield self._labels["variables"]
+        yield self._list
+        yield self._kept
+
+    def show(self, preset: Preset, saved: Preset) -> None:
+        """Show a preset; what is typed already is left alone, what is not saved is marked."""
+        self._preset = preset
+        words = {
+            "name": "Name",
+            "system_placement": "System messages",
+            "variables": "Variables  {{getvar::name}} or {{name}}; clear a name to remove one",
+        }
+        for field, label in self._labels.items():
+            mark = "● " if getattr(preset, field) != getattr(saved, field) else "  "
+            label.update(mark + words[field])
+        with self.prevent(Input.Changed):
+            self.name_field.fill(preset.name)
+            if self._said() != dict(preset.variables):
+                self._fill(preset.variables)
+        self._grow(len([line for line in self._variables if line.said[0]]) + 1)
+        self._placement.choose(preset.system_placement)
+        kept = ", ".join(one_line(key, 40) for key in preset.extras)
+        self._kept.update(f"Also in the file, and kept: {kept}" if kept else "")
+        self._kept.display = bool(kept)
+
+    def _fill(self, variables: Mapping[str, str]) -> None:
+        self._grow(len(variables))
+        said = [*variables.items(), *[("", "")] * (len(self._variables) - len(variables))]
+        for line, (name, value) in zip(self._variables, said, strict=True):
+            line.word.fill(name)
+            line.value.fill(value)
+
+    def _grow(self, count: int) -> None:
+        """Have at least so many lines; those below them that say nothing are hidden."""
+        new = [Variable() for _ in range(count - len(self._variables))]
+        self._variables += new
+        self._list.mount_all(new)
+        for number, line in enumerate(self._variables):
+            line.display = number < count or line.has_focus_within or any(line.said)
+
+    def _said(self) -> dict[str, str]:
+        """Return the variables as they are typed; a name that is there twice counts once."""
+        found: dict[str, str] = {}
+        for line in self._variables:
+            name, value = line.said
+            line.word.set_class(name in found, "-invalid")
+            if name and name not in found:
+                found[name] = value
+        return found
+
+    def action_leave(self) -> None:
+        """Go back to the list."""
+        self.post_message(self.Left())
+
+    @on(Input.Changed)
+    def _field_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.input is self.name_field:
+            name = clean(event.value).strip()
+            event.input.set_class(not name, "-invalid")
+            if name and name != self._preset.name:
+                self.post_message(self.Changed({"name": name}, "name"))
+            return
+        said = self._said()
+        if said != dict(self._preset.variables):
+            at = next(n for n, line in enumerate(self._variables) if event.input in line.children)
+            self.post_message(self.Changed({"variables": MappingProxyType(said)}, f"variable {at}"))
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.screen.focus_next()  # pyright: ignore[reportUnknownMemberType] Textual types it Screen[Unknown]
+
+    @on(Options.Chosen)
+    def _chosen(self, event: Options.Chosen) -> None:
+        event.stop()
+        self.post_message(self.Changed({"system_placement": event.value}, ""))
