@@ -9,9 +9,10 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.ui.app_under_test import make_app, opened, settle
+from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.model.preset import Preset, PresetMessage
 from tui_chat.ui.app import TuiChat
+from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.presets import PresetPane
 
 SIZE = (160, 45)
@@ -99,6 +100,21 @@ def body(pane: PresetPane) -> str:
     assert inspector is not None
     assert inspector.composed is not None
     return inspector.composed.payload.body.decode()
+
+
+async def followed(pilot: Pilot[None], pane: PresetPane) -> None:
+    """Wait until the request that is shown is of the preset as it is edited."""
+    app = pilot.app
+    assert isinstance(app, TuiChat)
+    inspector = app.query_one(Inspector)
+
+    def is_shown() -> bool:
+        inputs = inspector.composed.inputs if inspector.composed else None
+        edits = pane.edits
+        return inputs is not None and edits is not None and inputs.preset is edits.preset
+
+    await until(pilot, is_shown)
+    await settle(pilot)
 
 
 async def let_go(pilot: Pilot[None]) -> None:

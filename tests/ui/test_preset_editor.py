@@ -21,6 +21,7 @@ from tests.ui.preset_stage import (
     press,
 )
 from tui_chat.model.text import Origin, OriginKind
+from tui_chat.ui.chat import Composer
 from tui_chat.ui.inspector import Inspector
 
 
@@ -95,8 +96,13 @@ async def test_fifty_steps_are_undone_and_done_again(tmp_path: Path) -> None:
 async def test_notes_stand_under_their_messages_while_one_types(tmp_path: Path) -> None:
     """What only the composing knows: macros, depths in the history there is, empty messages."""
     async with editing(tmp_path) as (pilot, pane):
+        assert lines(pane)[line_of(pane, "Note")].split()[-3:] == ["depth", "-4", "8"]
+        pilot.app.query_one(Composer).focus()
+        await say(pilot, "One?")
+        pane.focus()
         note = line_of(pane, "Note")
         assert "depth -4→oldest" in lines(pane)[note]
+        assert "usr One?" in lines(pane)[note + 1]
         await press(pilot, "enter", *" {{nope}}")
         at = line_of(pane, "sys rule")
         assert "▲ {{nope}}" in lines(pane)[at + 1]
@@ -222,7 +228,11 @@ async def test_the_form_changes_place_role_and_order(tmp_path: Path) -> None:
         await pilot.press("left")
         pane.query_one("#form-enabled").focus()
         await press(pilot, "right")
+        pane.query_one("#form-cache").focus()
+        await press(pilot, "right")
+        assert "⛁ 5m" in lines(pane)[line_of(pane, "lore")]
         lore = message(pane, "lore")
+        assert lore.cache_control == "5m"
         assert (lore.order, lore.role, lore.enabled) == (5, "system", False)
 
 

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.scroll_view import ScrollView
 
 from tests.ui.app_under_test import settle
-from tests.ui.preset_stage import app_with, edited
+from tests.ui.preset_stage import app_with, edited, followed, press
+from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.presets import PresetPane
 
 MESSAGES: list[dict[str, object]] = [
     {"id": "rules", "name": "Rules", "role": "system", "content": "Write plainly, {{user}}."},
@@ -27,17 +30,26 @@ MESSAGES: list[dict[str, object]] = [
 ]  # fmt: skip
 
 
-async def listed(pilot: Pilot[None]) -> None:
-    await edited(pilot)
-    await pilot.press("down", "space", "end")
+async def at_rest(pilot: Pilot[None], pane: PresetPane) -> None:
+    """Wait for the request, and show its beginning: how far it scrolled depends on who was first."""
+    await followed(pilot, pane)
+    for view in pilot.app.query_one(Inspector).query(ScrollView):
+        view.scroll_to(y=0, animate=False, force=True)
     await settle(pilot)
+
+
+async def listed(pilot: Pilot[None]) -> None:
+    pane = await edited(pilot)
+    await press(pilot, "down", "space")
+    await press(pilot, "end")
+    await at_rest(pilot, pane)
 
 
 async def formed(pilot: Pilot[None]) -> None:
     pane = await edited(pilot)
     pane.rows.light(7)
-    await pilot.press("enter", *"{{la")
-    await settle(pilot)
+    await press(pilot, "enter", *"{{la")
+    await at_rest(pilot, pane)
 
 
 @pytest.mark.parametrize(
@@ -58,9 +70,9 @@ def test_the_form(theme: str, size: tuple[int, int], tmp_path: Path, snap_compar
 
 
 async def set_up(pilot: Pilot[None]) -> None:
-    await edited(pilot)
-    await pilot.press("p", "tab", "tab", *"tone", "tab", *"dry")
-    await settle(pilot)
+    pane = await edited(pilot)
+    await press(pilot, "p", "tab", "tab", *"tone", "tab", *"dry")
+    await at_rest(pilot, pane)
 
 
 def test_the_presets_own_form(tmp_path: Path, snap_compare):

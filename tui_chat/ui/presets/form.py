@@ -28,6 +28,8 @@ TYPES = (
     ("user_profile", "user profile"),
     ("placeholder", "placeholder"),
 )
+CACHES = (("", "no cache mark"), ("5m", "cache 5 min"), ("1h", "cache 1 h"))
+"""Up to where a provider is asked to keep the prompt, and for how long."""
 PLACES = (("list", "in the list"), ("before", "before"), ("after", "after"), ("depth", "depth"))
 
 
@@ -76,6 +78,7 @@ class MessageForm(Vertical):
         self._role = Options(ROLES, id="form-role")
         self._type = Options(TYPES, id="form-type", folded=True)
         self._enabled = Options((("on", "on"), ("off", "off")), id="form-enabled")
+        self._cache = Options(CACHES, id="form-cache", folded=True)
         self._place = Options(PLACES, id="form-kind")
         self._at = Options((), id="form-at", folded=True)
         self._note = Static(id="form-note")
@@ -87,6 +90,7 @@ class MessageForm(Vertical):
             yield self._name_field
             yield Static("Id", classes="label")
             yield self._id_field
+            yield self._cache
         with Horizontal():
             yield self._role
             yield Static("·", classes="label")
@@ -125,6 +129,7 @@ class MessageForm(Vertical):
                 self.content.move_cursor(self.content.document.end)
         self._role.choose(message.role)
         self._type.choose(message.type)
+        self._cache.choose(message.cache_control or "")
         self._enabled.choose("on" if message.enabled else "off")
         self._place.choose(place)
         named = {key: one_line(name, 24) for key, name in anchors.items()}
@@ -191,6 +196,8 @@ class MessageForm(Vertical):
                 fields = {"type": value}
             case "form-enabled":
                 fields = {"enabled": value == "on"}
+            case "form-cache":
+                fields = {"cache_control": value or None}
             case "form-at":
                 fields = {"anchor_target": value}
             case _:

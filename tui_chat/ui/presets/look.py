@@ -50,7 +50,10 @@ def row_pieces(
         return _anchor(row, message, left, figure, facts, width)
     mark = _ROLES.get(message.role, message.role)
     left.append((f"{mark} ", "off" if row.off else message.role))
-    place = f"{_place(row, names)} {_mark(message)}".strip() if width >= 34 else _mark(message)
+    # Without messages to stand between, the history is drawn as it will be.
+    is_clamped = len(facts.history) > 1 and any(n.code == "depth-clamped" for n in row.notes)
+    place = _place(row, names, is_clamped=is_clamped) if width >= 34 else ""
+    place = f"{place} {_mark(message)}".strip()
     right: list[Piece] = [(f" {place} ", "place"), (figure, "tokens")]
     room = width - _width(left) - _width(right)
     name = clipped(called(message), max(room, 1))
@@ -152,7 +155,7 @@ def _said(turns: Sequence[Turn], otherwise: str) -> str:
     return f"{_ROLES.get(turn.role, turn.role)} {one_line(turn.text.plain, 120)}"
 
 
-def _place(row: Row, names: dict[str, str]) -> str:
+def _place(row: Row, names: dict[str, str], *, is_clamped: bool) -> str:
     message = row.message
     assert message is not None
     order = f" #{message.order}" if message.order else ""
@@ -163,8 +166,8 @@ def _place(row: Row, names: dict[str, str]) -> str:
             at = "history" if row.anchor == CHAT_HISTORY else names.get(row.anchor, row.anchor)
             return f"{row.standing} {clipped(one_line(at, 40), 14)}{order}"
         case "depth":
-            clamped = any(note.code == "depth-clamped" for note in row.notes)
-            end = ("→oldest" if (row.depth or 0) < 0 else "→newest") if clamped else ""
+            end = "→oldest" if (row.depth or 0) < 0 else "→newest"
+            end = end if is_clamped else ""
             return f"depth {row.depth}{end}{order}"
         case "unplaced":
             return "not placed"

@@ -165,8 +165,13 @@ class PresetRows(Coloured, can_focus=True):
         first = 0 if line <= 1 else line  # with the first message, what stands above it
         if first < top:
             self.scroll_y = self.scroll_target_y = first
-        elif line + 1 > top + height:
-            self.scroll_y = self.scroll_target_y = line + 1 - height
+            return
+        # With a message, what is said of it, as far as there is room.
+        below = line + 1
+        while self._lines.row_at(below) == self.cursor and below - line < height:
+            below += 1
+        if below > top + height:
+            self.scroll_y = self.scroll_target_y = below - height
 
     def on_resize(self) -> None:
         """Keep the cursor in sight."""
