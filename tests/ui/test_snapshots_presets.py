@@ -31,7 +31,7 @@ MESSAGES: list[dict[str, object]] = [
 
 
 async def at_rest(pilot: Pilot[None], pane: PresetPane) -> None:
-    """Wait for the request, and show its beginning: how far it scrolled depends on who was first."""
+    """Wait for the request, and show its beginning; how far it scrolled depends on haste."""
     await followed(pilot, pane)
     for view in pilot.app.query_one(Inspector).query(ScrollView):
         view.scroll_to(y=0, animate=False, force=True)
