@@ -58,6 +58,7 @@ async def edited(pilot: Pilot[None], preset: str = "mine") -> PresetPane:
     pane = app.query_one(PresetPane)
     assert pane.rows.has_focus
     pane.form.content.cursor_blink = False
+    await followed(pilot, pane)
     return pane
 
 

@@ -251,7 +251,15 @@ class PresetRows(Coloured, can_focus=True):
         self.cursor, self._lit = number, lit
         self._reveal()
         self.refresh()
+        self.tell_lit()
+
+    def tell_lit(self) -> None:
+        """Say on which row the cursor is."""
         self.post_message(self.Lit(self.chosen))
+
+    def on_focus(self) -> None:
+        """Say where the keys are now."""
+        self.tell_lit()
 
     # Mouse
 

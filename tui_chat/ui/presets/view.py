@@ -120,6 +120,8 @@ class PresetView(Vertical):
         if self.edits is not None and drawn_as != (self._facts.notes, len(self._facts.history)):
             self._draw(self.edits, self.index)
         self.rows.tell(self._facts)
+        if self.rows.has_focus:
+            self.rows.tell_lit()  # the request is another: there too it is to be shown
         self._tell_title()
 
     def on_show(self) -> None:
