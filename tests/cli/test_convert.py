@@ -116,6 +116,9 @@ def test_the_standard_input_is_read_for_a_dash(run: Run, monkeypatch: pytest.Mon
         ('{"messages": [{"role": "boss"}]}', "messages[0].role must be one of"),
         ('{"messages": [{"role": "user", "content": 3}]}', "messages[0].content must be"),
         ('{"messages": [], "temperature": NaN}', "NaN is not JSON"),
+        ('{"messages": [{"content": "no role"}]}', "not null"),
+        ('{"messages": [{"role": "\u202e"}]}', 'not "\\u202e"'),
+        ('{"messages": ' + "9" * 5000 + "}", "thousands of digits"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )
@@ -128,6 +131,25 @@ def test_a_bad_file_is_one_sentence_with_place_and_fault(
     assert done.err.startswith(f"Error: {path}: ")
     assert fault in done.err
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        (b'{"messages": [{"role": "us', "not JSON, Unterminated string starting at line 1"),
+        (b'{"model": "\xe9", "messages": []}', "byte 11 is not UTF-8"),
+        (b"curl https://here.invalid", "no request"),
+    ],
+)
+def test_what_is_looked_for_in_vain_is_told_with_its_place(
+    run: Run, tmp_path: Path, body: bytes, fault: str
+):
+    path = tmp_path / "request.json"
+    path.write_bytes(body)
+    done = run("convert", path, "--to", "gemini")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"Error: {path}: ")
+    assert fault in done.err
 
 
 def test_half_a_surrogate_pair_is_told_and_not_sent(run: Run, tmp_path: Path):

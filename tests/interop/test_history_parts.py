@@ -28,3 +28,8 @@ def test_parts_are_read_in_their_order() -> None:
 def test_parts_that_are_none_name_their_place(part: object) -> None:
     with pytest.raises(InputError, match=r"f: \$\[0\]\.content"):
         read_history(json.dumps([{"role": "user", "content": [part]}]), "f")
+
+
+def test_a_number_too_long_for_python_is_told() -> None:
+    with pytest.raises(InputError, match=r"f: line 2: is not JSON: .*thousands of digits"):
+        read_history('{"role": "user", "content": "a"}\n{"role": ' + "9" * 5000 + "}", "f")

@@ -20,6 +20,7 @@ from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.model.message import Message
 from tui_chat.model.preset import CacheLifetime, Preset, PresetMessage
+from tui_chat.wire.fields import not_json
 from tui_chat.wire.registry import protocol_of
 from tui_chat.wire.roles import detect_protocol
 
@@ -98,8 +99,8 @@ def read_captured(text: str, protocol: Protocol | None = None) -> Captured:
         body = b"" if value is None else json.dumps(value, ensure_ascii=False).encode()
     if value is None:
         raise InputError(
-            "There is no request in what was pasted.",
-            advice="Paste a request body as JSON, or a curl command that has one.",
+            f"There is no request in it{_fault(text)}.",
+            advice="A request is a JSON object, or something that has one, as a curl command.",
         )
     found = protocol or protocol_in(value)
     if found is None:
@@ -159,6 +160,17 @@ def _parsed(body: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _fault(text: str) -> str:
+    """Return what is wrong with a text that seems meant as JSON, and where; else nothing."""
+    begun = text.lstrip("\ufeff \t\r\n")
+    try:
+        if begun.startswith(("{", "[", '"')):
+            json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        return f": it is not JSON, {not_json(error)}"
+    return ""
 
 
 def _inside(text: str) -> Iterator[dict[str, Any]]:

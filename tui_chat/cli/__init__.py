@@ -23,6 +23,7 @@ of the others. Bad input exits with 2 and one sentence.
 
 from __future__ import annotations
 
+import io
 import sys
 
 from tui_chat.errors import TuiChatError
@@ -30,6 +31,7 @@ from tui_chat.errors import TuiChatError
 
 def main() -> None:
     """Run the command line; our errors become one sentence and exit code 2."""
+    _open_streams()
     try:
         if len(sys.argv) == 1:  # nothing to parse: the first frame need not wait for a parser
             from tui_chat.cli.app import run_app
@@ -40,11 +42,27 @@ def main() -> None:
 
             run()
     except TuiChatError as error:
-        print(f"Error: {error}" + (f" {error.advice}" if error.advice else ""), file=sys.stderr)
+        from tui_chat.model.visible import visible
+
+        words = f"Error: {error}" + (f" {error.advice}" if error.advice else "")
+        print(visible(words), file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:  # the reader had enough, as `head` does
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:  # a full disk behind the standard output
         print(f"Error: the output cannot be written: {error.strerror}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _open_streams() -> None:
+    """Stand in for a closed input or error stream, for which Python has None (`<&-`); exit with 1
+    where the output is closed.
+    """
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BytesIO())
+    if sys.stderr is None:
+        sys.stderr = io.StringIO()
+    if sys.stdout is None:
+        print("Error: the output cannot be written: it is closed", file=sys.stderr)
         sys.exit(1)

@@ -65,7 +65,9 @@ def run_convert(
 
 def _found(text: bytes, name: str) -> tuple[Protocol, bytes]:
     try:
-        captured = read_captured(text.decode("utf-8", "replace"))
+        captured = read_captured(text.decode())
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: byte {error.start} is not UTF-8") from error
     except InputError as error:
         raise InputError(f"{name}: {error}", advice=error.advice) from error
     return captured.protocol, captured.body

@@ -17,7 +17,7 @@ from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
 from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, Layout, MessageSemantics
 from tui_chat.model.text import clean
-from tui_chat.wire.fields import Fields, cleaned
+from tui_chat.wire.fields import Fields, cleaned, not_json, shown
 from tui_chat.wire.openai_chat.content import read_content
 from tui_chat.wire.turn_builder import TurnBuilder
 
@@ -49,11 +49,8 @@ def _values(text: str, source: str) -> Iterator[tuple[int, tuple[object, str]]]:
 def _parsed(text: str, place: str) -> object:
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise InputError(f"{place}: is not JSON: {error.msg} at {where}") from error
-    except RecursionError as error:
-        raise InputError(f"{place}: is nested too deeply") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place}: is not JSON: {not_json(error)}") from error
 
 
 _INSTEAD = frozenset({"tool_calls", "function_call", "refusal", "audio"})
@@ -70,7 +67,7 @@ def read_message(value: object, place: str, index: int) -> Message:
         role = "system"
     if role not in MESSAGE_ROLES:
         known = ", ".join(MESSAGE_ROLES)
-        raise InputError(f"{place}.role: must be one of {known}, not {json.dumps(role)}")
+        raise InputError(f"{place}.role: must be one of {known}, not {shown(role)}")
     timestamp = found.get("timestamp")
     if timestamp is not None and (
         isinstance(timestamp, bool) or not isinstance(timestamp, int | float)

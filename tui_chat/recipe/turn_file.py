@@ -26,6 +26,7 @@ from tui_chat.model.json_values import pack
 from tui_chat.model.message import Message
 from tui_chat.model.reply import NO_USAGE, Usage
 from tui_chat.recipe.recipe import without_secrets
+from tui_chat.wire.fields import not_json
 
 KEY = "tuiChatTurn"
 """By which such a file is known; its value is the format's version."""
@@ -104,7 +105,7 @@ def read_turn(text: str, source: str) -> TurnFile:
     try:
         found = cast("Json", json.loads(text))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{source}: is not JSON: {error}") from error
+        raise InputError(f"{source}: is not JSON: {not_json(error)}") from error
     if not is_turn(found):
         raise InputError(f"{source}: is no turn: the key “{KEY}” is missing")
     if found.pop(KEY) != FORMAT:

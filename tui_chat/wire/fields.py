@@ -34,10 +34,9 @@ def load_request(body: bytes, protocol: Protocol) -> tuple[Fields, list[Note]]:
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise InputError(f"{title}: not JSON, {error.msg} at {where}.") from error
+        raise InputError(f"{title}: not JSON, {not_json(error)}.") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{title}: {_reason(error)}.") from error
+        raise InputError(f"{title}: {not_json(error)}.") from error
     if not isinstance(value, dict):
         raise InputError(f"{title}: it is {kind_of(value)} and not an object.")
     if _depth(cast("object", value)) > DEEPEST:
@@ -53,8 +52,18 @@ def load_request(body: bytes, protocol: Protocol) -> tuple[Fields, list[Note]]:
     return Fields(cast("dict[str, Any]", value), ""), notes
 
 
-def _reason(error: Exception) -> str:
-    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+def not_json(error: Exception) -> str:
+    """Return in words what Python's reader of JSON stumbled on, and where it tells that."""
+    match error:
+        case json.JSONDecodeError():
+            where = f"line {error.lineno}, column {error.colno}"
+            return f"{error.msg.removesuffix(' at')} at {where}"
+        case RecursionError():
+            return "it is nested too deeply"
+        case _ if "set_int_max_str_digits" in str(error):  # Python's words are for programmers
+            return "it has a number of thousands of digits"
+        case _:
+            return str(error)
 
 
 def _no_constant(name: str) -> float:
@@ -104,6 +113,15 @@ def cleaned(value: Any) -> Any:
 def compact(value: object) -> str:
     """Write a JSON value in as few characters as it takes."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def shown(value: object) -> str:
+    """Return a JSON value as a sentence can name it, however large it is."""
+    said = compact(value)
+    return said if len(said) <= _MOST_SHOWN else f"{said[:_MOST_SHOWN]}…"
+
+
+_MOST_SHOWN = 60
 
 
 def kind_of(value: object) -> str:

@@ -25,7 +25,7 @@ from tui_chat.wire.anthropic.tools import (
     say_format,
 )
 from tui_chat.wire.captured import model_of, settings_of, sourced, take_if_said_back, tools_of
-from tui_chat.wire.fields import Fields, load_request
+from tui_chat.wire.fields import Fields, load_request, shown
 from tui_chat.wire.turn_builder import TurnBuilder
 
 _ANTHROPIC = Protocol.ANTHROPIC
@@ -75,7 +75,9 @@ def _turns(message: Fields, number: int) -> Iterator[Turn]:
     word = message.left.pop("role", None)
     role = _ROLES.get(word) if isinstance(word, str) else None
     if role is None:
-        raise InputError(f"{message.at('role')} must be one of {', '.join(_ROLES)}, not {word!r}.")
+        raise InputError(
+            f"{message.at('role')} must be one of {', '.join(_ROLES)}, not {shown(word)}."
+        )
     had_content = "content" in message.left
     content = blocks_of(message, "content")
     first = True

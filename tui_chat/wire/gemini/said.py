@@ -210,7 +210,7 @@ def _response(turn: Turn, mark: Piece) -> Tree:
     if mark.name == "object":
         try:
             value: Any = json.loads(turn.text.plain)
-        except ValueError:  # the text was edited and is no object any more
+        except (ValueError, RecursionError):  # the text was edited and is no object any more
             value = None
         if isinstance(value, dict):
             return tree_of(cast("dict[str, Any]", value), field_of(turn.origin, "response"))

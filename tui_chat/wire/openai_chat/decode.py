@@ -16,7 +16,7 @@ from tui_chat.model.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.model.message import MessageRole, ToolCall
 from tui_chat.model.namespaces import OpenAIChatSettings, Semantics, ToolSemantics
 from tui_chat.wire.captured import model_of, settings_of, sourced, take_if_said_back, tools_of
-from tui_chat.wire.fields import Fields, compact, load_request
+from tui_chat.wire.fields import Fields, compact, load_request, shown
 from tui_chat.wire.openai_chat.content import read_content
 from tui_chat.wire.openai_chat.thoughts import read_thoughts
 from tui_chat.wire.openai_chat.tools import (
@@ -66,7 +66,7 @@ def _turn(message: Fields, number: int) -> Turn:
     role = _ROLES.get(word) if isinstance(word, str) else None
     if role is None or not isinstance(word, str):
         known = ", ".join(_ROLES)
-        raise InputError(f"{message.at('role')} must be one of {known}, not {word!r}.")
+        raise InputError(f"{message.at('role')} must be one of {known}, not {shown(word)}.")
     builder = TurnBuilder(_CHAT, role, number)
     builder.role_word = word if word in ("developer", "function") else ""
     if role == "assistant":

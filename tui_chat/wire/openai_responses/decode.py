@@ -23,7 +23,7 @@ from tui_chat.model.namespaces import (
     ToolSemantics,
 )
 from tui_chat.wire.captured import model_of, settings_of, sourced, take_if_said_back, tools_of
-from tui_chat.wire.fields import Fields, kind_of, load_request
+from tui_chat.wire.fields import Fields, kind_of, load_request, shown
 from tui_chat.wire.openai_responses.items import is_message, read_content, read_said
 from tui_chat.wire.openai_responses.tools import (
     read_choice,
@@ -119,7 +119,7 @@ def _message(item: Fields, number: int) -> Turn:
     role = _ROLES.get(word) if isinstance(word, str) else None
     if role is None:
         known = ", ".join(_ROLES)
-        raise InputError(f"{item.at('role')} must be one of {known}, not {word!r}.")
+        raise InputError(f"{item.at('role')} must be one of {known}, not {shown(word)}.")
     builder = TurnBuilder(_RESPONSES, role, number)
     builder.role_word = "developer" if word == "developer" else ""
     read_content(item, "content", builder)
