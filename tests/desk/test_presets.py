@@ -133,14 +133,17 @@ async def test_a_broken_file_is_told_once_and_stops_nothing(make_desk, tmp_path:
     file = put(tmp_path / "presets", "mine", preset_with("first"))
     desk, heard = await make_desk()
     await desk.choose_preset("mine")
+    assert not desk.save_loses()
     file.write_text('{"presetMessages": [\n{"role": 3}]}')
     assert [desk.look_at_preset_file() for _ in range(3)] == ["same"] * 3
+    assert desk.save_loses()  # somebody may be writing it: a save asks first
     (trouble,) = heard.of(Trouble)
     assert "mine.json" in str(trouble.error)
     assert "line 2" in str(trouble.error)
     assert "first" in words(desk)
     put(tmp_path / "presets", "mine", preset_with("mended"))
     assert desk.look_at_preset_file() == "followed"
+    assert not desk.save_loses()
     assert "mended" in words(desk)
 
 
@@ -161,5 +164,6 @@ async def test_a_broken_file_is_never_written_over(make_desk, tmp_path: Path):
     assert desk.preset_text() == "{"
     desk.edit_preset_text(json.dumps(preset_with("mended here")))
     assert "mended here" in words(desk)
+    assert not desk.save_loses()
     assert await desk.save_preset() == file
     assert contents(file) == ["mended here"]

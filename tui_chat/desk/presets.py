@@ -7,6 +7,7 @@
 3. A file that was changed outside is taken over where nothing was edited. Where something was,
    the edits stay and the change is told: whoever edits chooses.
 4. A file with faults is told once; what is open stays, and it is read again when it changes.
+   Whoever saves over it is asked first: somebody may be writing it.
 """
 
 from __future__ import annotations
@@ -201,6 +202,16 @@ class Presets:
                 return "conflict"
         self._show(known.edits.preset)
         return "followed"
+
+    def loses(self) -> bool:
+        """Tell whether a save now would write over what was changed outside just before, or over
+        a changed file that has faults and so was not taken.
+        """
+        if self.look() == "conflict":
+            return True
+        name = self._state.preset_name
+        known, stamp = self._open.get(name), self._stamp(name)
+        return known is not None and stamp is not None and stamp == self._broken != known.stamp
 
     def _show(self, preset: Preset) -> None:
         """Compose with it from now on."""

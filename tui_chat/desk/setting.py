@@ -92,6 +92,10 @@ class Setting(Parts):
         """Follow the preset's file where it was changed outside; `conflict` where both were."""
         return self._presets.look()
 
+    def save_loses(self) -> bool:
+        """Tell whether a save now would write over what was changed outside and not read."""
+        return self._presets.loses()
+
     async def save_preset(self, name: str = "") -> Path | None:
         """Save the session's preset, or a copy under another name that the session goes on with.
 

@@ -146,9 +146,7 @@ class Editing(Drafting):
         desk = self.desk
         if desk is None:
             return
-        if desk.look_at_preset_file() == "conflict" and not await may_write_over(
-            self, desk.preset_name
-        ):
+        if desk.save_loses() and not await may_write_over(self, desk.preset_name):
             return
         ours = desk.preset_is_ours
         await self._told(desk, ours=ours)
