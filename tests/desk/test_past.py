@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,49 @@ async def test_it_is_composed_again_whatever_changed_since(
         assert (sent.how, sent.why) == ("rebuilt", "")
         assert sent.body == request.body
         assert sent.is_exact
+
+
+async def test_requests_travel_with_their_conversation(make_desk, tmp_path: Path):
+    received: list[Received] = []
+    put(tmp_path / "presets", "p", preset_with("{{random::a::b::c::d}} {{pick::1::2::3}}"))
+    put(tmp_path / "profiles", "me", {"name": "Ada", "content": "Counts."})
+    desk, heard = await make_desk(on_request=received.append)
+    await desk.choose_preset("p")
+    await desk.choose_profile("me")
+    replies = [await said(desk, heard, draft) for draft in ("salt", "and 汉字")]
+    file = tmp_path / "all.json"
+    assert await desk.export(desk.session.session_id, "json", file)
+    told = json.loads(file.read_text())
+    assert not any("body" in each for each in told["sessions"][0]["requests"])
+    await desk.close()
+
+    async def elsewhere():
+        for path in tmp_path.glob("chat.db*"):
+            path.unlink()
+        desk, _ = await make_desk()
+        [report] = await desk.import_files((file,), lambda _: None)
+        assert not report.faults
+        return desk
+
+    desk = await elsewhere()
+    for entry_id, request in zip(replies, received, strict=True):
+        sent = await desk.sent_request(entry_id)
+        assert sent is not None
+        assert (sent.how, sent.why, sent.body) == ("rebuilt", "", request.body)
+        assert await desk.recall_last(sent.record.endpoint) is None, "nothing was sent from here"
+    await desk.close()
+
+    # A stranger's file may say anything about what a request was made of.
+    odd = json.dumps({"name": 5, "protocol": "gemini", "base_url": [], "models": 7})
+    told["sessions"][0]["revisions"].append({"kind": "endpoint", "json": odd})
+    for each in told["sessions"][0]["requests"]:
+        each["recipe"]["endpoint"] = sha256(odd.encode()).hexdigest()
+    file.write_text(json.dumps(told))
+    desk = await elsewhere()
+    sent = await desk.sent_request(replies[0])
+    assert sent is not None
+    assert (sent.how, sent.body) == ("lost", None)
+    assert "cannot be read" in sent.why
 
 
 async def test_while_the_bytes_are_kept_they_are_given(make_desk):

@@ -13,7 +13,9 @@ from tests.interop.reading import only, read
 from tests.interop.transcripts import transcripts
 from tui_chat.interop import own_json
 from tui_chat.interop.conversations import read_conversations
+from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message
+from tui_chat.model.request import RequestRecord, Sent
 from tui_chat.model.role import Role
 from tui_chat.model.session import Entry, Session
 from tui_chat.model.transcript import Transcript
@@ -55,6 +57,8 @@ def example() -> dict[str, Any]:
         ),
         Role("r1", "Ada"),
         (("gold", "12"),),
+        (Sent("m2", RequestRecord("e", Protocol.GEMINI, "POST", "https://x/", "0" * 64, {})),),
+        (("preset", "{}"),),
     )
     return json.loads(written(told))
 
@@ -117,6 +121,18 @@ FAULTS = [
     ("role.role_id", "r2", ".role.role_id"),
     ("role.status", "retired", ".role.status"),
     ("variables.gold", 12, ".variables.gold"),
+    ("requests", {}, ".requests"),
+    ("requests.0", 5, ".requests[0]"),
+    ("requests.0.message_id", "m9", ".requests[0].message_id"),
+    ("requests.0.recipe", "x", ".requests[0].recipe"),
+    ("requests.0.protocol", "smtp", ".requests[0].protocol"),
+    ("requests.0.url", "file:///etc/passwd", ".requests[0].url"),
+    ("requests.0.url", "https://x/\x1b[2J", ".requests[0].url"),
+    ("requests.0.method", "post it", ".requests[0].method"),
+    ("requests.0.sha256", "0", ".requests[0].sha256"),
+    ("requests.0.created", -1, ".requests[0].created"),
+    ("revisions.0.kind", "virus", ".revisions[0].kind"),
+    ("revisions.0.json", "{", ".revisions[0].json"),
 ]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from hashlib import sha256
 
 from hypothesis import strategies as st
 
@@ -10,6 +12,7 @@ from tests.strategies import any_text
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import MESSAGE_ROLES, Message, Part, ToolCall
 from tui_chat.model.reply import Usage
+from tui_chat.model.request import RequestRecord, Sent
 from tui_chat.model.role import Role
 from tui_chat.model.semantics import (
     KeptReply,
@@ -144,4 +147,19 @@ def transcripts(draw: st.DrawFn, ids: st.SearchStrategy[str] | None = None) -> T
         updated=draw(st.floats(1, 4e9)),
     )
     variables = tuple(sorted(draw(st.dictionaries(short, words, max_size=2)).items()))
-    return Transcript(session, tuple(told), role, variables)
+    revisions = tuple(
+        (kind, f'{{"{kind}":{json.dumps(name)}}}')  # a text says what kind it is of
+        for kind, name in draw(
+            st.lists(st.tuples(st.sampled_from(["preset", "profile"]), words), max_size=2,
+                     unique_by=lambda each: each[1])
+        )
+    )  # fmt: skip
+    hashes = {sha256(text.encode()).hexdigest(): each for each in revisions for text in each[1:]}
+    revisions = tuple(hashes[name] for name in sorted(hashes))
+    recipe = {"format": 1, "lorebooks": sorted(hashes), "variables": {"é": draw(words)}}
+    sent = tuple(
+        Sent(each.message.id, RequestRecord("e", draw(protocols), "POST", "https://x.example/v1",
+             sha256(each.message.id.encode()).hexdigest(), recipe, created=draw(moments)))
+        for each in told if draw(st.booleans())
+    )  # fmt: skip
+    return Transcript(session, tuple(told), role, variables, sent, revisions if sent else ())

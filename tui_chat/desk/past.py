@@ -24,6 +24,7 @@ from tui_chat.errors import InputError
 from tui_chat.model.message import Message
 from tui_chat.model.request import RequestRecord
 from tui_chat.model.session import Entry
+from tui_chat.model.visible import one_line
 from tui_chat.recipe import (
     CameBack,
     Recipe,
@@ -101,10 +102,13 @@ class Past:
         except InputError as error:
             how = "lost" if record.body is None else "kept"
             return SentRequest(record, how, str(error), record.body)
+        except (ValueError, TypeError, LookupError, AttributeError):  # from a stranger's file
+            why = "What this request was made of cannot be read."
+            return SentRequest(record, "lost" if record.body is None else "kept", why, record.body)
         if composed.payload.sha256 == record.sha256:
             how = "rebuilt" if record.body is None else "kept"
             return SentRequest(record, how, "", composed.payload.body, composed)
-        made_by = str(record.recipe.get("app", ""))
+        made_by = one_line(str(record.recipe.get("app", "")), 20)
         why = "Composed again it is not the same: something that it was made of has changed."
         if made_by != __version__:
             why = f"Version {made_by} of tui-chat made it; this is {__version__}."

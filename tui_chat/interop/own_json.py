@@ -1,7 +1,8 @@
 """Our own JSON: sessions with all that belongs to them, to be read again without loss.
 
     {"format": "tui-chat", "version": 1, "program": "tui-chat 0.1.0",
-     "sessions": [{"session": {...}, "role": {...}, "variables": {...}, "messages": [{...}, ...]}]}
+     "sessions": [{"session": {...}, "role": {...}, "variables": {...}, "messages": [{...}, ...],
+                   "revisions": [...], "requests": [...]}]}
 
 1. The keys of a session, a role and a message are the fields of `Session`, `Role`, `Message` and
    `Entry`, those at their default left out. So a field that is added is exported from that day
@@ -18,10 +19,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from tui_chat.interop.found import Found, Unreadable, readable
 from tui_chat.interop.json_pieces import BadValue, JsonPieces
+from tui_chat.model.request import RequestRecord, Sent
 from tui_chat.model.role import Role
 from tui_chat.model.semantics import MessageSemantics
 from tui_chat.model.session import Entry, Session
@@ -39,6 +42,10 @@ _LATEST = 253_402_300_800.0  # the year 10000
 _MOST = 2**53
 _DERIVED = ("sibling", "siblings")
 """What an entry knows of its tree; the tree says it better."""
+_METHOD = re.compile("[A-Z]{1,20}")
+_URL = re.compile(r"https?://[!-~]{1,4000}")
+_SHA256 = re.compile("[0-9a-f]{64}")
+_REVISIONS = ("endpoint", "preset", "role", "profile", "tools", "lorebook")
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
@@ -65,7 +72,23 @@ def session_text(transcript: Transcript, *, first: bool) -> Iterator[str]:
         message = plain.pop("message")
         yield between + _text({**message, **plain})
         between = ",\n"
-    yield "\n]}"
+    yield "\n]"
+    for name, many in (
+        ("revisions", ({"kind": kind, "json": text} for kind, text in transcript.revisions)),
+        ("requests", map(_plain_request, transcript.requests)),
+    ):
+        between = f', "{name}": [\n'
+        for each in many:
+            yield between + _text(each)
+            between = ",\n"
+        if between == ",\n":
+            yield "\n]"
+    yield "}"
+
+
+def _plain_request(sent: Sent) -> dict[str, Any]:
+    plain = _plain(RequestRecord, replace(sent.request, body=None))
+    return {"message_id": sent.message_id, **plain}
 
 
 def end() -> str:
@@ -147,7 +170,51 @@ def read_session(said: JsonObject) -> Transcript:
     )
     if session.head_id is not None and session.head_id not in known:
         raise Unreadable(".session.head_id", "must be one of the messages")
-    return Transcript(session, entries, role, tuple(cast("dict[str, str]", variables).items()))
+    return Transcript(
+        session,
+        entries,
+        role,
+        tuple(cast("dict[str, str]", variables).items()),
+        tuple(_request(each, known, place) for place, each in _each(said, "requests")),
+        tuple(_revision(each, place) for place, each in _each(said, "revisions")),
+    )
+
+
+def _each(said: JsonObject, name: str) -> Iterator[tuple[str, JsonObject]]:
+    told = said.get(name, [])
+    if not isinstance(told, list):
+        raise Unreadable(f".{name}", "must be a list")
+    for index, each in enumerate(cast("list[object]", told)):
+        if not isinstance(each, dict):
+            raise Unreadable(f".{name}[{index}]", "must be an object")
+        yield f".{name}[{index}]", cast("JsonObject", each)
+
+
+def _request(said: JsonObject, known: set[str], place: str) -> Sent:
+    message_id = said.get("message_id")
+    if not isinstance(message_id, str) or message_id not in known:
+        raise Unreadable(f"{place}.message_id", "must be one of the messages")
+    record: RequestRecord = _read(RequestRecord, {**said, "body": None}, place)
+    _check_time(record.created, f"{place}.created")
+    for name, pattern, found in (
+        ("method", _METHOD, record.method),
+        ("url", _URL, record.url),
+        ("sha256", _SHA256, record.sha256),
+    ):
+        if not pattern.fullmatch(found):
+            raise Unreadable(f"{place}.{name}", "is none")
+    return Sent(message_id, record)
+
+
+def _revision(said: JsonObject, place: str) -> tuple[str, str]:
+    kind, text = said.get("kind"), said.get("json")
+    if not isinstance(kind, str) or kind not in _REVISIONS:
+        raise Unreadable(f"{place}.kind", f"must be one of {', '.join(_REVISIONS)}")
+    try:
+        json.loads(text if isinstance(text, str) else "")
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"{place}.json", "must be the text of a JSON value") from error
+    return kind, cast("str", text)
 
 
 def _entry(said: object, known: set[str], place: str) -> Entry:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tui_chat.model.request import Sent
 from tui_chat.model.role import Role
 from tui_chat.model.session import Entry, Session
 
@@ -32,6 +33,10 @@ class Transcript:
     """The session's role as it was; its `role_id` is the session's. None without a role."""
     variables: tuple[tuple[str, str], ...] = ()
     """What macros remembered in this session, by name."""
+    requests: tuple[Sent, ...] = ()
+    """The requests that produced its replies, oldest first, without their bodies."""
+    revisions: tuple[tuple[str, str], ...] = ()
+    """Kind and JSON of what their recipes name by its hash: presets, profiles and the like."""
 
 
 @dataclass(frozen=True, slots=True)

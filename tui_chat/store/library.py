@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from json import dumps, loads
+from typing import Any, cast
 
 from tui_chat.errors import InputError
 from tui_chat.model.profile import Profile
@@ -56,6 +58,35 @@ async def revision(tx: Transaction, sha256: str) -> str | None:
     """Return the text with this hash, None if it was never kept."""
     row = await tx.row("SELECT json FROM revisions WHERE sha256 = ?", sha256)
     return None if row is None else row[0]
+
+
+async def named_revisions(
+    tx: Transaction, recipes: Iterable[Mapping[str, Any]]
+) -> tuple[tuple[str, str], ...]:
+    """Return kind and text of what recipes name by its hash, in the order of the hashes.
+
+    Left out are endpoints with headers or parameters of their own: there may be a key in them.
+    """
+    names = {
+        name
+        for recipe in recipes
+        for value in recipe.values()
+        for name in (cast("list[object]", value) if isinstance(value, list) else [value])
+        if isinstance(name, str) and len(name) == _HEX_DIGITS
+    }
+    rows = await tx.rows(
+        "SELECT kind, json FROM revisions WHERE sha256 IN (SELECT value FROM json_each(?)) "
+        "ORDER BY sha256",
+        dumps(sorted(names)),
+    )
+    return tuple(
+        (kind, text)
+        for kind, text in rows
+        if kind != "endpoint" or loads(text).keys().isdisjoint(("headers", "query"))
+    )
+
+
+_HEX_DIGITS = 64
 
 
 async def variables(tx: Transaction, session_id: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ bodies of a long session would soon outweigh everything else.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.json_values import pack
@@ -50,6 +51,22 @@ async def insert(tx: Transaction, entry_id: str, record: RequestRecord, now: flo
         *(record.sha256, now, pack(record.recipe), record.body),
     )
     await tx.run(_PRUNE, BODIES_KEPT, BODY_BYTES_KEPT)
+
+
+async def insert_many(tx: Transaction, sent: Iterable[Sent]) -> None:
+    """Remember requests that another database knew; none of them is the last one sent here."""
+    await tx.run_many(
+        "INSERT INTO requests (message_id, endpoint, protocol, method, url, sha256, created, "
+        "recipe, copied) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)",
+        [
+            (
+                *(each.message_id, each.request.endpoint, each.request.protocol.value),
+                *(each.request.method, each.request.url, each.request.sha256),
+                *(each.request.created, pack(each.request.recipe)),
+            )
+            for each in sent
+        ],
+    )
 
 
 async def find(tx: Transaction, entry_id: str) -> RequestRecord | None:

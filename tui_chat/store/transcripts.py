@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from tui_chat.model.session import Entry, Session
 from tui_chat.model.transcript import Imported, Transcript
-from tui_chat.store import branches, library, messages, roles, sessions
+from tui_chat.store import branches, library, messages, requests, roles, sessions
 from tui_chat.store.database import Transaction
 
 _HIDE_WHAT_FOLLOWS = """
@@ -37,6 +37,13 @@ async def take_in(tx: Transaction, batch: Sequence[Transcript], now: float) -> t
     await sessions.insert_many(tx, plan.sessions, now)
     await sessions.restore(tx, plan.grown)
     await messages.add_many(tx, plan.fresh)
+    fresh = {entry.message.id for entry, _ in plan.fresh}
+    for transcript in batch:
+        sent = [each for each in transcript.requests if each.message_id in fresh]
+        if sent:
+            await requests.insert_many(tx, sent)
+            for kind, text in transcript.revisions:
+                await library.keep_revision(tx, kind, text, now)
     for transcript in batch:
         if transcript.variables and transcript.session.session_id in plan.titles:
             values = dict(transcript.variables)
@@ -49,15 +56,20 @@ async def take_in(tx: Transaction, batch: Sequence[Transcript], now: float) -> t
 
 
 async def give_out(tx: Transaction, session_id: str) -> Transcript | None:
-    """Return a session with all its branches, None if it is gone. Requests stay here."""
+    """Return a session with all its branches and requests, None if it is gone; the requests'
+    bodies stay here.
+    """
     session = await sessions.find(tx, session_id)
     if session is None:
         return None
+    sent = await requests.of_session(tx, session_id)
     return Transcript(
         session,
         await branches.everything(tx, session_id),
         None if session.role_id is None else await roles.find(tx, session.role_id),
         tuple((await library.variables(tx, session_id)).items()),
+        sent,
+        await library.named_revisions(tx, (each.request.recipe for each in sent)) if sent else (),
     )
 
 
