@@ -1,4 +1,4 @@
-"""Standard streams that are closed: Python has None for them."""
+"""Standard streams that are closed, for which Python has None; and Ctrl+C at a bad moment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.cli.conftest import Run
-from tui_chat.cli import main
+from tui_chat.cli import commands, main
 
 
 def test_a_closed_output_is_told_and_is_no_success(
@@ -28,3 +28,12 @@ def test_a_closed_input_is_an_empty_one(run: Run, monkeypatch: pytest.MonkeyPatc
         2,
         "Error: standard input: There is no request in it",
     )
+
+
+def test_ctrl_c_before_a_command_runs_says_nothing(run: Run, monkeypatch: pytest.MonkeyPatch):
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "run", interrupted)
+    done = run("endpoints", "list")
+    assert (done.code, done.out, done.err) == (130, "", "")

@@ -47,6 +47,8 @@ def main() -> None:
         words = f"Error: {error}" + (f" {error.advice}" if error.advice else "")
         print(visible(words), file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:  # before a command could hear it: while modules are loaded
+        sys.exit(130)
     except BrokenPipeError:  # the reader had enough, as `head` does
         sys.stderr.close()
         sys.exit(0)
