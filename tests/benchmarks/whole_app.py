@@ -1,6 +1,6 @@
 """What a long conversation costs in the whole app, in one run, on a screen of 160 by 45.
 
-    uv run --no-sync python -m tests.benchmarks.whole_app [TOKENS]
+    uv run --no-sync python -m tests.benchmarks.whole_app [--tokens N] [--shape NAME] [--only PART]
 
 The app is the one that people start: sidebar and inspector are open, conversations are in an
 SQLite file, and the reply comes from the offline provider, which works on the same processor.
@@ -15,10 +15,10 @@ which a busy machine does not change; what SQLite reads, and what a thread compo
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import gc
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -253,13 +253,21 @@ async def streaming(folder: Path, name: str, tokens: int) -> None:
 
 
 async def main() -> None:
-    """Print all figures."""
-    tokens = int(sys.argv[1]) if len(sys.argv) > 1 else TOKENS
-    with tempfile.TemporaryDirectory() as folder:
-        await fill(Path(folder), {"short": 40, "long": MESSAGES})
-        await reading(Path(folder))
+    """Print the figures that are asked for; all of them if nothing is said."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--tokens", type=int, default=TOKENS, help="length of a streamed reply")
+    options.add_argument("--shape", action="append", choices=list(REPLIES), help="of these only")
+    options.add_argument("--only", choices=("reading", "streaming"))
+    asked = options.parse_args()
+    tokens: int = asked.tokens
+    if asked.only != "streaming":
+        with tempfile.TemporaryDirectory() as folder:
+            await fill(Path(folder), {"short": 40, "long": MESSAGES})
+            await reading(Path(folder))
+    if asked.only == "reading":
+        return
     print(f"{tokens:,} tokens as fast as they come: a key until it is on the screen, the whole app")
-    for name in REPLIES:
+    for name in asked.shape or REPLIES:
         with tempfile.TemporaryDirectory() as folder:
             await fill(Path(folder), {"short": 40})
             await streaming(Path(folder), name, tokens)

@@ -107,6 +107,22 @@ async def test_only_what_is_seen_is_laid_out(monkeypatch: pytest.MonkeyPatch) ->
         assert laid == ["m5000"]
 
 
+async def test_a_reader_stays_where_they_are_when_what_came_before_is_added() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 20)) as pilot:
+        whole = branch(200)
+        await shown(pilot, whole[-40:])
+        await pilot.press("pageup", "k")
+        rows, cursor = app.rows(), app.transcript.cursor
+        assert cursor is not None
+        app.chat.show("A session", "", branch(200))
+        assert app.rows() == rows
+        assert app.transcript.cursor == cursor + 160
+        await pilot.press("end")
+        app.chat.show("A session", "", branch(400)[-200:])
+        assert app.rows()[-2:] != rows[-2:]
+
+
 async def test_what_one_sends_is_seen_though_one_had_scrolled_up() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, branch(40))

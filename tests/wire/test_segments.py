@@ -8,7 +8,7 @@ from weakref import ref
 
 from tui_chat.model.envelope import Placement, Turn
 from tui_chat.model.text import GLUE, Text
-from tui_chat.wire.segments import RunMemo
+from tui_chat.wire.segments import RunMemo, forget_runs
 
 
 def turn(text: str) -> Turn:
@@ -38,3 +38,15 @@ def test_old_runs_are_let_go_even_where_their_results_refer_to_them():
         memo((turn(str(number)),))
     gc.collect()
     assert gone() is None
+
+
+def test_what_was_made_of_another_conversation_is_let_go_of():
+    memo: RunMemo[tuple[Turn, ...]] = RunMemo(tuple)
+    a = turn("a")
+    memo((a,))
+    kept = ref(a)
+    del a
+    assert kept() is not None
+    forget_runs()
+    gc.collect()
+    assert kept() is None

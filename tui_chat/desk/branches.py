@@ -53,6 +53,7 @@ class Branches:
 
     async def say_system(self, text: str) -> bool:
         """Add a system message at the end of the shown branch; see `Desk.say_system`."""
+        await self._opening.whole()
         with self._outside.telling():
             text = clean(text)
             if not self._replies.may_send():
@@ -69,6 +70,7 @@ class Branches:
 
     async def edit(self, entry_id: str, text: str, *, send: bool) -> bool:
         """Put another version beside a message; see `Desk.edit`."""
+        await self._opening.whole()
         with self._outside.telling():
             entry = self._entry(entry_id)
             message = entry.message
@@ -92,6 +94,7 @@ class Branches:
 
     async def fork(self, entry_id: str) -> bool:
         """Begin a new session with a copy of the branch up to a message, and show it."""
+        await self._opening.whole()
         with self._outside.telling():
             self._entry(entry_id)
             session = await self._store.fork(entry_id)
@@ -102,6 +105,7 @@ class Branches:
 
     async def delete(self, entry_id: str) -> None:
         """Delete a message with all that follows it; see `Desk.delete_message`."""
+        await self._opening.whole()
         with self._outside.telling():
             entry = self._entry(entry_id)
             session_id = self._state.session_id

@@ -21,6 +21,15 @@ class BranchChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class NewestRead:
+    """A long session is being opened: this is the end of its branch, to be looked at while the
+    rest is read. `BranchChanged` follows with the whole.
+    """
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PresetChanged:
     """The shown session's preset was edited, saved or read again."""
 
@@ -68,6 +77,7 @@ class Done:
 Change: TypeAlias = (
     SessionsChanged
     | BranchChanged
+    | NewestRead
     | PresetChanged
     | ReplyGrew
     | ReplyWaits

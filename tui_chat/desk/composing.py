@@ -19,6 +19,7 @@ from tui_chat.model.preset import Preset
 from tui_chat.model.session import Entry
 from tui_chat.recipe import prefilled, sendable
 from tui_chat.tokens import NO_CORRECTION, Correction
+from tui_chat.wire.segments import forget_runs
 
 _LEARNED = "corrections"
 """The name of the setting that keeps what replies taught."""
@@ -125,6 +126,12 @@ class Composing:
         """Take another branch for the history."""
         self._history = sendable(entries)
         self.forget()
+
+    def leave(self) -> None:
+        """Let go of the conversation, for another one's to come."""
+        self._history, self._supposed, self._cut = (), None, ((), None, ())
+        self.forget()
+        forget_runs()
 
     def forget(self) -> None:
         """Compose anew from now on: something that a request is made of is another."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
 
-from tui_chat.desk.changes import BranchChanged, SessionsChanged
+from tui_chat.desk.changes import BranchChanged, NewestRead, SessionsChanged
 from tui_chat.desk.choosing import Choosing
 from tui_chat.desk.composing import Composing
 from tui_chat.desk.outside import Outside
@@ -18,6 +20,12 @@ TITLE_LENGTH = 60
 
 LISTED_AT_ONCE = 200
 """Sessions that are listed before all of them are: more than a screen holds."""
+
+SHOWN_AT_ONCE = 60
+"""Messages of a branch's end that are shown before all of it is read: more than a screen holds."""
+
+_MANY = 500
+"""Messages from which comparing them would be felt on the event loop."""
 
 TRASH_KEPT = 30 * 24 * 3600.0
 """Seconds after which what was deleted goes for good."""
@@ -43,6 +51,10 @@ class Opening:
         self._listing: asyncio.Task[None] | None = None
         self._is_stale = False
         """Whether the rest of the list is to be read, once more."""
+        self._reading: object = None
+        """Stands for the latest opening; an earlier one that still reads keeps nobody waiting."""
+        self._is_whole = asyncio.Event()
+        self._is_whole.set()
 
     async def start(self) -> None:
         """Open what was open last; see `Desk.start`."""
@@ -65,11 +77,42 @@ class Opening:
         if session is None:
             raise InputError("This session is gone; another window may have deleted it.")
         role = await self._store.role(session.role_id) if session.role_id else None
-        state.session, state.session_id = session, session_id
-        await self._choosing.as_session(session, role)
+        is_other = not state.shows(session_id)
+        with self._being_read():
+            state.session, state.session_id = session, session_id
+            if is_other:
+                state.entries = ()  # another session's messages must not go out in its name
+                self._composing.leave()
+            await self._choosing.as_session(session, role)
+            if is_other:
+                newest = await self._store.branch(session_id, last=SHOWN_AT_ONCE)
+                if len(newest) == SHOWN_AT_ONCE and state.shows(session_id):
+                    self._outside.tell(NewestRead(newest))
+            entries = await self._read(session_id)
+        # From here to the showing nothing may wait: what waited for the whole goes on then.
+        if state.shows(session_id):
+            self._show(entries)
         await self._store.remember("session", session_id)
         await self._read_now(session_id)
-        await self.reload()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the shown branch is read: while it is not, nothing can be made of it."""
+        return self._is_whole.is_set()
+
+    async def whole(self) -> None:
+        """Wait until the shown branch is read, wholly or in vain."""
+        await self._is_whole.wait()
+
+    @contextmanager
+    def _being_read(self) -> Generator[None]:
+        self._reading = this = object()
+        self._is_whole.clear()
+        try:
+            yield
+        finally:
+            if self._reading is this:
+                self._is_whole.set()
 
     async def open_at(self, session_id: str, message_id: str) -> None:
         """Show a session on the branch of a message. Raises InputError or StoreError."""
@@ -88,6 +131,8 @@ class Opening:
         role = await self._roles.to_start_with(role_id)
         state.session, state.session_id = None, self._outside.new_id()
         await self._choosing.as_new(role)
+        self._reading = None  # what is still being read is not shown any more
+        self._is_whole.set()
         self._show(())
 
     async def begin(self, draft: str) -> Session:
@@ -119,10 +164,18 @@ class Opening:
         if self._state.session is None:
             return
         session_id = self._state.session.session_id
-        entries = await self._store.branch(session_id)
+        entries = await self._read(session_id)
         # Another session may have been opened meanwhile; its own reload shows it.
         if self._state.shows(session_id):
             self._show(entries)
+
+    async def _read(self, session_id: str) -> tuple[Entry, ...]:
+        """Read a branch; entries that are shown and as they were stay the same objects."""
+        entries = await self._store.branch(session_id)
+        known = self._state.entries
+        if len(known) < _MANY:
+            return _kept(known, entries)
+        return await asyncio.to_thread(_kept, known, entries)
 
     async def _read_now(self, session_id: str) -> None:
         """Take the mark from a session that somebody looks at now."""
@@ -170,9 +223,24 @@ class Opening:
                     await self._read_now(self._state.session_id)
 
     def _show(self, entries: tuple[Entry, ...]) -> None:
+        self._take(entries)
+        self._outside.tell(BranchChanged())
+
+    def _take(self, entries: tuple[Entry, ...]) -> None:
         self._state.entries = entries
         self._composing.see(entries)
-        self._outside.tell(BranchChanged())
+
+
+def _kept(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Return a branch that was read again, with the old objects for the entries that are as they
+    were: what was made of them is found by their identity.
+    """
+    by_id = {entry.message.id: entry for entry in old}
+    kept: list[Entry] = []
+    for entry in new:
+        was = by_id.get(entry.message.id)
+        kept.append(was if was is not None and was == entry else entry)
+    return tuple(kept)
 
 
 def first_words(text: str) -> str:

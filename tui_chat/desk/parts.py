@@ -89,6 +89,13 @@ class Parts(State):
         return self._outside.shelf.names("lorebooks")
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the shown branch is read. While it is not, `entries` is empty, and what sends
+        or adds something waits for it.
+        """
+        return self._opening.is_whole
+
+    @property
     def is_streaming(self) -> bool:
         """Whether a reply is arriving in the shown session."""
         return self._replies.is_streaming

@@ -87,6 +87,7 @@ class Replies:
 
     async def submit(self, draft: str, parts: tuple[Part, ...]) -> bool:
         """Send what was typed; see `Desk.submit`."""
+        await self._opening.whole()
         if not self.may_send() or await self._was_changed_elsewhere():
             return False
         draft = clean(draft)
@@ -97,6 +98,7 @@ class Replies:
 
     async def retry(self, entry_id: str) -> bool:
         """Ask again for a reply, as a sibling of the one that is there."""
+        await self._opening.whole()
         if not self.may_send():
             return False
         entries = self._state.entries
@@ -108,6 +110,7 @@ class Replies:
 
     async def replay(self, entry_id: str, endpoint: str, model: str) -> bool:
         """Send the request of a reply to another endpoint; see `Desk.replay`."""
+        await self._opening.whole()
         with self._outside.telling():
             entry = next((e for e in self._state.entries if e.message.id == entry_id), None)
             if entry is None or not self.may_send():
@@ -122,6 +125,7 @@ class Replies:
 
     async def continue_reply(self, entry_id: str) -> bool:
         """Have the model go on with a reply; see `Desk.continue_reply`."""
+        await self._opening.whole()
         with self._outside.telling():
             entries = self._state.entries
             if not entries or entries[-1].message.id != entry_id:
@@ -147,6 +151,7 @@ class Replies:
 
     async def go_on(self, entry_id: str | None = None) -> bool:
         """Ask for the reply that follows a message; None for the last one of the branch."""
+        await self._opening.whole()
         entries = self._state.entries
         index = next(
             (i for i, entry in enumerate(entries) if entry.message.id == entry_id),

@@ -100,6 +100,7 @@ class Tools:
 
     async def answer(self, entry_id: str, call_id: str, text: str) -> bool:
         """Answer a call by hand; see `Desk.answer_tool`."""
+        await self._opening.whole()
         with self._outside.telling():
             session_id = self._state.session_id
             call = _open_call(self._state.entries, entry_id, call_id)
@@ -111,6 +112,7 @@ class Tools:
 
     async def run(self, entry_id: str, call_id: str) -> bool:
         """Run the command of a call, which a person has consented to; see `Desk.run_tool`."""
+        await self._opening.whole()
         with self._outside.telling():
             session_id = self._state.session_id
             call = _open_call(self._state.entries, entry_id, call_id)

@@ -10,7 +10,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 from tui_chat.model.envelope import Turn
 
@@ -30,6 +31,7 @@ class RunMemo(Generic[T]):
         self._size = size
         self._found: dict[int, tuple[tuple[Turn, ...], T]] = {}
         """By the identity of the first turn; oldest first."""
+        _memos.add(self)
 
     def __call__(self, run: Sequence[Turn]) -> T:
         """Return what `compute` makes of these very turns, of which there is one at least."""
@@ -42,6 +44,21 @@ class RunMemo(Generic[T]):
         if len(self._found) > self._size:
             self._found = dict(list(self._found.items())[self._size // 2 :])
         return value
+
+    def forget(self) -> None:
+        """Remember nothing."""
+        self._found = {}
+
+
+_memos: WeakSet[RunMemo[Any]] = WeakSet()
+
+
+def forget_runs() -> None:
+    """Let go of all that was made of runs: the conversation is another, and none of it will be
+    asked for again. A long one weighs as much as five times its text.
+    """
+    for memo in tuple(_memos):
+        memo.forget()
 
 
 def segments(turns: Sequence[Turn]) -> list[tuple[Turn, ...]]:

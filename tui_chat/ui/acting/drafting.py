@@ -66,7 +66,7 @@ class Drafting(Shell):
     def _compose_now(self) -> None:
         self._composing = False
         desk = self.desk
-        if desk is None:
+        if desk is None or not desk.is_whole:
             return
         typed, session_id = self._composer.text, desk.session_id
         is_first = session_id != self._composed_in and len(desk.entries) >= LONG_BRANCH

@@ -75,6 +75,7 @@ class Hearing(Editing):
         from tui_chat.desk import (
             BranchChanged,
             Done,
+            NewestRead,
             PresetChanged,
             ReplyElsewhere,
             ReplyGrew,
@@ -90,6 +91,8 @@ class Hearing(Editing):
                 self._show_sessions()
             case BranchChanged():
                 self._show_branch()
+            case NewestRead():
+                self._show_chat(change.entries, is_part=True)
             case PresetChanged():
                 self.show_preset()
                 self.compose_soon()
@@ -125,7 +128,8 @@ class Hearing(Editing):
             current = desk.session.session_id if desk.session else None
             self._sessions.show(desk.sessions, current, self._now(), desk.running)
 
-    def _show_branch(self) -> None:
+    def _show_chat(self, entries: tuple[Entry, ...], *, is_part: bool = False) -> None:
+        """Show the shown session's branch, or the end of it."""
         desk = self.desk
         if desk is None:
             return
@@ -137,9 +141,15 @@ class Hearing(Editing):
             subtitle += f" · {desk.preset_name}"
         if desk.role_fault:
             subtitle += f" · its role was {desk.role_fault}"
-        keys = keys_found(desk.config.endpoints, self._environ) if not desk.entries else ()
+        keys = keys_found(desk.config.endpoints, self._environ) if not entries else ()
         words = welcome(model, desk.is_offline, keys)
-        self._chat.show(title, subtitle, desk.entries, words, desk.timing)
+        self._chat.show(title, subtitle, entries, words, desk.timing, is_part=is_part)
+
+    def _show_branch(self) -> None:
+        desk = self.desk
+        if desk is None or not desk.is_whole:
+            return
+        self._show_chat(desk.entries)
         if desk.partial is not None:
             partial = desk.partial
             self._chat.stream(partial.entry_id, partial.reply, partial.timing)

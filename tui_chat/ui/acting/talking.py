@@ -36,8 +36,8 @@ class Talking(Commanding):
         try:
             await self._laid.wait()  # Enter may come before the conversations are open
             desk = self.desk
-            if desk is None:
-                return
+            if desk is None or not desk.is_whole:
+                return  # another session is being opened, and what stands here is not its draft
             files, parts = self._attachments, self.parts
             if not await may_send(self, desk.composed(draft, attachments=parts).errors):
                 return

@@ -67,14 +67,17 @@ class ChatPane(Vertical):
         entries: tuple[Entry, ...],
         empty_text: str = "",
         timing_of: Callable[[Entry], Timing] | None = None,
+        *,
+        is_part: bool = False,
     ) -> None:
         """Show a session: its title, what it is bound to, and its branch.
 
         `empty_text` is Markdown for the first screen, where there are no entries. `timing_of`
-        tells how quickly replies came and what they cost.
+        tells how quickly replies came and what they cost. `is_part` says that these are the last
+        entries of more that are still to come.
         """
         count = len(entries)
-        status = f"{count:,} message{'s' * (count != 1)}" if count else ""
+        status = f"{count:,} message{'s' * (count != 1)}" if count and not is_part else ""
         self.title_line.show(session_title, subtitle, status)
         self.transcript.welcome(empty_text)
         self.transcript.show(entries, timing_of)

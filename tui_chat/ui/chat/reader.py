@@ -39,7 +39,8 @@ class Reader(Canvas):
         """Show a branch, root to head. Entries that are the same objects cost nothing.
 
         A reader who scrolled up stays where they are, unless a message of theirs is new or
-        the branch is of another session. `timing_of` tells how quickly replies came.
+        the branch is of another session; also where what came before is added. `timing_of`
+        tells how quickly replies came.
         """
         if timing_of is not None:
             self._layouts.timing_of = timing_of
@@ -48,15 +49,20 @@ class Reader(Canvas):
             return
         self._dress()
         same = in_common(old, entries)
-        goes_on = same > 0 or _is_next_version(old, entries)
+        above = _added_above(old, entries)
+        goes_on = same > 0 or above > 0 or _is_next_version(old, entries)
         if not goes_on:
             self.cursor, self._unseen = None, False
         if same < min(len(old), len(entries)):
             self.screen.clear_selection()
         view = self._viewport
         keep = view.top if goes_on and not view.follows else None
-        added = entries[len(old) :]
+        added = entries[len(old) + above :]
         speaks = any(entry.message.role == "user" for entry in added)
+        if above and keep is not None:
+            keep = keep._replace(message=keep.message + above)
+        if above and self.cursor is not None:
+            self.cursor += above
         if keep and (keep.message >= len(entries) or speaks):
             keep = None
         if speaks or (self.cursor is not None and self.cursor >= len(entries)):
@@ -127,6 +133,14 @@ class Reader(Canvas):
             view.follows = index != len(self.entries) - 1
         self.screen.clear_selection()
         self._settle()
+
+
+def _added_above(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> int:
+    """Return how many messages came before those that were there, which are its end."""
+    above = len(new) - len(old)
+    ends = ((old[0], new[above]), (old[-1], new[-1])) if old and above > 0 else ()
+    same = all(was.message.id == now.message.id != "" for was, now in ends)
+    return above if ends and same else 0
 
 
 def _is_next_version(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> bool:
