@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+from weakref import ref
 
 import pytest
 
@@ -94,3 +96,17 @@ async def test_entries_that_stay_as_they_were_stay_the_same_objects(make_desk):
     await desk.pin(before[0].message.id, True)
     assert desk.entries[0].message.pinned
     assert desk.entries[1] is before[1]
+
+
+async def test_the_messages_of_a_session_that_is_left_are_let_go_of(make_desk):
+    desk, heard = await make_desk()
+    assert await desk.submit("one")
+    await settled(desk, heard)
+    await desk.close()
+    desk, _ = await make_desk()
+    assert b"one" in desk.composed("and").payload.body
+    kept = ref(desk.entries[0].message)
+    assert kept() is not None
+    await desk.new()
+    gc.collect()
+    assert kept() is None

@@ -14,6 +14,7 @@ from tui_chat.desk.state import State
 from tui_chat.desk.supposing import WhatIf, supposed
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import ChatEnvelope
+from tui_chat.model.memo import forget_recent
 from tui_chat.model.message import Message, Part
 from tui_chat.model.preset import Preset
 from tui_chat.model.session import Entry
@@ -132,6 +133,7 @@ class Composing:
         self._history, self._supposed, self._cut = (), None, ((), None, ())
         self.forget()
         forget_runs()
+        forget_recent()
 
     def forget(self) -> None:
         """Compose anew from now on: something that a request is made of is another."""

@@ -133,6 +133,7 @@ class Opening:
         await self._choosing.as_new(role)
         self._reading = None  # what is still being read is not shown any more
         self._is_whole.set()
+        self._composing.leave()
         self._show(())
 
     async def begin(self, draft: str) -> Session:

@@ -8,8 +8,8 @@ the draft and nothing else, so everything derived from the other turns is found 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
-from weakref import ref
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet, ref
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -67,13 +67,14 @@ class Recent(Generic[K, V]):
     identity always means the same object, and only the last `size` of them are.
     """
 
-    __slots__ = ("_compute", "_size", "_values")
+    __slots__ = ("__weakref__", "_compute", "_size", "_values")
 
     def __init__(self, compute: Callable[[K], V], size: int = 4) -> None:
         self._compute = compute
         self._size = size
         self._values: tuple[tuple[K, V], ...] = ()
         """Newest first. Replaced as a whole, so that threads see one state or the other."""
+        _recents.add(self)
 
     def __call__(self, key: K) -> V:
         """Return the remembered result for this very object, computing it the first time."""
@@ -84,6 +85,19 @@ class Recent(Generic[K, V]):
         self._values = ((key, value), *self._values)[: self._size]
         return value
 
+    def forget(self) -> None:
+        """Remember nothing."""
+        self._values = ()
+
     def values(self) -> tuple[V, ...]:
         """Return what is remembered, newest first."""
         return tuple(value for _, value in self._values)
+
+
+_recents: WeakSet[Recent[Any, Any]] = WeakSet()
+
+
+def forget_recent() -> None:
+    """Let every `Recent` go of its keys: a conversation was left, and would be kept alive."""
+    for recent in tuple(_recents):
+        recent.forget()
