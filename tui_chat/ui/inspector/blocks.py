@@ -17,7 +17,7 @@ from __future__ import annotations
 from functools import lru_cache
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 
-from tui_chat.model.payload import Arr, Obj, Str, Tree, body_of, first_line
+from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree, body_of, first_line
 from tui_chat.model.same import same_objects
 from tui_chat.model.text import OriginKind
 from tui_chat.ui.inspector.drawn_line import DrawnLine
@@ -31,7 +31,18 @@ BIT = {kind: 1 << number for number, kind in enumerate(OriginKind)}
 class Block:
     """What a container that is not empty takes."""
 
-    __slots__ = ("children", "depth", "folded", "key", "kinds", "lines", "node", "sizes", "starts")
+    __slots__ = (
+        "children",
+        "depth",
+        "folded",
+        "key",
+        "kinds",
+        "lines",
+        "node",
+        "sizes",
+        "starts",
+        "taken",
+    )
 
     def __init__(self, node: Obj | Arr, depth: int, key: str | None) -> None:
         self.node = node
@@ -39,6 +50,8 @@ class Block:
         self.key = key
         """Under which it stands in an object."""
         self.folded = False
+        self.taken = 0
+        """How many of the first children were taken over from the block it was measured after."""
         self.children: list[Block | None] = []
         """A block for each child that has children, None for the others."""
         self.starts: list[int] = []
@@ -135,6 +148,7 @@ class Measure:
         block.folded = old is not None and old.folded
         same = _common(old.node, node) if old is not None else 0
         if old is not None and same:
+            block.taken = same
             block.children = old.children[:same]
             block.starts = old.starts[: same + 1]
             block.lines = old.lines[: same + 1]
@@ -191,6 +205,46 @@ def _common(old: Obj | Arr, new: Obj | Arr) -> int:
 def _moved(old: Block, start: int) -> dict[int, Block]:
     """Return the blocks of a container from a child on, by the identity of their nodes."""
     return {id(below.node): below for below in old.children[start:] if below is not None}
+
+
+def same_rows(old: Block, new: Block | None) -> int:
+    """Count the first rows that a block shares with the one it was measured after. What stands in
+    children that were taken over is not looked at.
+    """
+    row = 0
+    while new is not None and new is not old:
+        alike = type(old.node) is type(new.node) and old.node.origin == new.node.origin
+        if not alike or old.key != new.key or old.folded or new.folded:
+            return row
+        index = _alike_to(old, new)
+        row += new.starts[index]
+        below = old.children[index] if index < len(old.children) else None
+        if below is None:
+            return row
+        old, new = below, new.children[index]
+    return row if new is None else row + new.rows
+
+
+def _alike_to(old: Block, new: Block) -> int:
+    """Return which child is the first that differs, has children of its own, or is the last."""
+    index, last = new.taken, min(len(old.children), len(new.children)) - 1
+    while index < last and new.children[index] is None:
+        key, node = item_of(new.node, index)
+        was_key, was = item_of(old.node, index)
+        if key != was_key or not _same_leaf(was, node):
+            break
+        index += 1
+    return index
+
+
+def _same_leaf(one: Tree, other: Tree) -> bool:
+    match one, other:
+        case Str(), Str():
+            return one.text == other.text
+        case Lit(), Lit():
+            return (one.value, one.origin) == (other.value, other.origin)
+        case _:
+            return one is other
 
 
 def item_of(node: Obj | Arr, index: int) -> tuple[str | None, Tree]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from tui_chat.model.payload import Arr, Lit, Obj, Payload, Piece, Str, Tree, first_line, last_line
 from tui_chat.model.text import GLUE, Origin, OriginKind
-from tui_chat.ui.inspector.blocks import BIT, Block, Measure, bits_of, item_of
+from tui_chat.ui.inspector.blocks import BIT, Block, Measure, bits_of, item_of, same_rows
 from tui_chat.ui.inspector.drawn_line import DrawnLine
 from tui_chat.ui.inspector.place import Place, Spot, Step
 from tui_chat.ui.inspector.walking import at_depth, leaves, values
@@ -39,6 +39,8 @@ class Layout:
             self.rows = self._measure.leaf_rows(None, tree, 0, False)
         self.size = self.root.size if self.root else len(payload.body)
         """Length of the body in bytes, without making it."""
+        self.same_rows = same_rows(old, self.root) if old is not None else 0
+        """How many of its first rows are those of the layout before."""
 
     def lead(self, spot: Spot) -> int:
         """Return how many blank cells a row begins with."""

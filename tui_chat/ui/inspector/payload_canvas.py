@@ -117,6 +117,8 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         self.lights = Lights()
         """What is marked on the screen."""
         self._notes = NotePlaces()
+        self._notes_moved = False
+        """Whether other notes than those on the screen are to be drawn."""
         self._resizing = False
         """Whether it is being laid out for another width, and shown at the old one meanwhile."""
 
@@ -130,7 +132,7 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         """
         self.payload = payload
         if notes != self._notes.notes:
-            self._notes = NotePlaces(notes)
+            self._notes, self._notes_moved = NotePlaces(notes), True
         self._mouse = None
         if form == self._form or self.layout_now is None:
             self._form = form
@@ -178,8 +180,9 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         if self._resizing and self.layout_now is not None:
             width = self.layout_now.width
         top = place_at(self.layout_now, self.scroll_offset.y) if self.layout_now else None
-        was_at = self.scroll_offset.y
-        self.layout_now = layout = Layout(self.payload, width, self._layouts.get(self._form))
+        was, was_at, was_on = self.layout_now, self.scroll_offset.y, self._cursor_row
+        followed = self._layouts.get(self._form)
+        self.layout_now = layout = Layout(self.payload, width, followed)
         self._layouts[self._form] = layout
         self._settling = True
         try:
@@ -196,16 +199,24 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
             self._settling = False
         self._tell()
         if self.scroll_offset.y == was_at:
-            self._refresh_changed()
+            follows = was is followed and not self._notes_moved
+            self._refresh_changed(layout.same_rows if follows else 0, was_on)
         else:
             self.refresh()
+        self._notes_moved = False
 
-    def _refresh_changed(self) -> None:
-        """Have the rows drawn that are not on the screen as they are."""
+    def _refresh_changed(self, same: int, was_on: int) -> None:
+        """Have the rows drawn that are not on the screen as they are. So many first ones are the
+        same; the cursor stood on a row, and may stand on another.
+        """
+        top = self.scroll_offset.y
         for y in range(self.size.height):
+            row = top + y
+            if row < same and (was_on == self._cursor_row or row not in (was_on, self._cursor_row)):
+                continue
             before = self._drawn.get(y)
             if self.render_line(y) != before:
-                self.refresh_line(self.scroll_offset.y + y)
+                self.refresh_line(row)
 
     def _home_row(self) -> int:
         return home_row(self.layout_now) if self.layout_now is not None else 0

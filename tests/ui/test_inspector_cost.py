@@ -1,0 +1,92 @@
+"""A key costs payload and budget as much in a long conversation as in a short one, counted in rows
+laid out and drawn and in turns added up; and what is not drawn anew is right as it stands.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.ui.inspector_requests import (
+    DRAFT,
+    InspectorApp,
+    chat_tree,
+    composed,
+    long_chat,
+    said,
+    turns_with,
+)
+from tui_chat.analysis import Accountant
+from tui_chat.model.text import Text
+from tui_chat.ui.inspector.blocks import Measure
+from tui_chat.ui.inspector.layout import Layout
+from tui_chat.ui.inspector.payload_canvas import PayloadCanvas
+
+DRAFTS = ("", "a", "ab", "ab " + "word " * 30, "ab " + "word " * 29, "ab", "")
+
+
+def counting(
+    monkeypatch: pytest.MonkeyPatch,
+    counts: Counter[str],
+    owner: type,
+    name: str,
+    worth: Callable[..., int] = lambda *_: 1,
+) -> None:
+    """Count the calls of a method."""
+    method: Callable[..., Any] = getattr(owner, name)
+
+    def counted(self: object, *given: Any) -> Any:
+        counts[name] += worth(*given)
+        return method(self, *given)
+
+    monkeypatch.setattr(owner, name, counted)
+
+
+async def test_a_key_costs_a_long_conversation_what_it_costs_a_short_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts: Counter[str] = Counter()
+    counting(monkeypatch, counts, Measure, "leaf_rows")
+    counting(monkeypatch, counts, PayloadCanvas, "render_line")
+    counting(monkeypatch, counts, Layout, "spot")
+    counting(monkeypatch, counts, Accountant, "_add", lambda turns, *_: len(turns))
+    spent: list[Counter[str]] = []
+    for size in (100, 2_000):
+        stored = long_chat(size)
+        app = InspectorApp(composed(tree=chat_tree(stored)))
+        account, turns = Accountant(), turns_with("")[:-1] * (size // 4)
+        async with app.run_test(size=(60, 40)) as pilot:
+            for draft in DRAFTS[1:3]:
+                await pilot.pause()
+                counts.clear()
+                said_now = said("user", Text.of(draft, DRAFT), DRAFT)
+                request = composed(tree=chat_tree((*stored, said_now)))
+                app.inspector.show(request)
+                await pilot.pause()
+                everything = (*turns, turns_with(draft)[-1])
+                tokens = (5,) * len(everything)
+                account(replace(request.envelope, turns=everything, tokens=tokens))
+        spent.append(+counts)
+    assert spent[0] == spent[1]
+    assert spent[0]["_add"] == 2
+    assert 0 < spent[0]["render_line"] < 20
+
+
+@pytest.mark.parametrize("walk", [(), ("up", "up"), ("home",)])
+async def test_rows_that_were_not_drawn_anew_are_right(walk: tuple[str, ...]) -> None:
+    stored = long_chat(12)
+    app = InspectorApp(composed(tree=chat_tree(stored)))
+    async with app.run_test(size=(60, 40)) as pilot:
+        view = app.view
+        await pilot.press(*walk)
+        for draft in DRAFTS:
+            said_now = said("user", Text.of(draft, DRAFT), DRAFT)
+            app.inspector.show(composed(tree=chat_tree((*stored, said_now))))
+            await pilot.pause()
+            drawn = view._drawn  # pyright: ignore[reportPrivateUsage]
+            kept = [drawn[y] for y in range(view.size.height)]
+            assert kept == [view.render_line(y) for y in range(view.size.height)]
