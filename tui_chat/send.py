@@ -290,6 +290,7 @@ class _Growing:
                 usage=self._reply.usage,
                 finish=self._reply.finish.raw if self._reply.finish else "",
                 seconds=timing.elapsed,
+                first=timing.first,
                 received=self._tape.received(),
             )
         )

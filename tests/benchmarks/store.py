@@ -131,6 +131,11 @@ _FILTERS = {
     "of a model": Query("", model="model-3"),
     "of an endpoint": Query("", endpoint="endpoint-1"),
     "of the user": Query("", message_role="user"),
+    "of tools": Query("", message_role="tool"),
+    "of a model that never wrote": Query("", model="never"),
+    "of an endpoint never asked": Query("", endpoint="never"),
+    "of a role and the user": Query("", role_name="Role 7", message_role="user"),
+    "of a model with a tag": Query("", tag="work", model="model-3"),
     "of a week": Query("", since=1.66e9, until=1.66e9 + 7 * 86400),
     "of a year": Query("", since=1.62e9, until=1.65e9),
 }

@@ -101,6 +101,7 @@ entries = st.builds(
     usage=st.builds(Usage, counts, counts, counts, counts, counts),
     finish=short,
     seconds=st.none() | st.floats(0, 1e6),
+    first=st.none() | st.floats(0, 1e6),
 )
 names = st.lists(st.text("ab好", min_size=1, max_size=4), max_size=2, unique=True).map(tuple)
 

@@ -194,7 +194,7 @@ async def test_a_long_message_is_saved_up_to_where_it_breaks(path: Path, clock, 
     async with await Store.open(path, now=clock, new_id=new_id) as store:
         session = await store.create_session()
         await store.add_message(session.session_id, Message("user", text), None)
-    damage(path, 60, 60)
+    damage(path, 70, 70)
     result, rows = saved(path)
     (content,) = [value for value in rows["messages"][0] if str(value).startswith("0 数字 1 ")]
     assert isinstance(content, str)

@@ -405,6 +405,7 @@ async def test_what_was_flushed_is_seen_and_the_end_is_kept(
         usage=Usage(1, 2, 3, 4, 5),
         finish="length",
         seconds=1.5,
+        first=0.5,
     )
     assert ended == Entry(
         replace(RICH, id=reply.id, timestamp=reply.timestamp, pinned=False),
@@ -417,6 +418,7 @@ async def test_what_was_flushed_is_seen_and_the_end_is_kept(
         usage=Usage(1, 2, 3, 4, 5),
         finish="length",
         seconds=1.5,
+        first=0.5,
     )
     assert (await store.branch(made.session_id))[-1] == ended
     with pytest.raises(StoreError):

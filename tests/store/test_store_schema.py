@@ -93,7 +93,9 @@ async def test_undo_and_redo_on_a_filled_database_keep_the_conversations(
     with plain(path) as connection:
         before = content(connection, *kept)
         schema.undo(connection, 1)
-        assert content(connection, *kept) == before
+        undone = content(connection, *kept)
+        columns = len(undone[0][0])  # those of later versions are gone
+        assert undone == [[row[:columns] for row in before[0]], *before[1:]]
         assert not connection.execute("PRAGMA foreign_key_check").fetchall()
 
     store = await open_store()

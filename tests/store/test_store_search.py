@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import sqlite3
+import unicodedata
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import replace
@@ -23,9 +24,9 @@ from tui_chat.model.role import Role
 from tui_chat.model.search import Hit, Query
 from tui_chat.model.session import Entry, Session
 from tui_chat.model.transcript import Transcript
-from tui_chat.store import Store, candidates, schema
+from tui_chat.store import Store, candidates, few, schema
 from tui_chat.store.snippets import Finder
-from tui_chat.store.words import Term, indexed, terms
+from tui_chat.store.words import Term, fold, indexed, terms
 
 Make = Callable[..., RequestRecord]
 Opener = Callable[[], Awaitable[Store]]
@@ -168,6 +169,13 @@ def test_what_is_indexed_are_the_words_that_are_looked_for(text: str) -> None:
     assert finder.has_all(text)
     snippet, marks = finder.snippet(text)
     assert all(0 <= start < stop <= len(snippet) for start, stop in marks)
+
+
+@given(st.text("aÉ北東ばバーﾊ。，！？：；（）…“”—’\u3099\u0301 1"))
+def test_what_is_folded_quickly_is_folded_as_all_else_is(text: str) -> None:
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    without = "".join(letter for letter in apart if not "\u0300" <= letter <= "\u036f")
+    assert fold(text) == unicodedata.normalize("NFC", without)
 
 
 @given(st.text("北京大学a b，é", min_size=1, max_size=30), st.data())
@@ -352,14 +360,19 @@ async def test_newest_is_by_when_it_was_said_however_common_the_word_is(
     }
 
 
-ROADS = ("read", "looked up")
-"""Messages are read, or found by the index: whichever is cheaper, and the same is found."""
+ROADS = ("read", "looked up", "listed")
+"""Messages are read, or found by the index, whichever is cheaper; or listed where a filter leaves
+few. The same is found.
+"""
 
 
 def take(monkeypatch: pytest.MonkeyPatch, road: str) -> None:
     """Have a road taken whatever it costs; the index after one message was read."""
-    monkeypatch.setattr(candidates, "_STEP", 7 if road == "read" else 1)
-    monkeypatch.setattr(candidates, "_READ", 1e-9 if road == "read" else 1e9)
+    monkeypatch.setattr(candidates, "_STEP", 1 if road == "looked up" else 7)
+    for cost in ("_READ", "_PASS_BY"):
+        monkeypatch.setattr(candidates, cost, 1e9 if road == "looked up" else 1e-9)
+    if road != "listed":
+        monkeypatch.setattr(few, "_FEW", -1)
     monkeypatch.setattr(candidates, "_TRIED", 0.0)
 
 
@@ -419,6 +432,10 @@ _FILTERS: tuple[dict[str, object], ...] = (
     {"endpoint": "e-0"},
     {"message_role": "user"},
     {"message_role": "tool"},
+    {"message_role": "tool", "model": "m-1"},
+    {"message_role": "system"},
+    {"model": "never"},
+    {"model": "m-0", "endpoint": "e-2", "since": 20.0},
     {"since": 30.0},
     {"since": 12.0, "until": 70.0},
     {"role_name": "Pirate", "until": 50.0, "message_role": "assistant"},
@@ -443,7 +460,7 @@ async def test_what_is_found_is_what_a_plain_look_at_every_message_finds(
         entries = tuple(
             Entry(
                 Message(
-                    ("user", "assistant")[place % 2],
+                    ("user", "assistant", "tool", "assistant")[place % 4],
                     " ".join(chance.choices(_SAID, k=3)),
                     id=f"{number}-{place}",
                     timestamp=float(chance.randrange(100)),

@@ -29,7 +29,7 @@ SESSION = Session(
 ENTRIES = (
     Entry(Message("user", "a fox", id="a", timestamp=1.5), None),
     Entry(replace(RICH, id="b"), "a", "failed", "It broke.", "Mend it.", "m", "e",
-          Usage(1, 2, 3, 4, 5), "length", 2.5, 0, 3),
+          Usage(1, 2, 3, 4, 5), "length", 2.5, 0.5, 0, 3),
     Entry(Message("assistant", "狐狸", id="c"), "a", sibling=1, siblings=3),
     Entry(Message("assistant", "d", id="d"), "a", sibling=2, siblings=3),
     Entry(Message("user", "e", id="e"), "d"),

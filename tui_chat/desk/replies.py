@@ -69,7 +69,7 @@ class Replies:
         else:
             prices = endpoint.facts_of(entry.model).prices
         tokens, cost = entry.usage.output, cost_of(entry.usage, prices)
-        return Timing(entry.seconds, None, tokens, exact=tokens is not None, cost=cost)
+        return Timing(entry.seconds, entry.first, tokens, exact=tokens is not None, cost=cost)
 
     @property
     def is_streaming(self) -> bool:

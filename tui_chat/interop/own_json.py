@@ -231,8 +231,9 @@ def _entry(said: object, known: set[str], place: str) -> Entry:
         raise Unreadable(f"{place}.parent_id", "must be a message that stands before it")
     known.add(message.id)
     _check_time(message.timestamp, f"{place}.timestamp")
-    if entry.seconds is not None and not 0 <= entry.seconds < _LATEST:
-        raise Unreadable(f"{place}.seconds", "must be a number of seconds")
+    for field, seconds in (("seconds", entry.seconds), ("first", entry.first)):
+        if seconds is not None and not 0 <= seconds < _LATEST:
+            raise Unreadable(f"{place}.{field}", "must be a number of seconds")
     _check_semantics(message.semantics, f"{place}.semantics")
     if entry.status == "streaming":  # written while it arrived; nothing more of it comes here
         plain["status"] = "interrupted"

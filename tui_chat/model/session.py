@@ -38,6 +38,8 @@ class Entry:
     """The provider's own word for why it stopped."""
     seconds: float | None = None
     """From the request's departure to the reply's last byte."""
+    first: float | None = None
+    """Seconds from the request's departure to the reply's first word; None where unknown."""
     sibling: int = 0
     """Its place among the messages that follow the same one, counted from 0, oldest first."""
     siblings: int = 1

@@ -1,4 +1,5 @@
 """The filters of a query as conditions for SQL: `m` is a message, `s` its session."""
+# ruff: noqa: S608 - only our own constants are put into SQL
 
 from __future__ import annotations
 
@@ -29,7 +30,10 @@ def of_messages(query: Query) -> Conditions:
     # What a person wrote was said to the model of the session.
     for column, value in (("model", query.model), ("endpoint", query.endpoint)):
         if value:
-            condition = f"CASE m.{column} WHEN '' THEN s.{column} ELSE m.{column} END = ?"
+            condition = (
+                f"(m.{column} = ? OR m.{column} = '' AND "
+                f"(SELECT {column} FROM sessions WHERE session_id = m.session_id) = ?)"
+            )
             conditions.append((condition, value))
     return conditions
 

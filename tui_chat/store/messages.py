@@ -15,14 +15,14 @@ from tui_chat.store.index import add_message, add_messages, add_new, expect_many
 from tui_chat.store.rows import ENTRY_NAMES, entry_of, json_text, usage_values
 from tui_chat.store.sessions import require, tell_status, touch
 
-_COLUMNS = 27
+_COLUMNS = 28
 
 INSERT_AT = f"""
     INSERT INTO messages (
         seq, session_id, message_id, parent_id, message_role, content, parts, tool_calls, semantics,
         tool_call_id, name, timestamp, pinned, status, error, advice, model, endpoint, usage_input,
-        usage_output, usage_cached, usage_cache_write, usage_reasoning, finish, seconds, owner,
-        created
+        usage_output, usage_cached, usage_cache_write, usage_reasoning, finish, seconds, first,
+        owner, created
     ) VALUES ({", ".join("?" * _COLUMNS)})
 """
 """Adds a message at a `seq`, or at the next one where that is NULL."""
@@ -32,7 +32,7 @@ _FINISH = f"""
         content = ?, parts = ?, tool_calls = ?, semantics = ?, tool_call_id = ?, name = ?,
         timestamp = coalesce(?, timestamp), status = ?, owner = '', error = ?, advice = ?,
         usage_input = ?, usage_output = ?, usage_cached = ?, usage_cache_write = ?,
-        usage_reasoning = ?, finish = ?, seconds = ?
+        usage_reasoning = ?, finish = ?, seconds = ?, first = ?
     WHERE m.message_id = ?
     RETURNING {", ".join(ENTRY_NAMES)}, seq, session_id
 """
@@ -115,7 +115,8 @@ def values(entry: Entry, place: Place) -> tuple[object, ...]:
         *_json_texts(message),
         *(message.tool_call_id, message.name, message.timestamp, message.pinned),
         *(entry.status, entry.error, entry.advice, entry.model, entry.endpoint),
-        *(*usage_values(entry.usage), entry.finish, entry.seconds, place.owner, place.created),
+        *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first),
+        *(place.owner, place.created),
     )
 
 
@@ -166,7 +167,7 @@ async def finish(tx: Transaction, entry: Entry, now: float) -> Entry:
         _FINISH,
         *(message.content, *_json_texts(message), message.tool_call_id, message.name),
         *(message.timestamp, entry.status, entry.error, entry.advice),
-        *(*usage_values(entry.usage), entry.finish, entry.seconds, message.id),
+        *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first, message.id),
     )
     if row is None:
         raise StoreError("The session of this reply no longer exists.")

@@ -23,6 +23,7 @@ from tui_chat.store.conditions import (
     rows_where,
 )
 from tui_chat.store.database import Row, Transaction
+from tui_chat.store.few import few_of
 
 _MOST_COUNTED = 20_000
 """Messages of a stretch of time that are counted; more are too many to read anyway."""
@@ -36,6 +37,15 @@ _SHARE = """
     FROM json_each(?) AS i CROSS JOIN messages AS m ON m.seq = i.value
 """
 
+_THESE = "SELECT value AS rowid FROM json_each(?)"
+_OF_SESSIONS = """
+    SELECT seq AS rowid FROM messages
+    WHERE session_id IN (SELECT value FROM json_each(?)) ORDER BY seq DESC
+"""
+_PASSING = """
+    SELECT m.seq AS rowid FROM ({source}) AS i
+    CROSS JOIN messages AS m INDEXED BY messages_facts ON m.seq = i.rowid WHERE 1 {{filters}}
+"""
 _ROWS = """
     SELECT m.session_id, m.message_id, s.title, m.message_role, m.content, m.created
     FROM ({source}) AS i
@@ -43,16 +53,11 @@ _ROWS = """
     CROSS JOIN sessions AS s ON s.session_id = m.session_id
     WHERE m.status <> 'streaming' AND s.deleted IS NULL
         AND m.seq NOT IN (SELECT message FROM hidden_messages)
-        {{filters}}
 """
-_THESE = _ROWS.format(source="SELECT value AS rowid FROM json_each(?)")
-_OF_SESSIONS = _ROWS.format(
-    source="""
-        SELECT seq AS rowid FROM messages
-        WHERE session_id IN (SELECT value FROM json_each(?)) ORDER BY seq DESC
-    """
-)
-_OF_LONG = "SELECT seq, created FROM messages WHERE session_id = ? ORDER BY created, seq"
+_OF_LONG = """
+    SELECT m.seq, m.created FROM (SELECT seq FROM messages WHERE session_id = ?) AS i
+    CROSS JOIN messages AS m INDEXED BY messages_facts ON m.seq = i.seq ORDER BY m.created, m.seq
+"""
 _OF_LONG_AS_STORED = "SELECT seq, ? FROM messages WHERE session_id = ? ORDER BY seq"
 
 
@@ -75,11 +80,14 @@ class Reading(ABC):
 
     async def read(self, tx: Transaction, count: int) -> list[Row]:
         """Look at about so many more; return those that pass."""
-        return await rows_where(tx, *await self._next(tx, count), self.conditions)
+        source, value = await self._next(tx, count)
+        if self.conditions:
+            source = _PASSING.format(source=source)
+        return await rows_where(tx, _ROWS.format(source=source), (value,), self.conditions)
 
     @abstractmethod
-    async def _next(self, tx: Transaction, count: int) -> tuple[str, tuple[str]]:
-        """Return a statement that reads more, and its value."""
+    async def _next(self, tx: Transaction, count: int) -> tuple[str, str]:
+        """Return a statement that names more of them, and its value."""
 
 
 async def reading_of(tx: Transaction, query: Query) -> Reading:
@@ -87,7 +95,10 @@ async def reading_of(tx: Transaction, query: Query) -> Reading:
     conditions = of_messages(query)
     has_time = query.since is not None or query.until is not None
     limits = of_sessions(query)
+    few = await few_of(tx, query)
     if not limits:
+        if few is not None:
+            return _Listed(few, conditions)
         return await _by_time(tx, query, conditions)
     sessions = await rows_where(
         tx,
@@ -97,6 +108,10 @@ async def reading_of(tx: Transaction, query: Query) -> Reading:
         limits,
     )
     inside = among(row[0] for row in sessions)
+    if few is not None and len(few) < sum(row[1] for row in sessions):
+        listed = _Listed(few, [*conditions, *inside])
+        listed.sessions = inside
+        return listed
     reading: Reading = _BySession(
         sessions,
         [*conditions, *of_time(query, "m.created")],
@@ -130,7 +145,7 @@ class _ByTime(Reading):
         self.newest_ahead = -inf  # for they come in this order
         self._times = times
 
-    async def _next(self, tx: Transaction, count: int) -> tuple[str, tuple[str]]:
+    async def _next(self, tx: Transaction, count: int) -> tuple[str, str]:
         rows = await tx.rows(
             f"SELECT seq FROM {_STRETCH} ORDER BY created DESC, seq DESC LIMIT ? OFFSET ?",
             *(*self._times, count, self.seen),
@@ -138,7 +153,23 @@ class _ByTime(Reading):
         self.seen += len(rows)
         self.size = max(self.size, self.seen)
         self.is_done = len(rows) < count
-        return _THESE, (json.dumps([seq for (seq,) in rows]),)
+        return _THESE, json.dumps([seq for (seq,) in rows])
+
+
+class _Listed(Reading):
+    """Few enough to be known one by one."""
+
+    def __init__(self, seqs: list[int], conditions: Conditions) -> None:
+        super().__init__(len(seqs), conditions)
+        self.newest_ahead = -inf  # for they come in this order
+        self.is_done = not seqs
+        self._seqs = seqs
+
+    async def _next(self, tx: Transaction, count: int) -> tuple[str, str]:
+        part = self._seqs[self.seen : self.seen + count]
+        self.seen += len(part)
+        self.is_done = self.seen >= len(self._seqs)
+        return _THESE, json.dumps(part)
 
 
 class _BySession(Reading):
@@ -160,7 +191,7 @@ class _BySession(Reading):
         super().__init__(size, conditions)
         self.is_done = not self._ahead
 
-    async def _next(self, tx: Transaction, count: int) -> tuple[str, tuple[str]]:
+    async def _next(self, tx: Transaction, count: int) -> tuple[str, str]:
         short: list[str] = []
         planned = 0
         while self._ahead and planned < count:
@@ -186,4 +217,4 @@ class _BySession(Reading):
         self.seen += planned
         self.newest_ahead = -self._ahead[0][0] if self._ahead else -inf
         self.is_done = not self._ahead
-        return statement, (value,)
+        return statement, value

@@ -21,7 +21,7 @@ ENTRY_NAMES = (
     *("tool_call_id", "name", "timestamp", "pinned", "status", "error", "advice"),
     *("model", "endpoint"),
     *("usage_input", "usage_output", "usage_cached", "usage_cache_write", "usage_reasoning"),
-    *("finish", "seconds"),
+    *("finish", "seconds", "first"),
 )
 """The columns of `messages` that `entry_of` reads."""
 
@@ -56,7 +56,7 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
     """
     message_id, parent_id, message_role, content, parts, tool_calls, semantics = row[:7]
     tool_call_id, name, timestamp, pinned, status, error, advice, model, endpoint = row[7:16]
-    usage, finish, seconds = row[16:21], row[21], row[22]
+    usage, finish, seconds, first = row[16:21], *row[21:24]
     try:
         message = Message(
             role=message_role,
@@ -88,6 +88,7 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
         usage=NO_USAGE if usage == _NO_USAGE else Usage(*usage),
         finish=finish,
         seconds=seconds,
+        first=first,
         sibling=place[0],
         siblings=place[1],
     )

@@ -19,6 +19,7 @@ class Finder:
     def __init__(self, terms: tuple[Term, ...]) -> None:
         self._each = [re.compile(term.pattern) for term in terms]
         self._any = re.compile("|".join(term.pattern for term in terms))
+        self._is_ascii = all(word.isascii() for term in terms for word in term.words)
 
     def score(self, text: str) -> float:
         """Return how well a text fits: more where the words are often there and early on, in a
@@ -34,6 +35,8 @@ class Finder:
 
     def has_all(self, text: str) -> bool:
         """Tell whether all of the words are there."""
+        if not self._is_ascii and text.isascii():
+            return False
         folded = fold(text)
         return all(pattern.search(folded) for pattern in self._each)
 

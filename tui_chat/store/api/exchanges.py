@@ -120,6 +120,7 @@ class Exchanges(Base):
         usage: Usage = NO_USAGE,
         finish: str = "",
         seconds: float | None = None,
+        first: float | None = None,
         received: Received | None = None,
     ) -> Entry:
         """End a reply with all of what arrived; return it as it is stored now.
@@ -136,6 +137,7 @@ class Exchanges(Base):
             usage=usage,
             finish=finish,
             seconds=seconds,
+            first=first,
         )
 
         async def work(tx: Transaction) -> Entry:
