@@ -206,6 +206,8 @@ def test_every_stretch_is_found_where_it_stands(text: str, data: st.DataObject) 
         ("Straße", "strasse", "Straße", ["Straße"]),
         ("e\u0301lan vital", "elan", "e\u0301lan vital", ["e\u0301lan"]),
         ("ＡＢＣ ok", "abc", "ＡＢＣ ok", ["ＡＢＣ"]),
+        ("等等…，去北京（大学）。", "大学", "等等…，去北京（大学）。", ["大学"]),
+        ("“去”：北京，OK", "北京 ok", "“去”：北京，OK", ["北京", "OK"]),
         ("say  hello", '"say hello"', "say hello", ["say hello"]),
         ("[bold]fox[/]\x1b[0m", "fox", "[bold]fox[/]\x1b[0m", ["fox"]),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import accumulate
 
-from tui_chat.store.words import Term, fold
+from tui_chat.store.words import Term, fold, hardly_changes
 
 _BEFORE, _LENGTH = 50, 200
 """Characters of a snippet before the first mark, and altogether."""
@@ -100,6 +100,6 @@ _PIECE = re.compile("(?s:.)[\u0300-\u036f\u3099\u309a\u1160-\u11ff]*")
 
 def _folds_in_place(text: str) -> bool:
     """Tell whether each character of a text is folded to one character."""
-    if text.isascii():
+    if text.isascii() or (hardly_changes(text) and "…" not in text):
         return True
     return all(len(fold(character)) == 1 for character in set(text))

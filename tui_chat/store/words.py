@@ -54,12 +54,19 @@ def fold(text: str) -> str:
     """Return the text without what makes no difference to a search."""
     if text.isascii():
         return text.lower()
-    if _HARDLY_CHANGES.fullmatch(text):
+    if hardly_changes(text):
         for mark, plain in _NARROW.items():
             text = text.replace(mark, plain)
         return text.lower()
     apart = unicodedata.normalize("NFKD", text.casefold())
     return unicodedata.normalize("NFC", _ACCENTS.sub("", apart))
+
+
+def hardly_changes(text: str) -> bool:
+    """Tell whether folding changes no more than ASCII and a few marks, as it does in most Chinese
+    and Japanese; of what it changes, only the ellipsis becomes longer.
+    """
+    return _HARDLY_CHANGES.fullmatch(text) is not None
 
 
 def indexed(text: str) -> str:
