@@ -1,25 +1,66 @@
-from typing import Any
+"""Pictures of the inspector: every view, and every banner."""
 
-import pytest
+from __future__ import annotations
 
-from tests.ui.inspector_requests import InspectorApp, composed
-from tui_chat.model.endpoint import Protocol
+import json
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
+
+from tests.ui.album import Album
+from tests.ui.app_under_test import opened, say, settle, until
+from tests.ui.preset_stage import app_with
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.inspector import Inspector, View
+
+CAPTURED = {
+    "model": "claude-sonnet-5",
+    "max_tokens": 64,
+    "system": "You are a gardener.",
+    "messages": [{"role": "user", "content": "What grows under pines?"}],
+}
 
 
-@pytest.mark.parametrize("theme", ["tui-chat-dark", "tui-chat-light"])
-def test_inspector(snap_compare: Any, theme: str) -> None:
-    app = InspectorApp(composed(Protocol.OPENAI_CHAT), theme)
-    assert snap_compare(app, terminal_size=(60, 44))
+async def asked(pilot: Pilot[None], app: TuiChat) -> None:
+    """Wait until a question stands on the screen."""
+    await until(pilot, lambda: len(app.screen_stack) > 1)
+    await settle(pilot)
 
 
-def test_inspector_previews_another_protocol(snap_compare: Any) -> None:
-    app = InspectorApp(composed(Protocol.ANTHROPIC))
-    assert snap_compare(app, terminal_size=(52, 40))
-
-
-def test_inspector_in_a_small_pane(snap_compare: Any) -> None:
-    assert snap_compare(InspectorApp(composed(Protocol.GEMINI)), terminal_size=(30, 14))
-
-
-def test_inspector_with_nothing_to_send(snap_compare: Any) -> None:
-    assert snap_compare(InspectorApp(None), terminal_size=(52, 16))
+async def test_every_view(album: Album, tmp_path: Path) -> None:
+    async with album.of(app_with(tmp_path, model="lorem:max:40")) as pilot:
+        app = await opened(pilot)
+        inspector, desk = app.query_one(Inspector), app.desk
+        assert desk is not None
+        await desk.choose_preset("mine")
+        for words in ("What do you see?", "And the sea?"):
+            await say(pilot, words)
+        app.query_one(Composer).text = "木漏れ日 tells {{user}} more?"
+        app._panes.open("inspector")  # pyright: ignore[reportPrivateUsage]
+        inspector.focus()
+        for view in View:
+            inspector.view_shown = view
+            await settle(pilot)
+            await album.take(pilot, view.value)
+        inspector.view_shown = View.PAYLOAD
+        app.query_one(Transcript).post_message(
+            Transcript.InspectRequested(desk.entries[1].message.id)
+        )
+        await until(pilot, lambda: inspector.is_banner_up)
+        await album.take(pilot, "sent request")
+        app.action_what_if()
+        await asked(pilot, app)
+        app.screen.query_one("#messages", Input).value = "1"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await settle(pilot)
+        await album.take(pilot, "what if")
+        app.action_open_captured()
+        await asked(pilot, app)
+        app.screen.query_one(TextArea).text = json.dumps(CAPTURED)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await settle(pilot)
+        await album.take(pilot, "captured request")

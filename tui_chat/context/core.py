@@ -98,7 +98,8 @@ def _depth(line: Listed, length: int, notes: list[Note]) -> Depth:
             f"has {length} messages; it goes to its {end} end."
         )
         notes.append(Note(Level.INFO, "depth-clamped", sentence, line.origin))
-    return Depth(line, place, Placement("depth", depth=place, rule=_where(asked, place, length)))
+    rule = _where(asked, place, length)
+    return Depth(line, place, Placement("depth", depth=place, rule=rule, asked=asked))
 
 
 def _where(asked: int, place: int, length: int) -> str:

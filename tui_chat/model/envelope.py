@@ -51,6 +51,8 @@ class Placement:
     """The insertion point that was used, after clamping, for `depth`."""
     rule: str = ""
     """The rule as a sentence."""
+    asked: int | None = None
+    """The insertion point as the preset says it: below 0 it counts from the newest message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,8 @@ class Editing(Drafting):
             self.notify(words, severity="warning", markup=False)
             return
         pane.action_want("mark")
-        message = next((m for m in desk.preset.messages if m.id == around.id), None)
+        marked = pane.edits.preset if pane.edits is not None else desk.preset
+        message = next((m for m in marked.messages if m.id == around.id), None)
         lifetime = message.cache_control if message is not None else None
         at = "the history, at the newest message that stands still"
         what = at if message is not None and message.type == "chat_history" else around.label

@@ -29,6 +29,8 @@ class Tracing(Shell):
             inspector.focus()
             if not inspector.reveal(origin, show=True):
                 words = "Nothing of it is in this request."
+                if inspector.is_left_out(origin):
+                    words = "It was left out to fit: the newest messages that fit are kept."
                 self.notify(words, severity="warning", timeout=4, markup=False)
 
         self.call_after_refresh(reveal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
@@ -20,7 +21,7 @@ WHOLE = 64
 
 
 class ForecastLine(Widget):
-    """One line; a click asks for the place where the request ceases to be like the last one."""
+    """A line or two; a click asks for the place where the request ceases to be as it was."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -31,6 +32,7 @@ class ForecastLine(Widget):
         color: $foreground;
         display: none;
         &.-told { display: block; }
+        &.-long { height: 2; }
     }
     """
 
@@ -46,26 +48,45 @@ class ForecastLine(Widget):
         self.set_class(told is not None and told.at.kind not in ("first", "model"), "-told")
         if told is not None:
             self.tooltip = Content(shown(in_words(told)))
+        self._make_room()
+
+    def on_resize(self) -> None:
+        """Take a second line where the sentence needs one."""
+        self._make_room()
+
+    def _make_room(self) -> None:
+        told, width = self.forecast, self.content_size.width
+        if told is not None and width:
+            self.set_class(
+                cell_len(f"⛁ {_same(told, width)} · {told.at.sentence}") > width, "-long"
+            )
 
     def render(self) -> Content:
         """Draw the figures, then the sentence."""
         told = self.forecast
         if told is None:
             return Content("")
-        width = self.size.width
-        same = f"{told.common:,} of {told.total:,} tokens as last time"
-        if width < WHOLE:
-            same = f"{short_number(told.common)}/{short_number(told.total)} as last time"
-        if told.served < told.common:
-            same += f", {short_number(told.served)} kept"
+        width, height = self.content_size
+        same = _same(told, width)
         share = told.common / told.total if told.total else 0.0
         style = "$text-success" if share > 0.5 else "$text-warning"
-        rest = cut(f" · {told.at.sentence}", max(width - len(same) - 2, 0))
+        sentence = shown(f" · {told.at.sentence}")
+        rest = cut(sentence, max(width - len(same) - 2, 0)) if height < 2 else sentence
         return Content.assemble(("⛁ ", style), (same, style), (rest, "$foreground-muted"))
 
     def on_click(self) -> None:
         """Say so."""
         self.post_message(self.Pressed())
+
+
+def _same(told: Forecast, width: int) -> str:
+    """Return the figures, shortened where there is little room."""
+    same = f"{told.common:,} of {told.total:,} tokens as last time"
+    if width < WHOLE:
+        same = f"{short_number(told.common)}/{short_number(told.total)} as last time"
+    if told.served < told.common:
+        same += f", {short_number(told.served)} kept"
+    return same
 
 
 def in_words(told: Forecast) -> str:

@@ -83,7 +83,8 @@ class InspectorFrame(Widget):
         &.-empty #inspector-empty { display: block; }
         &.-empty PayloadView, &.-empty OriginStatus, &.-empty Legend, &.-empty Summary,
         &.-empty NotesList, &.-empty RowsView, &.-empty ForecastLine { display: none; }
-        &.-tiny Legend, &.-tiny ForecastLine { display: none; }
+        &.-tiny Legend, &.-small ForecastLine { display: none; }
+        &.-tiny ForecastLine.-long { height: 1; }
         &.-low ViewTabs { display: none; }
     }
     """
@@ -210,13 +211,23 @@ class InspectorFrame(Widget):
     def reveal(self, origin: Origin, *, show: bool = False) -> int:
         """Move to what came from an origin, and mark all its places; return how many.
 
-        In a view that has no places this waits until the body is shown; `show` shows it.
+        In a view that has no places this waits until the body is shown; `show` shows it, or the
+        context where it was left out to fit.
         """
         if self.view_shown is View.CONTEXT and isinstance(view := self.view_now, ContextView):
             return int(view.reveal(origin))
-        if show:
-            self.view_shown = View.PAYLOAD
+        if not show:
+            return self._view.reveal(origin)
+        self.view_shown = View.CONTEXT if self.is_left_out(origin) else View.PAYLOAD
+        if isinstance(view := self.view_now, ContextView):
+            view.reveal(origin)
+            return 0
         return self._view.reveal(origin)
+
+    def is_left_out(self, origin: Origin) -> bool:
+        """Whether a message was left out to fit; the context view tells more of it."""
+        dropped = self.composed.envelope.dropped if self.composed is not None else ()
+        return any((one.origin.kind, one.origin.id) == (origin.kind, origin.id) for one in dropped)
 
     # Drawing
 
@@ -299,6 +310,7 @@ class InspectorFrame(Widget):
         """Give the body its room: in a low pane the rest makes itself small."""
         height = event.size.height
         self.set_class(height < 18, "-tiny")
+        self.set_class(height < 14, "-small")
         self.set_class(height < 10, "-low")
         self._summary.lines = 1 if height < 14 else 2 if height < 22 else 3
         self._status.set_class(height < 22, "-one")

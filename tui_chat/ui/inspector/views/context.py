@@ -32,8 +32,11 @@ _ROLES: dict[MessageRole, str] = {
     "assistant": "model",
     "tool": "tool",
 }
+_FAR = 100
+"""Rows, either way, among which the cursor looks for what it was on."""
 _UNFOLD = "unfold"
 _UNFOLD_DROPPED = "unfold dropped"
+_GO_TO_DROPPED = "go to dropped"
 
 
 class ContextView(RowsView):
@@ -47,6 +50,8 @@ class ContextView(RowsView):
         self._open: set[tuple[OriginKind, str]] = set()
         self._dropped_open = False
         self._at_end = True
+        self._wanted: Origin | None = None
+        """What the cursor is to go to as soon as there are rows."""
 
     def show(self, composed: Composed) -> None:
         """Show a request's context."""
@@ -55,17 +60,46 @@ class ContextView(RowsView):
         self.rebuild()
 
     def reveal(self, origin: Origin) -> bool:
-        """Put the cursor on the turn that came from an origin; False where none did."""
+        """Put the cursor on the turn that came from an origin, or on what tells why there is
+        none; False where neither is here.
+        """
+        if not self._built_for:
+            self._wanted = origin
+            return False
+        key = _key(origin)
+        dropped = self._envelope.dropped if self._envelope is not None else ()
+        if not self._dropped_open and any(_key(one.origin) == key for one in dropped):
+            self._dropped_open = True
+            self.rebuild()
         for number, row in enumerate(self.rows):
-            if row.origin is not None and _key(row.origin) == _key(origin):
+            if row.origin is not None and _key(row.origin) == key:
+                self._at_end = False
                 self.set_cursor(number)
                 return True
         return False
+
+    def rebuild(self) -> None:
+        """Show what there is now; the cursor stays on what came from the same source."""
+        was = self.rows[self.cursor].origin if self.cursor < len(self.rows) else None
+        super().rebuild()
+        if self._built_for and self._wanted is not None:
+            wanted, self._wanted = self._wanted, None
+            self.reveal(wanted)
+            return
+        if was is not None and not self._at_end and self.cursor < len(self.rows):
+            for number in _outward(self.cursor, len(self.rows)):
+                origin = self.rows[number].origin
+                if origin is not None and _key(origin) == _key(was):
+                    if number != self.cursor:
+                        self.set_cursor(number)
+                    return
 
     def choose(self, row: Row) -> bool:
         """Fold and unfold."""
         if row.does == _UNFOLD_DROPPED:
             self._dropped_open = not self._dropped_open
+        elif row.does == _GO_TO_DROPPED:
+            return self._envelope is not None and self.reveal(self._envelope.dropped[-1].origin)
         elif row.does == _UNFOLD and row.origin is not None:
             self._open ^= {_key(row.origin)}
         else:
@@ -94,9 +128,11 @@ class ContextView(RowsView):
                 yield from self._dropped(envelope, width)
             yield from self._zone(turns, tokens, range(start, stop), width)
         missing = _missing(self._surveyed, self._preset)
-        if missing:
+        if missing or envelope.dropped:
             yield BLANK
             yield line(("Not sent", "heading"))
+            if envelope.dropped:
+                yield _gone_row(envelope, width)
             yield many([_missing_row(message, why, width) for message, why in missing])
 
     def _zone(
@@ -136,6 +172,15 @@ class ContextView(RowsView):
             yield len(dropped), lambda number: _dropped_row(dropped[number], width)
 
 
+def _outward(number: int, count: int) -> Iterator[int]:
+    """Yield the numbers around one, nearest first, as far as an edit moves things."""
+    yield number
+    for distance in range(1, _FAR):
+        for near in (number + distance, number - distance):
+            if 0 <= near < count:
+                yield near
+
+
 def _key(origin: Origin) -> tuple[OriginKind, str]:
     return origin.kind, origin.id
 
@@ -147,7 +192,7 @@ def _where(turn: Turn) -> str:
         case "before" | "after":
             return f"{place.kind} {_called(place.anchor)}"
         case "depth":
-            return f"depth {place.depth}"
+            return f"depth {place.depth if place.asked is None else place.asked}"
         case "draft":
             return "draft"
         case "skeleton" if place.anchor:
@@ -189,6 +234,14 @@ def _unfolded(turn: Turn, width: int) -> list[Row]:
     for part in turn.parts:
         rows += said(f"{part.kind} {part.name or part.mime}", width, "  │ ", "setting", origin)
     return rows
+
+
+def _gone_row(envelope: ChatEnvelope, width: int) -> Part:
+    """Lead from the end, where one looks for what is missing, to what was left out."""
+    words = counted(len(envelope.dropped), "message")
+    pieces = (("┆", "bar"), (f"{words} of the history", "history"))
+    says = "Enter shows them, each with its tokens."
+    return line(*sides(width, pieces, "left out to fit"), does=_GO_TO_DROPPED, says=says)
 
 
 def _dropped_row(dropped: Dropped, width: int) -> Row:
