@@ -22,8 +22,12 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.inspector import Inspector, View
 
-STEPS = 60
-OFTEN = ["say", "say", "edit", "undo", "branch", "outside", "outside", "model", "model", "look"]
+STEPS = 44
+KINDS = (
+    *("say", "say", "say", "edit", "undo", "branch"),
+    *("outside", "outside", "model", "model", "look"),
+)
+"""What is done again and again, in an order that chance makes anew for each round."""
 MODEL = "echo:40"
 OFFLINE = ("loopback", "loopback-responses", "loopback-anthropic", "loopback-gemini")
 
@@ -46,22 +50,13 @@ class Walk:
         self.chance = random.Random(11)
         self.going = going
         self.done = Counter[str]()
+        self.round: list[str] = []
 
     async def step(self, number: int) -> None:
         """Do something, and hold what is shown against what would be sent."""
-        steps = (
-            "say",
-            "say",
-            "edit",
-            "undo",
-            "branch",
-            "outside",
-            "outside",
-            "model",
-            "model",
-            "look",
-        )
-        name = self.chance.choice(steps)
+        if not self.round:
+            self.round = self.chance.sample(KINDS, len(KINDS))
+        name = self.round.pop()
         await getattr(self, name)(number)
         self.done[name] += 1
         await until(self.pilot, self.is_shown)
@@ -144,7 +139,7 @@ async def test_what_is_shown_is_sent_after_whatever_came_before(
     monkeypatch.setattr(app_under_test, "no_sleep", slept)
     received: list[Received] = []
     app = app_with(tmp_path, model=MODEL, on_request=received.append)
-    async with app.run_test(size=(140, 30)) as pilot:
+    async with app.run_test(size=(100, 18)) as pilot:
         app = await opened(pilot)
         assert app.desk is not None
         await app.desk.choose_preset("mine")
