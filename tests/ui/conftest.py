@@ -33,14 +33,20 @@ def time_stands_still(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch):
+    """Nothing is drawn for the terminal that is not there, which is half of what a key costs. For
+    tests that ask widgets what they show, and for pictures, which are drawn when they are taken.
+    """
+    monkeypatch.setattr(Screen, "_compositor_refresh", lambda screen: None)
+
+
+@pytest.fixture
 def album(
     snapshot: SnapshotAssertion,
     request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
     time_stands_still: None,
+    undrawn: None,
 ) -> Album:
     """Return the book that this test's pictures go into."""
-    # Drawing for no terminal is half of what a picture costs.
-    monkeypatch.setattr(Screen, "_compositor_refresh", lambda screen: None)
     assert isinstance(request.node, pytest.Function)
     return Album(snapshot, request.node)

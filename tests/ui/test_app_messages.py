@@ -18,6 +18,8 @@ from tui_chat.ui.dialogs import Confirm
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.writing import Write
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 async def at_transcript(pilot: Pilot[None], text: str) -> TuiChat:
     """Have one exchange, and the keys go to the conversation."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
+import pytest
+
 from tests.ui.app_under_test import make_app, opened, replied, settle, until
 from tui_chat.loopback import Received
 from tui_chat.ui.chat import AttachedLine, Composer
 from tui_chat.ui.inspector import Inspector
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 

@@ -19,6 +19,8 @@ from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.dialogs import AskText, Choose, Confirm
 from tui_chat.ui.file_questions import format_and_path
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def told(app: TuiChat) -> str:
     return "\n".join(str(note.message) for note in app._notifications)

@@ -12,6 +12,8 @@ from tui_chat.ui.chat import Composer
 from tui_chat.ui.commands import COMMANDS, Order, Unknown, to_send, understood
 from tui_chat.ui.inspector import Inspector
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.mark.parametrize(
     ("text", "meant"),

@@ -8,6 +8,8 @@ from tests.ui.test_composer import Stage
 from tui_chat.ui.chat import Asked, AttachedLine, Candidate, ChatPane, Composer
 from tui_chat.ui.chat.asking import asked_at
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.mark.parametrize(
     ("before", "asked"),

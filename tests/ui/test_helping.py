@@ -18,6 +18,8 @@ from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.key_table import key_name, keys_of
 from tui_chat.ui.sidebar import SessionList
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def with_keys(folder: Path, **keys: str) -> TuiChat:
     app = make_app(folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from textual.widgets import Input, TextArea
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
@@ -17,6 +18,8 @@ from tui_chat.ui.inspector import Inspector, View
 from tui_chat.ui.inspector.forecast_line import ForecastLine
 from tui_chat.ui.inspector.summary import Summary
 from tui_chat.ui.inspector.views import RowsView
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 WIDE = (160, 45)
 

@@ -31,6 +31,8 @@ from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.views import RowsView, ViewTabs
 from tui_chat.ui.inspector.views.survey import Survey
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SIZES = [(30, 12), (52, 24), (80, 24), (120, 45)]
 REPLY = Entry(
     Message("assistant", "Under the pines.", "r1", tool_calls=(ToolCall("1", "look", "{}"),)),

@@ -19,6 +19,8 @@ from tui_chat.ui.dialogs import AskText, Choose, Confirm
 from tui_chat.ui.presets import PresetPane
 from tui_chat.ui.presets.differ import Differ
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 EDITOR = """
 import sys
 before, after, path = sys.argv[1:]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.ui.app_under_test import say, settle
-from tests.ui.preset_stage import body, editing, ids, line_of, lines, message
+from tests.ui.app_under_test import settle
+from tests.ui.preset_stage import body, editing, ids, line_of, message
 from tui_chat.ui.presets.bar import Bar
 from tui_chat.ui.presets.rows import PresetRows
 
@@ -22,30 +22,6 @@ async def test_a_click_on_the_box_enables(tmp_path: Path) -> None:
         await settle(pilot)
         assert message(pane, "rule").enabled
         assert pane.index == 0
-
-
-async def test_the_note_is_dragged_from_depth_four_to_depth_one_and_undone(tmp_path: Path) -> None:
-    """The walk of an author, by the mouse alone."""
-    async with editing(tmp_path, model="lorem:max:20") as (pilot, pane):
-        await pilot.click("Composer")
-        for text in ("One?", "Two?", "Three?"):
-            await say(pilot, text)
-        before = body(pane)
-        start = line_of(pane, "Note")
-        end = line_of(pane, "what you type")
-        await pilot.mouse_down(PresetRows, offset=(20, start))
-        await pilot.hover(PresetRows, offset=(20, start + 1))
-        await pilot.hover(PresetRows, offset=(20, end))
-        await settle(pilot)
-        assert "at depth -1" in lines(pane)[end]
-        await pilot.mouse_up(PresetRows, offset=(20, end))
-        await settle(pilot)
-        assert message(pane, "note").insertion_point == -1
-        after = body(pane)
-        assert after.index("(Softly.)") > after.index("Three?")
-        await pilot.click(Bar, offset=(bar_at("Undo"), 0))
-        await settle(pilot)
-        assert body(pane) == before
 
 
 def bar_at(word: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from textual.widgets import Button, Input, Static
 
 from tests.ui.app_under_test import make_app, opened, say, until
@@ -11,6 +12,8 @@ from tui_chat.model.role import Role
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs import Confirm
 from tui_chat.ui.forms import RoleForm
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 async def test_a_new_session_asks_for_a_role_and_enter_takes_the_last_one(tmp_path: Path):

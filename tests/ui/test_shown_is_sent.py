@@ -22,6 +22,8 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.inspector import Inspector, View
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 STEPS = 44
 KINDS = (
     *("say", "say", "say", "edit", "undo", "branch"),

@@ -11,6 +11,8 @@ from tui_chat.ui.ago import ago
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.sidebar.rows import SessionRows
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SIZE = (60, 20)
 
 

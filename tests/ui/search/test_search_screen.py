@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
@@ -18,6 +19,8 @@ from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.search import Answer, Known, SearchScreen
 from tui_chat.ui.search.hits import HitList
 from tui_chat.ui.search.preview import Preview
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 NOW = 1_767_268_800.0
 
