@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.desk.test_choosing import preset_with, put, words
 from tests.e2e.conftest import settled
 from tui_chat.desk import Desk, PresetChanged, Trouble
@@ -167,3 +169,20 @@ async def test_a_broken_file_is_never_written_over(make_desk, tmp_path: Path):
     assert not desk.save_loses()
     assert await desk.save_preset() == file
     assert contents(file) == ["mended here"]
+
+
+@pytest.mark.parametrize("theirs", ["{", json.dumps(preset_with("theirs"))])
+async def test_saving_all_writes_over_nobodys_file(make_desk, tmp_path: Path, theirs: str):
+    file = put(tmp_path / "presets", "mine", preset_with("first"))
+    desk, heard = await make_desk()
+    await desk.choose_preset("mine")
+    desk.edit_preset_text(json.dumps(preset_with("by me")))
+    before = file.read_text()
+    file.write_text(theirs)
+    assert not desk.save_presets()
+    assert "changed by another program" in str(heard.of(Trouble)[-1].error)
+    assert file.read_text() == theirs
+    assert "by me" in words(desk)
+    file.write_text(before)  # written again, and nothing changed by it
+    assert desk.save_presets()
+    assert contents(file) == ["by me"]

@@ -141,9 +141,16 @@ class Presets:
         return path
 
     def save_all(self) -> None:
-        """Save every preset that has edits. Raises InputError at the first that cannot be."""
+        """Save every preset that has edits. Raises InputError at the first that cannot be, and at
+        one whose file another program changed meanwhile: nobody was asked about that.
+        """
         for name in self.unsaved:
             known = self._open[name]
+            if self._is_changed_outside(name, known):
+                raise InputError(
+                    f"The file of “{name}” was changed by another program; it is not written over.",
+                    advice="Save it in the preset editor, which asks first.",
+                )
             self._shelf.save_preset(known.edits.preset, name, like=name)
             self._open[name] = _Open(known.edits.was_saved(), self._stamp(name))
         self._outside.tell(PresetChanged())
@@ -212,6 +219,16 @@ class Presets:
         name = self._state.preset_name
         known, stamp = self._open.get(name), self._stamp(name)
         return known is not None and stamp is not None and stamp == self._broken != known.stamp
+
+    def _is_changed_outside(self, name: str, known: _Open) -> bool:
+        """Tell whether a file says something else than what was last read or written of it."""
+        stamp = self._stamp(name)
+        if stamp is None or stamp == known.stamp:
+            return False
+        try:
+            return load_preset(Path(stamp[0])) != known.edits.saved
+        except InputError:
+            return True
 
     def _show(self, preset: Preset) -> None:
         """Compose with it from now on."""
