@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_chat.ui.palette import Palette
 from tui_chat.ui.presets.look import Piece
+from tui_chat.ui.scrolling import QuietScroll
 
 STYLES = (
     "unsaved", "box", "off", "system", "user", "assistant", "tool", "info", "warning", "error",
@@ -18,7 +18,7 @@ STYLES = (
 )  # fmt: skip
 
 
-class Coloured(ScrollView):
+class Coloured(QuietScroll):
     """A list whose lines are pieces of text with the names of their styles."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"preset-rows--{name}" for name in STYLES}
@@ -26,18 +26,6 @@ class Coloured(ScrollView):
     Coloured {
         height: 1fr;
         min-height: 3;
-        background: $background;
-        color: $foreground;
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-size-vertical: 1;
-        scrollbar-background: $background;
-        scrollbar-background-hover: $background;
-        scrollbar-background-active: $background;
-        scrollbar-color: $foreground 15%;
-        scrollbar-color-hover: $foreground 30%;
-        scrollbar-color-active: $primary;
-
         & .preset-rows--unsaved { color: $text-warning; text-style: bold; }
         & .preset-rows--box { color: $foreground 60%; }
         & .preset-rows--off { color: $foreground 45%; }

@@ -9,13 +9,13 @@ from rich.segment import Segment
 from textual import events
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_chat.model.search import Hit
 from tui_chat.model.visible import one_line
 from tui_chat.ui.ago import ago
 from tui_chat.ui.palette import Palette
+from tui_chat.ui.scrolling import QuietScroll
 from tui_chat.ui.search.lines import marked, wrapped
 
 TALL = 3
@@ -23,7 +23,7 @@ TALL = 3
 WRITERS = {"user": "You", "assistant": "Reply", "tool": "Tool", "system": "System", None: "Title"}
 
 
-class HitList(ScrollView):
+class HitList(QuietScroll):
     """Hits, one of them under the cursor. Keys go to the words above it."""
 
     can_focus = False
@@ -33,18 +33,6 @@ class HitList(ScrollView):
     }
     DEFAULT_CSS = """
     HitList {
-        background: $surface;
-        color: $foreground;
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-size-vertical: 1;
-        scrollbar-background: $surface;
-        scrollbar-background-hover: $surface;
-        scrollbar-background-active: $surface;
-        scrollbar-color: $foreground 15%;
-        scrollbar-color-hover: $foreground 30%;
-        scrollbar-color-active: $primary;
-
         & .hit-list--title { text-style: bold; }
         & .hit-list--detail { color: $foreground 55%; }
         & .hit-list--user { color: $text-primary; }
@@ -62,7 +50,7 @@ class HitList(ScrollView):
         """The hit under the cursor was clicked."""
 
     def __init__(self, now: float) -> None:
-        super().__init__()
+        super().__init__(classes="-raised")
         self.hits: tuple[Hit, ...] = ()
         self.cursor = 0
         self._now = now

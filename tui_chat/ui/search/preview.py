@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_chat.model.search import Hit
 from tui_chat.model.session import Entry
 from tui_chat.ui.palette import Palette
+from tui_chat.ui.scrolling import QuietScroll
 from tui_chat.ui.search.hits import WRITERS
 from tui_chat.ui.search.lines import marked, wrapped
 
@@ -25,7 +25,7 @@ _ABOVE = 3
 """Lines that are left above the first mark."""
 
 
-class Preview(ScrollView):
+class Preview(QuietScroll):
     """Part of a conversation, with marks."""
 
     can_focus = False
@@ -34,18 +34,6 @@ class Preview(ScrollView):
     }
     DEFAULT_CSS = """
     Preview {
-        background: $background;
-        color: $foreground;
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-size-vertical: 1;
-        scrollbar-background: $background;
-        scrollbar-background-hover: $background;
-        scrollbar-background-active: $background;
-        scrollbar-color: $foreground 15%;
-        scrollbar-color-hover: $foreground 30%;
-        scrollbar-color-active: $primary;
-
         & .preview--who { text-style: bold; color: $foreground 70%; }
         & .preview--user { text-style: bold; color: $text-primary; }
         & .preview--quiet { color: $foreground 60%; }

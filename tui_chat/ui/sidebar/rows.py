@@ -10,18 +10,18 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_chat.model.session import SessionSummary
 from tui_chat.ui.palette import Palette
+from tui_chat.ui.scrolling import QuietScroll
 from tui_chat.ui.sidebar.drawing import Look, clipped, first_line, heading, second_line
 from tui_chat.ui.sidebar.groups import ARCHIVED, Group
 from tui_chat.ui.sidebar.layout import Heading, Layout, Row
 from tui_chat.ui.sidebar.posted import Opened
 
 
-class SessionRows(ScrollView, can_focus=True):
+class SessionRows(QuietScroll, can_focus=True):
     """Sessions, one of which is open, one under the cursor, and some chosen."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -35,18 +35,6 @@ class SessionRows(ScrollView, can_focus=True):
     DEFAULT_CSS = """
     SessionRows {
         height: 1fr;
-        background: $surface;
-        color: $foreground;
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-size-vertical: 1;
-        scrollbar-background: $surface;
-        scrollbar-background-hover: $surface;
-        scrollbar-background-active: $surface;
-        scrollbar-color: $foreground 15%;
-        scrollbar-color-hover: $foreground 30%;
-        scrollbar-color-active: $primary;
-
         & .session-rows--open { text-style: bold; }
         & .session-rows--unread { text-style: bold; }
         & .session-rows--unread-mark { color: $text-accent; text-style: bold; }
@@ -86,7 +74,7 @@ class SessionRows(ScrollView, can_focus=True):
         """Other sessions are chosen now, or none."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(classes="-raised")
         self.placed = Layout()
         self.cursor = 0
         """The stop under the cursor."""
