@@ -13,6 +13,8 @@ from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.sidebar import SessionList
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 async def test_the_inspector_follows_every_key_and_enter_sends_what_it_shows(tmp_path: Path):
     received: list[Received] = []

@@ -9,6 +9,8 @@ from tui_chat.model.message import Message
 from tui_chat.model.session import Entry
 from tui_chat.ui.chat.past import Past
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def entries(*texts: str) -> tuple[Entry, ...]:
     """User and assistant in turn."""

@@ -13,6 +13,8 @@ from tui_chat.ui.acting import drafting
 from tui_chat.ui.chat import ChatPane, Composer
 from tui_chat.ui.inspector import Inspector
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.ui.app_under_test import settle
 from tests.ui.preset_stage import body, editing, ids, line_of, message
 from tui_chat.ui.presets.bar import Bar
 from tui_chat.ui.presets.rows import PresetRows
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 async def test_a_click_on_the_box_enables(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.theme_files import chosen_theme, files_now, keep_choice
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def test_a_choice_holds_until_the_configuration_names_another(tmp_path: Path):
     note = tmp_path / "data" / "theme"

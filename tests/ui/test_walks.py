@@ -28,6 +28,8 @@ from tui_chat.ui.presets import PresetPane
 from tui_chat.ui.presets.bar import Bar
 from tui_chat.ui.presets.rows import PresetRows
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CHART = "The whole chart of the coast, rock by rock. " * 150
 SAID = (
     Message("user", CHART, "chart"),
