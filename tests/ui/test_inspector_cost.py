@@ -4,6 +4,7 @@ laid out and drawn and in turns added up; and what is not drawn anew is right as
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -90,3 +91,5 @@ async def test_rows_that_were_not_drawn_anew_are_right(walk: tuple[str, ...]) ->
             drawn = view._drawn  # pyright: ignore[reportPrivateUsage]
             kept = [drawn[y] for y in range(view.size.height)]
             assert kept == [view.render_line(y) for y in range(view.size.height)]
+        lists = [one for one in gc.get_referrers(stored[0]) if type(one) is tuple]
+        assert len(lists) == 2, "the stored messages, and those of the request that is shown"

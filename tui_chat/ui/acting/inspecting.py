@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from textual import work
 
 from tui_chat.model.session import Entry
-from tui_chat.ui.acting.comparing import Comparing
+from tui_chat.ui.acting.comparing import LAST, Comparing
 from tui_chat.ui.commands import to_send
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ class Inspecting(Comparing):
     """The endpoints of which it was looked up what was sent before the program started."""
     _seen: Seen | None = None
     _what_if: WhatIf | None = None
+    _inspected_in = ""
+    """Id of the session whose request was shown last."""
     _pinned_in: tuple[Entry, ...] = ()
     """The branch whose pinned messages the inspector knows."""
 
@@ -77,6 +79,9 @@ class Inspecting(Comparing):
         inspector, desk = self._panes.inspector, self.desk
         if inspector is None or desk is None:
             return
+        if desk.session_id != self._inspected_in:
+            self._inspected_in = desk.session_id
+            self._forget(inspector)
         seen = self._seen
         if seen is not None and seen.session_id != desk.session_id:
             self._go_live()
@@ -95,6 +100,13 @@ class Inspecting(Comparing):
         self._tell_forecast(inspector, desk, composed)
         self._tell_reply(inspector, desk)
         self.tell_difference(inspector, desk)
+
+    def _forget(self, inspector: Inspector) -> None:
+        """Let go of the session that was left, and of all that was told of its requests."""
+        inspector.forget()
+        self._forecaster, self._forecasts, self._pinned_in = None, (), ()
+        if self._base.startswith("branch"):
+            self._base, self._base_branch = LAST, None
 
     def _tell_forecast(self, inspector: Inspector, desk: Desk, composed: Composed) -> None:
         from tui_chat.analysis import Forecaster

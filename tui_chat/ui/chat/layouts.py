@@ -58,6 +58,8 @@ class Layouts:
             if self.entries[index].message.id in self._replies
         }
         del self._guesses[in_common(self.entries, entries) :]
+        if not _same_beginning(self.entries, entries):
+            self._made.clear()
         self._forget_neighbour(entries)
         self.entries = entries
         living = {e.message.id for e in entries[-2:] if e.status == "streaming"}
@@ -174,6 +176,11 @@ class Layouts:
         if len(self._made) > KEPT:
             self._made.popitem(last=False)
         return layout
+
+
+def _same_beginning(old: Sequence[Entry], new: Sequence[Entry]) -> bool:
+    """Whether both begin with the same message, be it another version of it."""
+    return bool(old and new) and old[0].message.id == new[0].message.id
 
 
 def in_common(old: Sequence[Entry], new: Sequence[Entry]) -> int:

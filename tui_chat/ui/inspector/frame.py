@@ -183,6 +183,16 @@ class InspectorFrame(Widget):
         if self.is_on_screen:
             self._draw()
 
+    def forget(self) -> None:
+        """Let go of a conversation that was left. What is in sight of it goes with the next request
+        that is shown; what is not would stay until somebody looks for it.
+        """
+        self._against, self._came = ("", None, ""), None
+        self._view.forget()
+        for view in self._views.values():
+            if not view.is_on_screen:
+                view.forget()
+
     def show_reply(self, came: Came | None) -> None:
         """Have the reply view show this."""
         self._came = came

@@ -9,7 +9,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from tui_chat.model.payload import Arr, Lit, Obj, Payload, Piece, Str, Tree, first_line, last_line
 from tui_chat.model.text import GLUE, Origin, OriginKind
@@ -17,6 +19,9 @@ from tui_chat.ui.inspector.blocks import BIT, Block, Measure, bits_of, item_of, 
 from tui_chat.ui.inspector.drawn_line import DrawnLine
 from tui_chat.ui.inspector.place import Place, Spot, Step
 from tui_chat.ui.inspector.walking import at_depth, leaves, values
+
+_Slot: TypeAlias = tuple[int, type, str | None, bool, str, int]
+_Drawn: TypeAlias = tuple[Tree | Origin, DrawnLine]
 
 
 class Layout:
@@ -26,7 +31,8 @@ class Layout:
         self.payload = payload
         self._measure = Measure(width)
         self.width = width
-        self._drawn: dict[tuple[int, str | None, bool, str], tuple[Tree, DrawnLine]] = {}
+        self._drawn: OrderedDict[_Slot, _Drawn] = OrderedDict()
+        """The lines that were looked at last, in this layout or those it was made from."""
         old = None
         if before is not None and before.width == width:
             old = before.root
@@ -79,25 +85,32 @@ class Layout:
 
     def line(self, spot: Spot) -> DrawnLine:
         """Return the whole line a row belongs to, drawn and broken."""
-        steps = spot.place.steps
-        part = "folded" if spot.folded else spot.place.part
-        slot = (id(spot.node), steps[-1].key if steps else None, spot.last, part)
+        key = spot.place.steps[-1].key if spot.place.steps else None
+        node, part = spot.node, spot.place.part
+        # Of a container only its kind and its origin are on the line; to keep it would keep all
+        # that is in it, and it is another one after every keystroke.
+        of = node.origin if isinstance(node, Obj | Arr) and part != "leaf" else node
+        slot = id(of), type(node), key, spot.last, part, spot.folded
         kept = self._drawn.get(slot)
-        if kept is not None and kept[0] is spot.node and kept[1].depth == spot.depth:
-            return kept[1]
-        if len(self._drawn) >= _KEPT_LINES:
-            self._drawn.clear()
-        if part == "close" and isinstance(spot.node, Obj | Arr):
-            pieces = last_line(spot.node, spot.last)
+        if kept is None or kept[1].depth != spot.depth:
+            # What it is of is kept with its line, so that its id is not given to another.
+            self._drawn[slot] = kept = of, self._draw(spot, key)
+            if len(self._drawn) > _KEPT_LINES:
+                self._drawn.popitem(last=False)
+        self._drawn.move_to_end(slot)
+        return kept[1]
+
+    def _draw(self, spot: Spot, key: str | None) -> DrawnLine:
+        node = spot.node
+        if spot.place.part == "close" and isinstance(node, Obj | Arr):
+            pieces = last_line(node, spot.last)
         else:
-            pieces = first_line(spot.node, slot[1], spot.last)
+            pieces = first_line(node, key, spot.last)
         if spot.folded:
-            closing = ("}" if isinstance(spot.node, Obj) else "]") + "," * (not spot.last)
+            closing = ("}" if isinstance(node, Obj) else "]") + "," * (not spot.last)
             pieces = (*pieces, Piece(f" ⋯ {spot.folded:,} lines {closing}", GLUE))
         line = DrawnLine(pieces, spot.depth)
         line.breaks = self._measure.breaks(line.text, spot.depth, line.head)
-        # The node is kept with its line, so that its id is not given to another.
-        self._drawn[slot] = (spot.node, line)
         return line
 
     def row_of(self, place: Place) -> int:
@@ -213,7 +226,7 @@ class Layout:
         return frozenset(kind for kind, bit in BIT.items() if bits & bit)
 
 
-_KEPT_LINES = 2_000
+_KEPT_LINES = 500
 
 
 def _index(node: Obj | Arr, step: Step) -> int | None:

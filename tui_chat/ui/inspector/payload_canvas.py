@@ -145,6 +145,18 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         if was is not None and away:
             self._seek(was)
 
+    def forget(self) -> None:
+        """Let go of the bodies that were shown: those to come are of another conversation. The one
+        that is in sight stays until then.
+        """
+        self._layouts.clear()
+        self._painter.forget()
+        self._cursor, self._piece, self.following = None, None, True
+        if not self.is_on_screen:
+            self.payload = self.layout_now = self._under = None
+            self._notes = NotePlaces()
+            self._drawn.clear()
+
     def _seek(self, was: Under) -> None:
         """Go to what came from where something came from."""
         layout = self.layout_now

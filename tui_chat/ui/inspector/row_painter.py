@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -55,8 +56,8 @@ class RowPainter:
         self._widget = widget
         self._prefix = prefix
         self._styles: dict[tuple[OriginKind, bool, bool], Style] = {}
-        self._strips: dict[_Row, tuple[DrawnLine, Strip]] = {}
-        """Rows as they were drawn last: most are drawn again as they were."""
+        self._strips: OrderedDict[_Row, tuple[DrawnLine, Strip]] = OrderedDict()
+        """The rows that were drawn last: most are drawn again as they were."""
 
     def forget(self) -> None:
         """Ask for all styles again: a theme or the focus changed."""
@@ -80,11 +81,12 @@ class RowPainter:
         row = (id(line), spot.row, spot.owner.kind, here, piece, note, lights, width)
         kept = self._strips.get(row)
         if kept is None:
-            if len(self._strips) >= _KEPT_STRIPS:
-                self._strips.clear()
             # The line is kept with its strip, so that its id is not given to another.
             kept = line, self._paint(layout, spot, line, here, piece, note, lights)
             self._strips[row] = kept
+            if len(self._strips) > _KEPT_STRIPS:
+                self._strips.popitem(last=False)
+        self._strips.move_to_end(row)
         return kept[1]
 
     def _paint(

@@ -48,6 +48,12 @@ class BudgetView(RowsView):
         self._dropped = len(envelope.dropped)
         self.rebuild()
 
+    def forget(self) -> None:
+        """Let go of the account."""
+        super().forget()
+        self._account = Accountant()
+        self._shares = self._budget = None
+
     def build(self, width: int) -> Rows:
         """Lay the account out."""
         shares, budget = self._shares, self._budget

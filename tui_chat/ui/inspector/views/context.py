@@ -59,6 +59,13 @@ class ContextView(RowsView):
         self._preset = composed.inputs.preset if composed.inputs is not None else None
         self.rebuild()
 
+    def forget(self) -> None:
+        """Let go of the context."""
+        super().forget()
+        self._envelope = self._preset = self._wanted = None
+        self._surveyed = Survey()
+        self._at_end = True
+
     def reveal(self, origin: Origin) -> bool:
         """Put the cursor on the turn that came from an origin, or on what tells why there is
         none; False where neither is here.

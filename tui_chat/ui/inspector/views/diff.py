@@ -76,6 +76,13 @@ class DiffView(RowsView):
         self._now = composed.payload
         self._compare()
 
+    def forget(self) -> None:
+        """Let go of both bodies."""
+        super().forget()
+        self._was = self._now = self._found = None
+        self._name, self._took = "", 0.0
+        self._open.clear()
+
     def _compare(self) -> None:
         if self._timer is not None:
             self._timer.stop()

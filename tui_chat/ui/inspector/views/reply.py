@@ -44,9 +44,14 @@ class ReplyView(RowsView):
 
     def show(self, came: Came | None) -> None:
         """Show a reply; None for none yet."""
-        if came != self._came:
+        if came != self._came or not self._built_for:
             self._came = came
             self.rebuild()
+
+    def forget(self) -> None:
+        """Let go of the reply."""
+        super().forget()
+        self._came = None
 
     def choose(self, row: Row) -> bool:
         """Fold and unfold the raw events."""

@@ -42,6 +42,11 @@ class RequestView(RowsView):
         self.rebuild()
         self.set_timer(SETTLED, lambda: self._weigh(composed))
 
+    def forget(self) -> None:
+        """Let go of the request."""
+        super().forget()
+        self._composed = self._body = None
+
     def _weigh(self, composed: Composed) -> None:
         if composed is self._composed and self.is_attached:
             payload = composed.payload

@@ -123,6 +123,11 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         """Cells that a row has."""
         return self.scrollable_content_region.width
 
+    def forget(self) -> None:
+        """Let go of what is shown; what is shown next is of another conversation."""
+        self.rows, self.cursor, self._pointed, self._built_for = Rows(), 0, None, 0
+        self._drawn.clear()
+
     def rebuild(self) -> None:
         """Show what there is now; the cursor stays where it is, or at the end."""
         width = self.room

@@ -1,0 +1,78 @@
+"""Nothing stays in memory of a session that was left, whatever of it was looked at."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from weakref import ref
+
+from tests.ui.app_under_test import NOON, make_app, opened, settle, until
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import Message
+from tui_chat.model.session import Entry, Session
+from tui_chat.model.transcript import Transcript
+from tui_chat.store import Store
+from tui_chat.ui.chat import ChatPane, Composer
+from tui_chat.ui.inspector import Inspector, View
+
+
+async def two_sessions(folder: Path) -> None:
+    """Put two sessions into a store, from which nothing was sent."""
+    store = await Store.open(folder / "chat.db", now=lambda: NOON, new_id=iter("abcdef").__next__)
+    async with store:
+        for name in ("one", "other"):
+            entries: list[Entry] = []
+            for number in range(12):
+                role = "assistant" if number % 2 else "user"
+                message = Message(role, f"{name} {number} **light**", id=f"{name}{number:02}")
+                entries.append(Entry(message, entries[-1].message.id if entries else None))
+            session = Session(name, name, endpoint="loopback", model="mirror")
+            await store.import_sessions([Transcript(session, tuple(entries))])
+
+
+async def test_nothing_of_a_session_that_was_left_is_kept(tmp_path: Path, undrawn: None) -> None:
+    await two_sessions(tmp_path)
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        desk, inspector = app.desk, app.query_one(Inspector)
+        transcript = app.query_one(ChatPane).transcript
+        assert desk is not None
+
+        def shows(name: str) -> bool:
+            composed = inspector.composed
+            return composed is not None and f"{name} 11".encode() in composed.payload.body
+
+        await desk.open("one")
+        await until(pilot, lambda: shows("one"))
+        for protocol in Protocol:
+            app.post_message(Inspector.ProtocolChosen(protocol))
+            await until(pilot, lambda p=protocol: inspector.active is p)
+        for view in View:
+            inspector.view_shown = view
+            inspector.focus()
+            await pilot.press("up", "enter")
+        inspector.view_shown = View.PAYLOAD
+        inspector.focus()
+        await pilot.press("K", "Z")
+        inspector.view.find("light")
+        transcript.focus()
+        await pilot.press("pageup", "end")
+        transcript.find("light")
+        app.query_one(Composer).focus()
+        await pilot.press("h", "i")
+        await until(pilot, lambda: b'"hi"' in inspector.composed.payload.body)  # pyright: ignore[reportOptionalMemberAccess]
+        assert inspector.composed is not None
+        turns = [turn for turn in inspector.composed.envelope.turns if turn.origin.id[:3] == "one"]
+        kept = [*map(ref, turns), *map(ref, (entry.message for entry in desk.entries))]
+        assert len(kept) == 24
+        del turns
+        for view in (View.PAYLOAD, View.CONTEXT):
+            inspector.view_shown = view
+            name = "other" if desk.session_id == "one" else "one"
+            await desk.open(name)
+            await until(pilot, lambda name=name: shows(name))
+            await settle(pilot)
+            if any(known() is not None for known in kept):
+                gc.collect()
+            assert not [left for left in (known() for known in kept) if left is not None]
+            kept = [*map(ref, (entry.message for entry in desk.entries))]
