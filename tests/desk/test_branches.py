@@ -85,6 +85,20 @@ async def test_an_edit_that_leaves_nothing_is_refused(make_desk):
     assert not await desk.edit("nowhere", "x")
 
 
+async def test_a_conversation_that_ends_with_a_question_can_be_answered(make_desk):
+    desk, heard = await make_desk()
+    await said(desk, heard, "one")
+    question, reply = ids(desk)
+    await desk.delete_message(reply)
+    assert contents(desk) == ["one"]
+    assert await desk.retry(question)
+    await settled(desk, heard)
+    assert contents(desk) == ["one", "one"]
+    assert await desk.retry(question)
+    await settled(desk, heard)
+    assert desk.entries[1].siblings == 2, "asked for where there is one, it is another version"
+
+
 async def test_a_fork_is_a_session_of_its_own(make_desk):
     desk, heard = await make_desk()
     await said(desk, heard, "one", "two")

@@ -165,3 +165,28 @@ async def test_which_tools_are_offered_is_the_sessions(make_desk):
     assert b"tools" not in desk.composed("hi").payload.body
     await desk.new()
     assert [tool.name for tool in desk.tools] == ["ask_me"]
+
+
+async def test_nothing_goes_on_while_a_call_waits(make_desk, tmp_path):
+    received: list[Received] = []
+    desk, heard = await make_desk(on_request=received.append)
+    calls = [
+        {"id": each, "type": "function", "function": {"name": "ask_me", "arguments": "{}"}}
+        for each in ("c1", "c2")
+    ]
+    talk = tmp_path / "talk.jsonl"
+    talk.write_text(
+        "\n".join(
+            json.dumps(line)
+            for line in (
+                {"role": "user", "content": "Ask twice."},
+                {"role": "assistant", "content": "", "tool_calls": calls},
+                {"role": "tool", "content": "It rains.", "tool_call_id": "c1"},
+            )
+        )
+    )
+    [report] = await desk.import_files((talk,), lambda report: None)
+    await desk.open(report.session_ids[0])
+    assert not await desk.retry(desk.entries[-1].message.id)
+    assert "waits for its answer" in str(heard.of(Trouble)[-1].error)
+    assert received == []

@@ -50,6 +50,7 @@ class Stage(App[None]):
     @on(Requested)
     @on(Transcript.CopyRequested)
     @on(Transcript.LinkClicked)
+    @on(Transcript.Refused)
     def _record(self, event: Posted) -> None:
         self.posted.append(event)
 
@@ -251,9 +252,22 @@ async def test_retry_is_asked_for_by_key_and_click() -> None:
 async def test_only_what_can_be_done_is_asked_for() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(0), LIVE))
-        await pilot.press("r", "C", "e", "f", "d", "i", "a", "x", "left", "right", "c", "o")
-        await pilot.press("k", "r", "C", "i")
-        assert app.posted == []
+        keys = ("r", "C", "e", "f", "d", "i", "a", "x", "left", "right", "c", "o", "n", "space")
+        await pilot.press(*keys, "k", "k", "i", "y")
+        refused, copied = app.posted[:-1], app.posted[-1]
+        assert all(isinstance(event, Transcript.Refused) for event in refused)
+        assert isinstance(copied, Transcript.CopyRequested)
+        told = [event.why.partition(";")[0] for event in refused]  # type: ignore[attr-defined]
+        assert told == [
+            *["This reply is still arriving"] * 6,
+            *["No tool call waits for an answer here."] * 2,
+            *["There is one version of this message"] * 2,
+            "There is no code block in this message.",
+            "There is no link in this message.",
+            "Nothing is found",
+            "Nothing of this message is folded.",
+            "Only replies have a request of their own",
+        ]
 
 
 async def test_reasoning_and_calls_unfold_by_key_and_click() -> None:

@@ -24,7 +24,8 @@ roles      who may start a session
 presets    those that are being edited, and their files
 drafts     what is being typed
 replies    what is on its way
-tools      calls that wait for an answer
+calls      tool calls that wait for an answer
+tools      those answers, by hand or by a command
 branches   siblings, edits, forks, deletions, pins
 organising the list of sessions
 carrying   conversations from files, and into files

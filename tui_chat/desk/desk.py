@@ -274,14 +274,16 @@ class Desk(Setting):
         return await self._replies.submit(draft, attachments)
 
     async def retry(self, entry_id: str) -> bool:
-        """Ask again for a reply, as a sibling of the one that is there."""
+        """Ask again for a reply, as a sibling of the one that is there; for a message of another
+        role, ask for a reply to it.
+        """
         return await self._replies.retry(entry_id)
 
     async def continue_reply(self, entry_id: str) -> bool:
         """Have the model go on with the last reply: the longer one is a sibling of it.
 
         Only where it is known that the model takes the beginning of its reply; else that is
-        told. After a tool's answer it asks for the reply that follows.
+        told. After a message of another role it asks for the reply that follows.
         """
         return await self._replies.continue_reply(entry_id)
 

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 
 from tui_chat.compose import Composed, compose
+from tui_chat.desk.calls import waiting
 from tui_chat.desk.changes import ReplyElsewhere, ReplyGrew, ReplyWaits, Trouble
 from tui_chat.desk.composing import Composing
 from tui_chat.desk.opening import Opening
@@ -97,14 +98,18 @@ class Replies:
         return await self._exchange(composed, parent, Message("user", draft, parts=parts), draft)
 
     async def retry(self, entry_id: str) -> bool:
-        """Ask again for a reply, as a sibling of the one that is there."""
+        """Ask again for a reply, or for one to a message of another role; see `Desk.retry`."""
         await self._opening.whole()
         if not self.may_send():
             return False
         entries = self._state.entries
         index = next((i for i, entry in enumerate(entries) if entry.message.id == entry_id), None)
-        if index is None or entries[index].message.role != "assistant":
+        if index is None:
             return False
+        if entries[index].message.role != "assistant":
+            while index + 1 < len(entries) and entries[index + 1].message.role == "tool":
+                index += 1  # all that tools answered goes with it
+            return await self.go_on(entries[index].message.id)
         composed = self._composing.again(entries[:index])
         return await self._exchange(composed, entries[index].parent_id, None, "")
 
@@ -131,10 +136,10 @@ class Replies:
             if not entries or entries[-1].message.id != entry_id:
                 raise InputError("Only the last reply can be gone on with.")
             last = entries[-1]
-            if last.message.role == "tool":
+            if last.message.role != "assistant":
                 return await self.go_on()
             text = last.message.content.rstrip()
-            if last.message.role != "assistant" or not text or last.message.tool_calls:
+            if not text or last.message.tool_calls:
                 raise InputError("There is no text of a reply to go on from.")
             if not self.may_send():
                 return False
@@ -160,8 +165,13 @@ class Replies:
         if index < 0 or not self.may_send():
             return False
         before = entries[: index + 1]
-        composed = self._composing.again(before)
-        return await self._exchange(composed, before[-1].message.id, None, "")
+        with self._outside.telling():
+            if waiting(before)[1]:
+                words = "A tool call still waits for its answer."
+                raise InputError(words, advice="In the conversation, a answers it and x runs it.")
+            composed = self._composing.again(before)
+            return await self._exchange(composed, before[-1].message.id, None, "")
+        return False
 
     async def stop(self, session_id: str) -> None:
         """Stop the reply that is arriving in a session; what came is kept."""

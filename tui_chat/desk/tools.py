@@ -15,6 +15,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tui_chat.desk.calls import waiting
 from tui_chat.desk.changes import BranchChanged, Trouble
 from tui_chat.desk.composing import Composing
 from tui_chat.desk.opening import Opening
@@ -196,31 +197,6 @@ class Tools:
         await self._opening.reload()
         _, left = waiting(self._state.entries)
         return bool(left) or not answers or await self._replies.go_on()
-
-
-def waiting(entries: Sequence[Entry]) -> tuple[Entry | None, tuple[ToolCall, ...]]:
-    """Return the reply at the end of a branch that ended with calls, and those not answered."""
-    answers: list[Message] = []
-    for entry in reversed(entries):
-        message = entry.message
-        if message.role == "tool":
-            answers.insert(0, message)
-        elif message.tool_calls and entry.status == "complete":
-            return entry, _unanswered(message.tool_calls, answers)
-        else:
-            break
-    return None, ()
-
-
-def _unanswered(calls: Sequence[ToolCall], answers: Sequence[Message]) -> tuple[ToolCall, ...]:
-    left = list(calls)
-    for answer in answers:
-        for call in left:
-            same = call.id == answer.tool_call_id
-            if same and (call.id or call.name == answer.name):  # some providers give no ids
-                left.remove(call)
-                break
-    return tuple(left)
 
 
 def _answer(call: ToolCall, text: str, failed: bool | None = None) -> Message:

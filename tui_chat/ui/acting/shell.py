@@ -78,6 +78,8 @@ class Shell(App[None]):
         """Say something for a while: over the conversation's top, so that the request beside it
         stays in sight.
         """
+        if any(shown.message == message for shown in self._notifications):
+            return  # a key that is pressed again says it once
         self._place_toasts()
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 

@@ -54,9 +54,11 @@ class Talking(Commanding):
 
     @work(group="send")
     async def action_again(self) -> None:
-        """Ask again for the last reply, whatever became of it."""
+        """Ask again for the last reply, whatever became of it, or for one that is missing."""
         desk = self.desk
-        if desk is not None and desk.entries and desk.entries[-1].message.role == "assistant":
+        if desk is None or not desk.entries:
+            self.complain(InputError("Nothing has been said in this session yet."))
+        else:
             await desk.retry(desk.entries[-1].message.id)
 
     @on(Transcript.RetryRequested)
@@ -64,6 +66,10 @@ class Talking(Commanding):
     async def _retry(self, event: Transcript.RetryRequested) -> None:
         if self.desk is not None:
             await self.desk.retry(event.entry_id)
+
+    @on(Transcript.Refused)
+    def _refused(self, event: Transcript.Refused) -> None:
+        self.notify(event.why, timeout=4, markup=False)
 
     @on(Transcript.CopyRequested)
     def _copy(self, event: Transcript.CopyRequested) -> None:

@@ -13,11 +13,16 @@ class Copying(Selecting):
 
     CopyRequested = posted.CopyRequested
     LinkClicked = posted.LinkClicked
+    Refused = posted.Refused
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._last_code: tuple[str, int] = "", -1
         self._last_link: tuple[str, int] = "", -1
+
+    def refuse(self, why: str) -> None:
+        """Tell why a key does nothing."""
+        self.post_message(self.Refused(why))
 
     def action_copy(self) -> None:
         """Copy what is selected, else the message."""
@@ -27,12 +32,15 @@ class Copying(Selecting):
             self.post_message(self.CopyRequested(chosen, "selection"))
         elif current is not None:
             self.post_message(self.CopyRequested(self._layouts.source(current), "message"))
+        else:
+            self.refuse("There is nothing to copy yet.")
 
     def action_copy_code(self) -> None:
         """Copy the message's code; pressed again, its next block."""
         current = self._current
         codes = self._layouts(current).codes if current is not None else []
         if current is None or not codes:
+            self.refuse("There is no code block in this message.")
             return
         entry_id = self.entries[current].message.id
         known, last = self._last_code
@@ -43,27 +51,29 @@ class Copying(Selecting):
         if self.entries:
             said = [f"{_speaker(e)}:\n\n{e.message.content}" for e in self.entries]
             self.post_message(self.CopyRequested("\n\n".join(said), "conversation"))
+        else:
+            self.refuse("There is nothing to copy yet.")
 
     def action_open_link(self) -> None:
         """Open the message's link; pressed again, its next one."""
         current = self._current
-        if current is None:
-            return
         urls = list(
             dict.fromkeys(
                 piece.link
-                for lines in self._all_lines(current)
+                for lines in (self._all_lines(current) if current is not None else ())
                 for line in lines
                 for piece in line.runs
                 if piece.link
             )
         )
-        if urls:
-            entry_id = self.entries[current].message.id
-            known, last = self._last_link
-            index = (last + 1) % len(urls) if known == entry_id else 0
-            self._last_link = entry_id, index
-            self.post_message(self.LinkClicked(urls[index]))
+        if current is None or not urls:
+            self.refuse("There is no link in this message.")
+            return
+        entry_id = self.entries[current].message.id
+        known, last = self._last_link
+        index = (last + 1) % len(urls) if known == entry_id else 0
+        self._last_link = entry_id, index
+        self.post_message(self.LinkClicked(urls[index]))
 
     def _copy_code(self, message: int, index: int) -> None:
         codes = self._layouts(message).codes

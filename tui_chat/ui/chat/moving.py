@@ -107,6 +107,8 @@ class Moving(Copying):
         if hit := self._search.step(direction):
             self._show_hit(hit[0])
             self._tell_found()
+        else:
+            self.refuse("Nothing is found; / finds words in this conversation.")
 
     def action_leave(self) -> None:
         """Stop finding, or let go of what is selected."""

@@ -16,6 +16,7 @@ from tui_chat.ui.chat.attached import AttachedLine
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.strips import (
     HINT,
+    NO_REPLY,
     READING_HINT,
     TRANSCRIPT_HINT,
     ActivityLine,
@@ -50,6 +51,8 @@ class ChatPane(Vertical):
         self.composer = Composer()
         self.only_reads = False
         """Whether nothing can be said here."""
+        self._wants_reply = False
+        """Whether the conversation ends with what nobody has answered."""
 
     def compose(self) -> ComposeResult:
         """Put them over each other."""
@@ -84,6 +87,13 @@ class ChatPane(Vertical):
         self.composer.past.show(entries)
         streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
         self.activity.streams(None if streaming is None else streaming.model)
+        last = entries[-1].message.role if entries and not is_part else "assistant"
+        self._wants_reply = last == "user" and not self.only_reads
+        self._hint(self.transcript.has_focus)
+
+    def _hint(self, in_transcript: bool) -> None:
+        hint = HINT if not in_transcript else READING_HINT if self.only_reads else TRANSCRIPT_HINT
+        self.activity.hint = f"{NO_REPLY} · {hint}" if self._wants_reply else hint
 
     def stream(self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING) -> None:
         """Show what has come of a streaming entry's reply; call it as often as you like."""
@@ -128,8 +138,7 @@ class ChatPane(Vertical):
 
     @on(Transcript.Focused)
     def _transcript_focused(self, event: Transcript.Focused) -> None:
-        hint = READING_HINT if self.only_reads else TRANSCRIPT_HINT
-        self.activity.hint = hint if event.has_focus else HINT
+        self._hint(event.has_focus)
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Focus the editor."""

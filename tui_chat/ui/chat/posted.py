@@ -105,6 +105,15 @@ class UndoRequested(Message, namespace="transcript"):
     """What was deleted last is to come back."""
 
 
+class Refused(Message, namespace="transcript"):
+    """A key can do nothing here."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__()
+        self.why = why
+        """As a sentence."""
+
+
 class FindRequested(Message, namespace="transcript"):
     """Words are to be asked for, that are to be found in the conversation."""
 

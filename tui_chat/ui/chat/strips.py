@@ -31,6 +31,8 @@ READING_HINT = (
     "j k messages · y copy · c code · / find · ← → versions · Ctrl+F search · F1 all keys"
 )
 """What it says there where nothing can be said."""
+NO_REPLY = "No reply yet: Ctrl+R asks for one"
+"""What it says first where the conversation ends with the user's words."""
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 

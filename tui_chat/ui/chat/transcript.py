@@ -17,6 +17,8 @@ from tui_chat.ui.chat.moving import Moving
 from tui_chat.ui.chat.posted import Requested
 from tui_chat.ui.chat.viewport import Place
 
+NO_MESSAGE = "There is no message yet."
+
 
 class Transcript(Moving):
     """A conversation that can be read, searched, copied from and worked with."""
@@ -42,25 +44,25 @@ class Transcript(Moving):
         Binding("n", "hit(1)", "Next hit", show=False),
         Binding("N", "hit(-1)", "Previous hit", show=False),
         Binding("escape", "leave", "Stop finding", show=False),
-        Binding("space,enter", "unfold", "Unfold", show=False),
+        Binding("space,enter", "unfold", "Unfold reasoning, calls, long text", show=False),
         Binding("left", "sibling(-1)", "Older version", show=False),
         Binding("right", "sibling(1)", "Newer version", show=False),
-        Binding("b", "branches", "Branches", show=False),
-        Binding("y", "copy", "Copy message", show=False),
-        Binding("c", "copy_code", "Copy code", show=False),
-        Binding("Y", "copy_all", "Copy conversation", show=False),
-        Binding("o", "open_link", "Open link", show=False),
-        Binding("r", "retry", "Ask again", show=False),
-        Binding("C", "continue", "Continue", show=False),
-        Binding("e", "edit", "Edit", show=False),
-        Binding("f", "fork", "Fork", show=False),
-        Binding("d,delete", "delete", "Delete", show=False),
-        Binding("u", "undo", "Undo a deletion", show=False),
-        Binding("p", "pin", "Pin", show=False),
-        Binding("i", "inspect", "Show its request", show=False),
+        Binding("b", "branches", "Compare the branches", show=False),
+        Binding("y", "copy", "Copy the message, or what is selected", show=False),
+        Binding("c", "copy_code", "Copy its code; again, the next block", show=False),
+        Binding("Y", "copy_all", "Copy the conversation", show=False),
+        Binding("o", "open_link", "Open its link; again, the next one", show=False),
+        Binding("r", "retry", "Ask (again) for this reply", show=False),
+        Binding("C", "continue", "Have the last reply go on", show=False),
+        Binding("e", "edit", "Edit, as another version", show=False),
+        Binding("f", "fork", "Begin a session with all up to here", show=False),
+        Binding("d,delete", "delete", "Delete it and what follows", show=False),
+        Binding("u", "undo", "Bring back what was deleted", show=False),
+        Binding("p", "pin", "Keep in every request, or no longer", show=False),
+        Binding("i", "inspect", "Show the request that made the reply", show=False),
         Binding("w", "reveal", "Show where it stands in the request", show=False),
-        Binding("a", "answer", "Answer a tool call", show=False),
-        Binding("x", "run", "Run a tool call", show=False),
+        Binding("a", "answer", "Answer a tool call by hand", show=False),
+        Binding("x", "run", "Run a tool call's command", show=False),
     ]
 
     RetryRequested = posted.RetryRequested
@@ -87,6 +89,7 @@ class Transcript(Moving):
             return
         folds = self._layouts(current).folds
         if not folds:
+            self.refuse("Nothing of this message is folded.")
             return
         if any(key in self._layouts.unfolded for key in folds):
             self._layouts.unfolded.difference_update(folds)
@@ -97,18 +100,22 @@ class Transcript(Moving):
     def _ask(self, request: type[Requested], *, of_reply: bool = False) -> None:
         """Post a request about the current entry, if it is whole and, where wanted, a reply."""
         entry = self.current
-        if entry is None or entry.status == "streaming":
-            return
-        if not of_reply or entry.message.role == "assistant":
+        if entry is None:
+            self.refuse(NO_MESSAGE)
+        elif entry.status == "streaming":
+            self.refuse("This reply is still arriving; Esc stops it.")
+        elif of_reply and entry.message.role != "assistant":
+            self.refuse("Only replies have a request of their own; w shows this in the next one.")
+        else:
             self.post_message(request(entry.message.id))
 
     def action_retry(self) -> None:
-        """Ask for the reply again."""
-        self._ask(self.RetryRequested, of_reply=True)
+        """Ask for the reply again, or for one to this message."""
+        self._ask(self.RetryRequested)
 
     def action_continue(self) -> None:
         """Have the reply go on."""
-        self._ask(self.ContinueRequested, of_reply=True)
+        self._ask(self.ContinueRequested)
 
     def action_edit(self) -> None:
         """Write the message anew."""
@@ -137,14 +144,22 @@ class Transcript(Moving):
     def action_pin(self) -> None:
         """Keep the message in every request, or no longer."""
         entry = self.current
-        if entry is not None:
+        if entry is None:
+            self.refuse(NO_MESSAGE)
+        else:
             self.post_message(self.PinRequested(entry.message.id, not entry.message.pinned))
 
     def action_sibling(self, step: int) -> None:
         """Show another version of the message."""
         entry = self.current
-        if entry is not None and 0 <= entry.sibling + step < entry.siblings:
+        if entry is None:
+            self.refuse(NO_MESSAGE)
+        elif entry.siblings < 2:
+            self.refuse("There is one version of this message; r and e make others.")
+        elif 0 <= entry.sibling + step < entry.siblings:
             self.post_message(self.SiblingRequested(entry.message.id, step))
+        else:
+            self.refuse(f"This is the {'oldest' if step < 0 else 'newest'} version.")
 
     def action_branches(self) -> None:
         """Show the branches of the session."""
@@ -164,6 +179,8 @@ class Transcript(Moving):
             current -= 1  # its calls may have been answered in part
         if current is not None and (call := self._layouts(current).waiting_call) is not None:
             self.post_message(request(self.entries[current].message.id, call))
+        else:
+            self.refuse("No tool call waits for an answer here.")
 
     # Clicks
 
