@@ -145,10 +145,10 @@ async def test_a_tool_runs_once_a_person_has_consented(tmp_path: Path):
         app = await at_transcript(pilot, "Use the tool.")
         await pilot.press("x")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
-        await pilot.press("escape")
+        await pilot.press("n")
         await until(pilot, lambda: not isinstance(app.screen, Confirm))
         assert len(texts(app)) == 2
         await pilot.press("x")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
-        await pilot.click("#yes")
+        await pilot.press("y")
         await called(pilot, "in ")

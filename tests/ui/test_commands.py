@@ -87,6 +87,13 @@ async def test_what_is_no_command_is_told_and_stays(tmp_path: Path):
         await until(pilot, lambda: bool(app._notifications))
         assert "no command /nonsense" in str([n.message for n in app._notifications])
         assert app.query_one(Composer).text == "/nonsense"
+        app.query_one(Composer).text = "/quit smoking"
+        await pilot.press("enter")
+        await until(pilot, lambda: "can stand after /quit" in str(list(app._notifications)))
+        assert app.query_one(Composer).text == "/quit smoking"
+        app.query_one(Composer).text = "/export markdown"
+        await pilot.press("enter")
+        await until(pilot, lambda: "Nothing has been said" in str(list(app._notifications)))
         app.query_one(Composer).text = "//nonsense"
         await settle(pilot)
         shown = app.query_one(Inspector).composed

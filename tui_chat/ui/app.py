@@ -60,6 +60,7 @@ class TuiChat(
     AUTO_FOCUS = "Composer"
     CSS = """
     ToastRack { dock: top; align: right top; }  /* not over what is being typed */
+    ModalScreen ToastRack { dock: bottom; align: right bottom; }
     Toast { padding: 0 1; max-width: 100%; }
     """
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
+from rich.table import Column, Table
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
@@ -40,7 +41,7 @@ class Dialog(ModalScreen[T]):
         Input, Input:focus { height: 1; border: none; padding: 0 1; background: $panel; }
         Input:focus { background: $primary 20%; }
         OptionList { height: auto; max-height: 50vh; margin-top: 1; border: none; }
-        OptionList { background: $surface; }
+        OptionList { background: $surface; text-wrap: nowrap; text-overflow: ellipsis; }
         VerticalScroll { height: auto; max-height: 60vh; }
         .buttons { height: auto; margin-top: 1; align-horizontal: right; }
         .buttons Button { margin-left: 2; }
@@ -59,8 +60,12 @@ class Dialog(ModalScreen[T]):
 class AskText(Dialog[str | None]):
     """Asks for a line of text; the answer is stripped, and not empty unless it may be."""
 
-    def __init__(self, title: str, value: str, *, may_be_empty: bool = False) -> None:
+    def __init__(
+        self, title: str, value: str, *, may_be_empty: bool = False, enter: str = "keeps it"
+    ) -> None:
+        """`enter` is what Enter does."""
         super().__init__()
+        self._enter = enter
         self._may_be_empty = may_be_empty
         self._title = title
         self._value = value
@@ -70,7 +75,7 @@ class AskText(Dialog[str | None]):
         with Vertical() as box:
             box.border_title = self._title
             yield Input(self._value)
-            yield Static("Enter keeps it · Esc leaves it as it was", classes="hint")
+            yield Static(f"Enter {self._enter} · Esc leaves it as it was", classes="hint")
 
     @on(Input.Submitted)
     def _answer(self, event: Input.Submitted) -> None:
@@ -89,6 +94,9 @@ class Confirm(Dialog[bool | None]):
         Binding("down", "scroll(1)", show=False),
         Binding("pageup", "scroll(-10)", show=False),
         Binding("pagedown", "scroll(10)", show=False),
+        Binding("left,right", "app.focus_next", show=False),
+        Binding("y", "answer(True)", show=False),
+        Binding("n", "answer(False)", show=False),
     ]
 
     def __init__(self, title: str, question: str, *, yes: str, no: str = "Cancel") -> None:
@@ -111,6 +119,10 @@ class Confirm(Dialog[bool | None]):
     def on_mount(self) -> None:
         """Put the focus on the harmless button."""
         self.query_one("#no", Button).focus()
+
+    def action_answer(self, yes: bool) -> None:
+        """Answer with a letter."""
+        self.dismiss(yes)
 
     def action_scroll(self, lines: int) -> None:
         """Read on in the question."""
@@ -194,7 +206,9 @@ class Choose(Dialog[str | None]):
         options.clear_options()
         options.add_options(self._option(choice) for choice in fitting)
         ids = [choice.id for choice in fitting]
-        if ids:
+        if not ids:
+            options.add_option(Option(Text("  Nothing fits.", style="dim"), disabled=True))
+        else:
             options.highlighted = ids.index(self._current) if self._current in ids else 0
 
     def _option(self, choice: Choice) -> Option:
@@ -232,8 +246,12 @@ class Choose(Dialog[str | None]):
 class ChooseMany(Dialog[tuple[str, ...] | None]):
     """Asks for any of many; the answer keeps the order in which they were marked."""
 
-    def __init__(self, title: str, choices: Sequence[Choice], marked: Sequence[str]) -> None:
+    def __init__(
+        self, title: str, choices: Sequence[Choice], marked: Sequence[str], none: str = ""
+    ) -> None:
+        """`none` is said where there is nothing to choose from."""
         super().__init__()
+        self._none = none
         self._title = title
         self._choices = choices
         self._marked = list(marked)
@@ -242,10 +260,14 @@ class ChooseMany(Dialog[tuple[str, ...] | None]):
         """Lay out the box."""
         with Vertical() as box:
             box.border_title = self._title
+            options = OptionList()
+            options.display = bool(self._choices)
+            yield options
+            hint = "Enter marks · Ctrl+S keeps the marked · Esc leaves"
             if not self._choices:
-                yield Static("There are none yet.")
-            yield OptionList()
-            yield Static("Enter marks · Ctrl+S keeps the marked · Esc leaves", classes="hint")
+                yield Static(self._none, markup=False)
+                hint = "Esc leaves"
+            yield Static(hint, classes="hint")
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "keep", show=False, priority=True),
@@ -289,6 +311,10 @@ class ChooseMany(Dialog[tuple[str, ...] | None]):
 class Help(Dialog[None]):
     """All keys at a glance."""
 
+    DEFAULT_CSS = """
+    Help .keys { padding: 0 0 1 2; }
+    """
+
     def __init__(self, sections: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> None:
         super().__init__()
         self._sections = sections
@@ -299,12 +325,12 @@ class Help(Dialog[None]):
             box.border_title = "Keys"
             with VerticalScroll():
                 for title, keys in self._sections:
-                    text = Text()
-                    text.append(f"{title}\n", style="bold")
+                    yield Static(Text(title, style="bold"))
+                    keyed = Column(width=22, style="bold")
+                    table = Table.grid(keyed, Column(), padding=(0, 0, 0, 2))
                     for key, what in keys:
-                        text.append(f"  {key:<22}", style="bold")
-                        text.append(f"{what}\n")
-                    yield Static(text)
+                        table.add_row(key, what)
+                    yield Static(table, classes="keys")
             yield Static("Esc closes this", classes="hint")
 
     def on_mount(self) -> None:

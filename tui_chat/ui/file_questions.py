@@ -26,7 +26,7 @@ FORMATS: dict[Format, str] = {
 async def ask_import(app: App[Any]) -> str | None:
     """Ask for a file with conversations."""
     title = "Import which file? Ours, ChatGPT's, Claude's or SillyTavern's"
-    return await app.push_screen_wait(AskText(title, ""))
+    return await app.push_screen_wait(AskText(title, "", enter="takes it in"))
 
 
 async def ask_format(app: App[Any]) -> Format | None:
@@ -39,7 +39,8 @@ async def ask_format(app: App[Any]) -> Format | None:
 async def ask_export(app: App[Any], title: str, kind: Format) -> str | None:
     """Ask where to write an export; a name made of the session's title is offered."""
     name = re.sub(r"[^\w]+", "-", title).strip("-")[:40] or "chat"
-    return await app.push_screen_wait(AskText("Export to which file?", name + ENDINGS[kind]))
+    dialog = AskText("Export to which file?", name + ENDINGS[kind], enter="writes it")
+    return await app.push_screen_wait(dialog)
 
 
 async def may_overwrite(app: App[Any], path: Path) -> bool:

@@ -148,6 +148,17 @@ class Panes(Horizontal):
         self._asked_for = name
         self._arrange(self.size.width)
 
+    def bring(self, pane: Widget) -> None:
+        """Have a pane in sight, or the conversation."""
+        if pane is self.sessions:
+            self.open("sessions")
+        elif pane is self.presets:
+            self.open("presets")
+        elif pane is self.inspector:
+            self.open("inspector")
+        elif pane is self.chat.transcript and self.covers_chat:
+            self.close_overlay()
+
     def close_overlay(self) -> None:
         """Give the chat its place back from the pane that was asked for."""
         self._asked_for = None

@@ -19,11 +19,11 @@ async def ask_what(app: App[Any], desk: Desk) -> str | None:
     edits, name = desk.preset_edits, desk.preset_name
     choices = [
         Choice("use", "Use another preset …", "from the next message on"),
-        Choice("new", "New preset …", "the history, and nothing else"),
+        Choice("new", "New preset …", "the history only"),
     ]
     if edits is not None:
         choices += [
-            Choice("copy", "Save as …", f"a copy of “{name}”, used from then on"),
+            Choice("copy", "Save as …", "a copy, used from then on"),
             Choice("saved", "Compare with the saved one", "what is edited and not saved"),
             Choice("other", "Compare with another preset …", ""),
             Choice("settings", "Name, variables, system messages …", "the preset's own form"),

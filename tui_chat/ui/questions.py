@@ -177,7 +177,10 @@ async def ask_profile(app: App[Any], desk: Desk) -> str | None:
 async def ask_lorebooks(app: App[Any], desk: Desk) -> tuple[str, ...] | None:
     """Ask which lorebooks to use."""
     choices = [Choice(name, name) for name in desk.lorebooks]
-    return await app.push_screen_wait(ChooseMany("Use which lorebooks?", choices, desk.lore_names))
+    folder = desk.config.config_dir / "lorebooks"
+    none = f"There are none yet: put lorebooks, as JSON files, into {folder}."
+    dialog = ChooseMany("Use which lorebooks?", choices, desk.lore_names, none)
+    return await app.push_screen_wait(dialog)
 
 
 async def ask_theme(app: App[Any]) -> str | None:
@@ -200,7 +203,7 @@ async def ask_line(app: App[Any], title: str, value: str) -> str | None:
 
 async def ask_file(app: App[Any], title: str, name: str) -> str | None:
     """Ask for the path of a file to write."""
-    return await ask_line(app, title, name)
+    return await app.push_screen_wait(AskText(title, name, enter="writes it"))
 
 
 async def ask_against(app: App[Any], desk: Desk, current: str) -> str | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _NOT_HERE = {
     *("new", "again", "choose_model", "choose_preset", "choose_role", "edit_roles"),
     *("choose_profile", "choose_lorebooks", "edit_outside", "import_file", "what_if", "replay"),
+    *("attach", "detach", "add_system"),
     *("retry", "continue", "edit", "answer", "run"),
 }
 """Actions that would begin, write or send something."""

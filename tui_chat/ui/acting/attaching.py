@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from textual import on, work
 
 from tui_chat.errors import InputError
 from tui_chat.ui.acting.drafting import Drafting
 from tui_chat.ui.chat import AttachedLine, Composer
-
-if TYPE_CHECKING:
-    pass
 
 
 class Attaching(Drafting):
@@ -51,7 +47,14 @@ class Attaching(Drafting):
 
     def action_detach(self) -> None:
         """Take every file off the draft."""
-        self.show_attachments(())
+        if self._attachments:
+            self.show_attachments(())
+        else:
+            self.complain(InputError("Nothing is attached.", advice="@ attaches a file."))
+
+    def action_attach(self) -> None:
+        """Begin to type the path of a file; what is offered for it can be chosen."""
+        self._composer.begin_path()
 
     @work(group="dialog", exclusive=True)
     async def action_edit_outside(self) -> None:

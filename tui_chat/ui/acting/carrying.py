@@ -68,8 +68,11 @@ class Carrying(Drafting):
         """Write the shown conversation into a file: `PATH`, `FORMAT PATH` or `FORMAT`."""
         from tui_chat.ui.file_questions import ask_export, format_and_path
 
+        if self.desk is None or self.desk.session is None:
+            self.complain(_nothing_yet())
+            return
         kind, path = format_and_path(argument)
-        if not path and self.desk is not None and self.desk.session is not None:
+        if not path:
             path = await ask_export(self, self.desk.session.title, kind) or ""
         if path:
             await self._export(path, kind)
@@ -85,6 +88,16 @@ class Carrying(Drafting):
         exists = path.exists()
         if not exists or await may_overwrite(self, path):
             await desk.export(session_id, kind, path, overwrite=exists)
+
+    @work(group="dialog", exclusive=True)
+    async def action_add_system(self) -> None:
+        """Ask for a system message and add it to the conversation."""
+        from tui_chat.ui.writing import Write
+
+        await self._laid.wait()
+        written = await self.push_screen_wait(Write("A system message", ""))
+        if written is not None:
+            await self.take_system(written.text)
 
     async def take_system(self, text: str) -> None:
         """Add a system message to the conversation."""

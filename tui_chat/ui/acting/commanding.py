@@ -26,7 +26,7 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
     """Answers what is typed after `/` and `@`."""
 
     async def obey(self, line: Order | Unknown) -> None:
-        """Do what a command says; what there is not is told, and stays where it was typed."""
+        """Do what a command says; what cannot be done is told, and stays where it was typed."""
         if isinstance(line, Unknown):
             near = ", ".join(f"/{command.name}" for command in beginning(line.name[:1]))
             self.complain(
@@ -36,14 +36,18 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
                 )
             )
             return
+        command, argument = line.command, line.argument
+        if argument and not command.takes:
+            advice = f"//{command.name} begins a message with /{command.name}."
+            self.complain(InputError(f"Nothing can stand after /{command.name}.", advice=advice))
+            return
+        if not argument and not command.run:
+            self.complain(InputError(f"/{command.name} wants {command.takes}."))
+            return
         self._composer.past.said(self._composer.text)
         self._composer.clear_text()
-        command, argument = line.command, line.argument
-        if not command.takes or not argument:
-            if command.run:
-                await self.run_action(command.run)
-            else:
-                self.complain(InputError(f"/{command.name} wants {command.takes}."))
+        if not argument:
+            await self.run_action(command.run)
             return
         await self._laid.wait()
         match command.name:

@@ -14,7 +14,7 @@ from tui_chat.errors import InputError
 from tui_chat.ui.acting.shell import Shell
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.commands import COMMANDS
-from tui_chat.ui.key_table import key_name, key_names, keys_of
+from tui_chat.ui.key_table import PaneKey, key_name, key_names, keys_of
 
 NOT_TO_BIND = {"ctrl+i": "Tab", "ctrl+m": "Enter", "ctrl+left_square_bracket": "Esc"}
 """Keys that a terminal sends as others."""
@@ -119,17 +119,22 @@ class Helping(Shell):
                 yield SystemCommand(
                     f"{title}: {key.words}",
                     escape(key.keys),
-                    lambda key=key: self._run_in(key.node, key.action),
+                    lambda pane=pane, key=key: self._run_in(pane, key),
                 )
 
     def _can(self, action: str) -> bool:
         """Whether an action, the app's or a pane's, is one that can be done here."""
         return self.check_action(action.partition("(")[0], ()) is not False
 
-    async def _run_in(self, node: Widget, action: str) -> None:
-        """Do what a pane's key does, there."""
-        node.focus()
-        await self.run_action(action, node)
+    def _run_in(self, pane: Widget, key: PaneKey) -> None:
+        """Do what a pane's key does, there, where it can be seen."""
+        self._panes.bring(pane)
+
+        async def run() -> None:
+            key.node.focus()
+            await self.run_action(key.action, key.node)
+
+        self.call_after_refresh(run)
 
 
 def _split(keys: str) -> list[str]:

@@ -60,6 +60,7 @@ class Revisiting(Inspecting, Tracing):
     @work(group="dialog", exclusive=True)
     async def action_export_turn(self) -> None:
         """Write the shown reply, its request and all it was made of into one file."""
+        from tui_chat.ui.file_questions import may_overwrite
         from tui_chat.ui.questions import ask_file
 
         desk, entry = self.desk, self._reply_meant()
@@ -68,11 +69,14 @@ class Revisiting(Inspecting, Tracing):
         text = await desk.export_turn(entry.message.id)
         if text is None:
             return
-        path = await ask_file(self, "Write the turn to", f"turn-{entry.message.id[:8]}.json")
-        if path is None:
+        typed = await ask_file(self, "Write the turn to", f"turn-{entry.message.id[:8]}.json")
+        if typed is None:
+            return
+        path = Path(typed).expanduser().absolute()  # noqa: ASYNC240 - asks no disk
+        if await asyncio.to_thread(path.exists) and not await may_overwrite(self, path):
             return
         try:
-            await asyncio.to_thread(_write, path, text)
+            await asyncio.to_thread(path.write_text, text, encoding="utf-8")
         except OSError as error:
             self.complain(InputError(f"{path} cannot be written: {error.strerror}."))
         else:
@@ -87,7 +91,3 @@ class Revisiting(Inspecting, Tracing):
             return entries[-1]
         self.complain(InputError("There is no reply yet."))
         return None
-
-
-def _write(path: str, text: str) -> None:
-    Path(path).expanduser().write_text(text, encoding="utf-8")

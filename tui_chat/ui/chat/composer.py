@@ -134,6 +134,13 @@ class Composer(TextArea, inherit_bindings=False):
         if result := self._replace_via_keyboard(made, *self.selection):
             self.move_cursor(result.end_location)
 
+    def begin_path(self) -> None:
+        """Begin to name a file that is to go with the text."""
+        self.focus()
+        row, column = self.cursor_location
+        before = self.document[row][:column]
+        self.insert_text("@" if not before or before[-1].isspace() else " @")
+
     def clear_text(self) -> None:
         """Begin anew; undo does not bring a sent text back."""
         self._pastes.clear()

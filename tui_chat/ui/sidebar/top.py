@@ -68,9 +68,9 @@ class Filter(Input):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Clear", show=False),
-        Binding("down", "rows", "Sessions", show=False),
-        Binding("pagedown", "rows", "Sessions", show=False),
+        Binding("escape", "leave", "Clear the filter, then leave it", show=False),
+        Binding("down", "rows", "From the filter to the sessions", show=False),
+        Binding("pagedown", "rows", "From the filter to the sessions", show=False),
     ]
 
     class Left(Message):
