@@ -123,11 +123,10 @@ class _Reader:
     def _node(self, key: str, node: JsonObject, before: _Before) -> _Before:
         """Add the message of a node; return what its children follow."""
         said = mapping(node.get("message"))
-        role = string(mapping(said.get("author")).get("role"))
-        content = mapping(said.get("content"))
         if not said:
             return before
-        facts = mapping(said.get("metadata"))
+        role = string(mapping(said.get("author")).get("role"))
+        content, facts = mapping(said.get("content")), mapping(said.get("metadata"))
         kind = string(content.get("content_type"))
         recipient = string(said.get("recipient"))
         if kind == "thoughts" and role == "assistant":
@@ -138,7 +137,7 @@ class _Reader:
         instructions = _instructions(content, facts)
         hidden = facts.get("is_visually_hidden_from_conversation") is True
         if (hidden and not instructions) or kind == "model_editable_context":
-            if any(text for text, _ in _contents(content)):
+            if any(text for text, _ in _contents(content, kind)):
                 self.tree.notes.append(HIDDEN)
             return before
         if role not in MESSAGE_ROLES:
@@ -149,79 +148,77 @@ class _Reader:
             text, parts = instructions, ()
         else:
             said_by = role
-            text, parts = self._content(content, facts)
+            text, parts = self._content(content, kind, facts)
         if kind == "code" and recipient in ("", "all"):
             text = _fenced(content, text)
-        return self._message(key, said, said_by, text, parts, before)
+        return self._message(key, said, facts, said_by, recipient, text, parts, before)
 
     def _message(
         self,
         key: str,
         said: JsonObject,
+        facts: JsonObject,
         role: MessageRole,
+        recipient: str,
         text: str,
         parts: tuple[Part, ...],
         before: _Before,
     ) -> _Before:
-        recipient = string(said.get("recipient"))
         calls: tuple[ToolCall, ...] = ()
         if role == "assistant" and recipient not in ("", "all"):
             calls = (ToolCall(f"call_{key}", recipient, _arguments(text)),)
             text = ""
         elif not (text or parts) and role != "tool":
             return before  # the empty system message, or a reply that never came
-        facts = mapping(said.get("metadata"))
-        author = mapping(said.get("author"))
         if role != "assistant" and before.reasoning:
             before = self._only_thoughts(before)
-        reply = role == "assistant"
+        entry_id, at = self.tree.id_of(key), moment(said.get("create_time"))
+        if role == "tool":
+            name = string(mapping(said.get("author")).get("name"))
+            message = Message(
+                role, text, entry_id, (), before.call_id, name, timestamp=at, parts=parts
+            )
+            self.tree.add(message, before.entry_id)
+            return _Before(entry_id, call_id=before.call_id)
         semantics = NO_MESSAGE_SEMANTICS
-        if reply and before.reasoning:
+        if before.reasoning:
             semantics = MessageSemantics(reasoning=before.reasoning)
-        entry_id = self.tree.add(
-            key,
-            before.entry_id,
-            Message(
-                role,
-                text,
-                tool_calls=calls,
-                tool_call_id=before.call_id if role == "tool" else "",
-                name=string(author.get("name")) if role == "tool" else "",
-                timestamp=moment(said.get("create_time")),
-                semantics=semantics,
-                parts=parts,
-            ),
-            status=_status(said, facts) if reply else "complete",
-            model=(string(facts.get("model_slug")) or self.model) if reply else "",
-            finish=string(mapping(facts.get("finish_details")).get("type")) if reply else "",
+        message = Message(
+            role, text, entry_id, calls, timestamp=at, semantics=semantics, parts=parts
         )
-        call_id = calls[0].id if calls else before.call_id if role == "tool" else ""
-        return _Before(entry_id, call_id=call_id)
+        if role != "assistant":
+            self.tree.add(message, before.entry_id)
+            return _Before(entry_id)
+        finish = string(mapping(facts.get("finish_details")).get("type"))
+        model = string(facts.get("model_slug")) or self.model
+        self.tree.add(message, before.entry_id, _status(said, finish), model, finish)
+        return _Before(entry_id, call_id=calls[0].id if calls else "")
 
     def _only_thoughts(self, before: _Before) -> _Before:
         """Add thoughts that no reply followed."""
-        message = Message("assistant", semantics=MessageSemantics(reasoning=before.reasoning))
-        entry_id = self.tree.add(before.thought_in, before.entry_id, message, status="stopped")
-        return _Before(entry_id)
+        message = Message(
+            "assistant",
+            id=self.tree.id_of(before.thought_in),
+            semantics=MessageSemantics(reasoning=before.reasoning),
+        )
+        return _Before(self.tree.add(message, before.entry_id, "stopped"))
 
-    def _content(self, content: JsonObject, facts: JsonObject) -> tuple[str, tuple[Part, ...]]:
+    def _content(
+        self, content: JsonObject, kind: str, facts: JsonObject
+    ) -> tuple[str, tuple[Part, ...]]:
         """Return the text of a message, and its pictures and files."""
         texts: list[str] = []
         parts: list[Part] = []
-        for text, part in _contents(content):
+        for text, part in _contents(content, kind):
             if text:
                 texts.append(text)
             if part:
                 parts.append(part)
-        known = " ".join(part.file_id for part in parts)
-        for attached in map(mapping, items(facts.get("attachments"))):
-            file_id, mime = string(attached.get("id")), string(attached.get("mime_type"))
-            if file_id and file_id not in known:
-                kind = "image" if mime.startswith("image/") else "file"
-                parts.append(Part(kind, mime, file_id=file_id, name=string(attached.get("name"))))
+        if "attachments" in facts:
+            parts += _attached(facts, " ".join(part.file_id for part in parts))
         self.tree.notes += [LOST] * len(parts)
         text = "\n".join(texts)
-        if not text and not parts and string(content.get("content_type")) not in _KNOWN:
+        if not text and not parts and kind not in _KNOWN:
             self.tree.notes.append(UNKNOWN)
         return _with_sources(text, facts), tuple(parts)
 
@@ -229,9 +226,17 @@ class _Reader:
 _KNOWN = ("", "text", "multimodal_text", "code", "execution_output")
 
 
-def _contents(content: JsonObject) -> Iterator[tuple[str, Part | None]]:
+def _attached(facts: JsonObject, known: str) -> Iterator[Part]:
+    """Yield the pictures and files of a message beside those that are known from its content."""
+    for attached in map(mapping, items(facts.get("attachments"))):
+        file_id, mime = string(attached.get("id")), string(attached.get("mime_type"))
+        if file_id and file_id not in known:
+            kind = "image" if mime.startswith("image/") else "file"
+            yield Part(kind, mime, file_id=file_id, name=string(attached.get("name")))
+
+
+def _contents(content: JsonObject, kind: str) -> Iterator[tuple[str, Part | None]]:
     """Yield the texts, pictures and files of a content, whatever its kind."""
-    kind = string(content.get("content_type"))
     text = string(content.get("text")) or string(content.get("result"))
     if kind == "tether_quote":
         source = " ".join(filter(None, (string(content.get("title")), string(content.get("url")))))
@@ -249,8 +254,8 @@ def _contents(content: JsonObject) -> Iterator[tuple[str, Part | None]]:
             yield text, None
         for pointing in (found, *map(mapping, (found.get("audio_asset_pointer"),))):
             if pointer := string(pointing.get("asset_pointer")):
-                kind = string(pointing.get("content_type"))
-                of = "image" if "image" in kind else "audio" if "audio" in kind else "file"
+                named = string(pointing.get("content_type"))
+                of = "image" if "image" in named else "audio" if "audio" in named else "file"
                 yield "", Part(of, file_id=pointer)
 
 
@@ -295,11 +300,10 @@ def _fenced(content: JsonObject, text: str) -> str:
     return f"```{'' if language == 'unknown' else language}\n{text}\n```"
 
 
-def _status(said: JsonObject, facts: JsonObject) -> EntryStatus:
+def _status(said: JsonObject, finish: str) -> EntryStatus:
     if string(said.get("status")) == "in_progress":
         return "interrupted"
-    stopped = string(mapping(facts.get("finish_details")).get("type")) == "interrupted"
-    return "stopped" if stopped else "complete"
+    return "stopped" if finish == "interrupted" else "complete"
 
 
 def _with_sources(text: str, facts: JsonObject) -> str:

@@ -165,6 +165,7 @@ class _Speaker:
             Message(
                 "tool",
                 string(text),
+                self._next_id(),
                 tool_call_id=call_id,
                 name=string(block.get("name")),
                 timestamp=moment(self.said.get("created_at")),
@@ -185,6 +186,7 @@ class _Speaker:
             Message(
                 "assistant" if reply else "user",
                 self.text,
+                self._next_id(),
                 tool_calls=tuple(self.calls),
                 timestamp=moment(self.said.get("created_at")),
                 semantics=semantics,
@@ -197,9 +199,11 @@ class _Speaker:
         self.reasoning, self.calls, self.parts = [], [], []
 
     def _add(self, message: Message, *, status: EntryStatus = "complete", model: str = "") -> None:
-        key = f"{self.key}/{self.added}" if self.added else self.key
-        self.before = self.tree.add(key, self.before, message, status=status, model=model)
+        self.before = self.tree.add(message, self.before, status, model)
         self.added += 1
+
+    def _next_id(self) -> str:
+        return self.tree.id_of(f"{self.key}/{self.added}" if self.added else self.key)
 
     def _attached(self) -> Iterator[Part]:
         for each in map(mapping, items(self.said.get("attachments"))):

@@ -82,43 +82,34 @@ class Growing:
         self.source = source
         """What names the conversation among all others: the program, and its id there."""
         self.session_id = stable_id(*source)
+        self._begun = sha256("\n".join((*source, "")).encode())
         self.entries: list[Entry] = []
         self.notes: list[str] = []
 
+    def id_of(self, key: str) -> str:
+        """Return the id of the message that is called `key` in the source.
+
+        Ids of one conversation begin alike, so that they lie together in the database's indexes:
+        in a large one, each message would else be written into three places of its own.
+        """
+        hashed = self._begun.copy()  # the rest of `stable_id(*self.source, key)`
+        hashed.update(key.encode())
+        return self.session_id[:12] + hashed.hexdigest()[:20]
+
     def add(
         self,
-        key: str,
-        parent_id: str | None,
         message: Message,
-        *,
+        parent_id: str | None,
         status: EntryStatus = "complete",
         model: str = "",
         finish: str = "",
         seconds: float | None = None,
     ) -> str:
-        """Add a message, whose `id` is made of `key`; return that id.
-
-        Ids of one conversation begin alike, so that they lie together in the database's indexes:
-        in a large one, each message would else be written into three places of its own.
-        """
-        message_id = self.session_id[:12] + stable_id(*self.source, key)[:20]
-        # `replace` asks every field its name, which is felt with 100,000 messages.
-        named = Message(
-            message.role,
-            message.content,
-            message_id,
-            message.tool_calls,
-            message.tool_call_id,
-            message.name,
-            message.timestamp,
-            message.pinned,
-            message.semantics,
-            message.parts,
-        )
+        """Add a message that has its id; return that id."""
         self.entries.append(
-            Entry(named, parent_id, status=status, model=model, finish=finish, seconds=seconds)
+            Entry(message, parent_id, status, model=model, finish=finish, seconds=seconds)
         )
-        return message_id
+        return message.id
 
     def transcript(
         self,

@@ -68,6 +68,9 @@ class JsonPieces:
     def peek(self) -> str:
         """Return the next character that is not white space; empty at the end."""
         while True:
+            following = self._text[self._at : self._at + 1]
+            if following > " ":
+                return following
             self._advance(cast("re.Match[str]", _SPACE.match(self._text, self._at)).end())
             if self._at < len(self._text):
                 return self._text[self._at]

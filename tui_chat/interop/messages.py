@@ -58,7 +58,7 @@ def read_messages(values: Sequence[tuple[str, object]], *, title: str = "") -> T
     for index, message in enumerate(messages):
         key = message.id if trusted and message.id not in seen else f"{message.id}/{index}"
         seen.add(key)
-        before = tree.add(key, before, message)
+        before = tree.add(replace(message, id=tree.id_of(key)), before)
     return tree.transcript(title=title, head_id=before)
 
 

@@ -53,10 +53,10 @@ def _read(text: str) -> float | None:
     try:
         if text.isascii() and text.isdigit():
             return _seconds(int(text))
-        if found := _HUMANIZED.fullmatch(text):
+        if "@" in text and (found := _HUMANIZED.fullmatch(text)):
             year, month, day, hour, minute, second, milli = (int(n or 0) for n in found.groups())
             return _stamp(datetime(year, month, day, hour, minute, second, milli * 1000, UTC))
-        if found := _NAMED_MONTH.fullmatch(text):
+        if "," in text and (found := _NAMED_MONTH.fullmatch(text)):
             month = _MONTHS.index(found[1].lower()) + 1
             hour = int(found[4])
             if half := found[6]:

@@ -145,37 +145,29 @@ class _Reader:
             # Without a kind it is read here and sent back to nobody.
             block = ReasoningBlock(Protocol.OPENAI_CHAT, thought)
             semantics = MessageSemantics(reasoning=(block,))
+        sent = said.get("send_date")
+        shown_name = name if len(self.speakers[role == "user"]) > 1 else ""
         message = Message(
             role,
             text,
-            name=name if len(self.speakers[role == "user"]) > 1 else "",
-            timestamp=moment(said.get("send_date")),
+            self._id((parent or "", role, shown_name, string(sent), text)),
+            name=shown_name,
+            timestamp=moment(sent),
             semantics=semantics,
             parts=tuple(self._pictures(extra)),
         )
-        return self._keep(
-            parent,
-            message,
-            string(said.get("send_date")),
-            model=string(extra.get("model")) if reply else "",
-            seconds=_seconds(said) if reply else None,
-        )
+        if not reply:
+            return self.tree.add(message, parent)
+        model = string(extra.get("model"))
+        return self.tree.add(message, parent, model=model, seconds=_seconds(said))
 
-    def _keep(
-        self,
-        parent: str | None,
-        message: Message,
-        sent: str,
-        model: str = "",
-        seconds: float | None = None,
-    ) -> str:
-        """Add a message under the id of what was said up to it; two alike are told apart."""
-        said = "\0".join((parent or "", message.role, message.name, sent, message.content))
-        key = sha256(said.encode()).hexdigest()
+    def _id(self, said: tuple[str, ...]) -> str:
+        """Return the id of what was said up to a message; two alike are told apart."""
+        key = sha256("\0".join(said).encode()).hexdigest()
         while key in self.seen:
             key = sha256(key.encode()).hexdigest()
         self.seen.add(key)
-        return self.tree.add(key, parent, message, model=model, seconds=seconds)
+        return self.tree.id_of(key)
 
     def _tools(self, said: JsonObject, invoked: list[JsonObject]) -> None:
         calls = tuple(
@@ -187,12 +179,14 @@ class _Reader:
             for index, each in enumerate(invoked)
         )
         sent, at = string(said.get("send_date")), moment(said.get("send_date"))
-        asked = Message("assistant", tool_calls=calls, timestamp=at)
-        self.before = self._keep(self.before, asked, sent + compact(invoked))
+        asked = self._id((self.before or "", "assistant", "", sent + compact(invoked), ""))
+        reply = Message("assistant", "", asked, tool_calls=calls, timestamp=at)
+        self.before = self.tree.add(reply, self.before)
         for call, each in zip(calls, invoked, strict=True):
             text = string(each.get("result"))
-            result = Message("tool", text, tool_call_id=call.id, name=call.name, timestamp=at)
-            self.before = self._keep(self.before, result, sent + call.id)
+            key = self._id((self.before, "tool", call.name, sent + call.id, text))
+            result = Message("tool", text, key, (), call.id, call.name, at)
+            self.before = self.tree.add(result, self.before)
         self.aside = None
 
     def _pictures(self, extra: JsonObject) -> Iterator[Part]:

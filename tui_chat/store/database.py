@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
@@ -46,6 +47,10 @@ _SETTINGS = (
 )
 
 
+_TOGETHER = 3_000
+"""Values that are given to one statement, at most."""
+
+
 class Transaction:
     """Statements that happen together or not at all. Not to be kept after its work ended."""
 
@@ -56,8 +61,7 @@ class Transaction:
 
     async def rows(self, sql: str, *values: object) -> list[Row]:
         """Run a statement and return all its rows."""
-        found = await self._connection.execute_fetchall(sql, _storable(values))
-        return cast("list[Row]", found)
+        return await self._run(sql, values)
 
     async def row(self, sql: str, *values: object) -> Row | None:
         """Run a statement and return its first row, None where there is none."""
@@ -72,6 +76,25 @@ class Transaction:
         """Run a statement once for each row of values."""
         cursor = await self._connection.executemany(sql, map(_storable, rows))
         await cursor.close()
+
+    async def insert(self, into: str, rows: Iterable[Sequence[object]]) -> None:
+        """Add rows: `into` is what stands before VALUES. They are made in another thread.
+
+        Many of them are one statement. On each way to SQLite and back other threads have their
+        turn, so that an import would wait thousands of times for the reading of its file.
+        """
+        columns = into.count(",") + 1
+        row = f"({', '.join('?' * columns)})"
+        for values in await asyncio.to_thread(_together, rows, _TOGETHER // columns):
+            many = ", ".join([row] * (len(values) // columns))
+            await self._run(f"{into} VALUES {many}", values)
+
+    async def _run(self, sql: str, values: tuple[object, ...]) -> list[Row]:
+        try:
+            found = await self._connection.execute_fetchall(sql, values)
+        except UnicodeEncodeError:  # met before the statement runs
+            found = await self._connection.execute_fetchall(sql, _storable(values))
+        return cast("list[Row]", found)
 
 
 class Database:
@@ -189,6 +212,15 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _together(rows: Iterable[Sequence[object]], count: int) -> list[tuple[object, ...]]:
+    """Return the values of rows, those of so many rows together."""
+    rows = iter(rows)
+    many: list[tuple[object, ...]] = []
+    while values := tuple(chain.from_iterable(islice(rows, count))):
+        many.append(values)
+    return many
 
 
 def _storable(values: Iterable[object]) -> list[object]:

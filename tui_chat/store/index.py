@@ -17,7 +17,8 @@ from tui_chat.model.text import clean
 from tui_chat.store.database import Transaction
 from tui_chat.store.words import indexed
 
-_PUT = "INSERT INTO {} (rowid, words) VALUES (?, ?)"
+_INTO = "INSERT INTO {} (rowid, words)"
+_PUT = f"{_INTO} VALUES (?, ?)"
 _TAKE = "INSERT INTO {0} ({0}, rowid, words) VALUES ('delete', ?, ?)"
 
 _STEP = 2000
@@ -27,7 +28,7 @@ _STEP = 2000
 async def add_messages(tx: Transaction, texts: Iterable[tuple[int, str]]) -> None:
     """Put in whole messages, each with its `seq`."""
     rows = ((seq, indexed(text)) for seq, text in texts if text)
-    await tx.run_many(_PUT.format("message_index"), rows)
+    await tx.insert(_INTO.format("message_index"), rows)
 
 
 _MANY_PIECES = 16

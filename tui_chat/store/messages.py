@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 
 from tui_chat.errors import StoreError
 from tui_chat.model.message import Message
+from tui_chat.model.quick import quick
+from tui_chat.model.reply import NO_USAGE
+from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS
 from tui_chat.model.session import Entry
 from tui_chat.store.database import Transaction
 from tui_chat.store.growing import drop_changes, folded
@@ -17,15 +20,17 @@ from tui_chat.store.sessions import require, tell_status, touch
 
 _COLUMNS = 28
 
-INSERT_AT = f"""
+_INTO = """
     INSERT INTO messages (
         seq, session_id, message_id, parent_id, message_role, content, parts, tool_calls, semantics,
         tool_call_id, name, timestamp, pinned, status, error, advice, model, endpoint, usage_input,
         usage_output, usage_cached, usage_cache_write, usage_reasoning, finish, seconds, first,
         owner, created
-    ) VALUES ({", ".join("?" * _COLUMNS)})
+    )
 """
 """Adds a message at a `seq`, or at the next one where that is NULL."""
+
+_INSERT = f"{_INTO} VALUES ({', '.join('?' * _COLUMNS)}) RETURNING seq"
 
 _FINISH = f"""
     UPDATE messages AS m SET
@@ -38,6 +43,7 @@ _FINISH = f"""
 """
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where and when an entry is added."""
@@ -102,13 +108,13 @@ async def insert(tx: Transaction, entry: Entry, place: Place) -> None:
     """Add an entry to its session's tree and to the search index, and nothing else; its parent
     was checked.
     """
-    [(seq,)] = await tx.rows(f"{INSERT_AT} RETURNING seq", None, *values(entry, place))
+    [(seq,)] = await tx.rows(_INSERT, None, *_values(entry, place))
     if entry.status != "streaming":
         await add_new(tx, seq, entry.message.content)
 
 
-def values(entry: Entry, place: Place) -> tuple[object, ...]:
-    """Return the values for `INSERT_AT` that follow the `seq`."""
+def _values(entry: Entry, place: Place) -> tuple[object, ...]:
+    """Return the values for `_INTO` that follow the `seq`."""
     message = entry.message
     return (
         *(place.session_id, message.id, entry.parent_id, message.role, message.content),
@@ -136,11 +142,11 @@ async def add_many(tx: Transaction, fresh: Sequence[tuple[Entry, Place]]) -> Non
     for entry, place in fresh:
         count = counts.setdefault(place.session_id, [0, 0])
         count[0] += 1
-        count[1] += sum(number or 0 for number in usage_values(entry.usage)[:2])
+        if entry.usage is not NO_USAGE:
+            count[1] += sum(number or 0 for number in usage_values(entry.usage)[:2])
     await tx.run("DROP TRIGGER message_is_counted")
-    await tx.run_many(
-        INSERT_AT,
-        ((seq, *values(entry, place)) for seq, (entry, place) in enumerate(fresh, first)),
+    await tx.insert(
+        _INTO, ((seq, *_values(entry, place)) for seq, (entry, place) in enumerate(fresh, first))
     )
     await tx.run(counting[0])
     await tx.run_many(
@@ -216,6 +222,8 @@ async def interrupt_all(tx: Transaction, token: str) -> None:
 
 def _json_texts(message: Message) -> tuple[str, str, str]:
     """Write the JSON columns, in the order in which statements name them."""
+    if message.semantics is NO_MESSAGE_SEMANTICS and not (message.parts or message.tool_calls):
+        return "", "", ""
     return (
         json_text(message, "parts"),
         json_text(message, "tool_calls"),

@@ -47,7 +47,9 @@ def items(value: object) -> list[object]:
 
 def string(value: object) -> str:
     """Return the string, fit for UTF-8, or an empty one."""
-    return clean(value) if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() else clean(value)
 
 
 def raw_string(value: object) -> str:
