@@ -336,18 +336,18 @@ def test_head_gives_way_where_there_is_no_room() -> None:
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.data())
 def test_heights_are_sums(heights: list[int], data: st.DataObject) -> None:
-    tree = Heights(heights)
+    sums = Heights(heights)
     for _ in range(4):
         index = data.draw(st.integers(0, len(heights) - 1))
         heights[index] = data.draw(st.integers(0, 9))
-        tree.set(index, heights[index])
-    assert tree.total == sum(heights)
-    assert [tree.before(i) for i in range(len(heights))] == [
+        sums.set(index, heights[index])
+    assert sums.total == sum(heights)
+    assert [sums.before(i) for i in range(len(heights))] == [
         sum(heights[:i]) for i in range(len(heights))
     ]
-    for line in range(tree.total):
-        index, rest = tree.find(line)
-        assert tree.before(index) + rest == line
+    for line in range(sums.total):
+        index, rest = sums.find(line)
+        assert sums.before(index) + rest == line
         assert rest < heights[index]
 
 

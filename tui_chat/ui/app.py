@@ -31,7 +31,7 @@ from tui_chat.ui.acting.supposing import Supposing
 from tui_chat.ui.acting.talking import Talking
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.key_bar import KeyBar
-from tui_chat.ui.panes import MEDIUM, WIDE
+from tui_chat.ui.panes import MEDIUM, WIDE, Desktop
 
 if TYPE_CHECKING:
     from tui_chat.desk import Change, Desk
@@ -77,10 +77,9 @@ class TuiChat(
         self._theme_faults = self.load_our_themes()
 
     def get_default_screen(self) -> Screen[None]:
-        """Return a screen that knows its width from the first, so that it is styled but once."""
-        width = self.size.width
-        fitting = [name for least, name in BREAKPOINTS if width >= least]
-        return Screen(id="_default", classes=fitting[-1])
+        """Return the screen that has the panes."""
+        self._panes.fit(self.size.width)
+        return Desktop(self._panes)
 
     def compose(self) -> ComposeResult:
         """Lay out the panes."""

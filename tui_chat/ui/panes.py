@@ -12,12 +12,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from textual import events
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
 from textual.message import Message
+from textual.screen import Screen
 from textual.widget import Widget
 
 from tui_chat.ui.chat import ChatPane
@@ -36,26 +38,46 @@ TALL = 28
 SidePane = Literal["sessions", "presets", "inspector"]
 
 
+class Desktop(Screen[None]):
+    """The screen with the panes, put in their places before it is laid out for another width."""
+
+    HORIZONTAL_BREAKPOINTS = []  # noqa: RUF012  as Textual declares it
+    """None: what changes with the width is the panes' own business."""
+
+    def __init__(self, panes: Panes) -> None:
+        super().__init__(id="_default")
+        self._panes = panes
+        self._laid_for: Size | None = None
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show the panes that fit.
+
+        The layout of a size tells that size once more, maybe when the terminal has another one.
+        """
+        size = cast("App[object]", super().app).size  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+        if event.size == size != self._laid_for:
+            self._laid_for = size
+            self._panes.fit(size.width)
+            return
+        event.prevent_default()
+        if size != self._laid_for:
+            self.post_message(events.Resize(size, size))
+
+
 class Panes(Horizontal):
     """Sessions, chat, preset editor and inspector."""
-
-    SCOPED_CSS = False  # the classes of the breakpoints are the screen's
 
     DEFAULT_CSS = """
     Panes {
         height: 1fr;
-        #sessions { width: 30; }
-        #chat { width: 1fr; min-width: 40; }
-        #right { width: 42%; min-width: 48; background: $background; }
+        layers: base above;
+        #sessions { max-width: 100%; }
+        #chat { width: 1fr; min-width: 40; layer: base; }
+        #right { min-width: 48; background: $background; }
         #presets, #inspector { width: 1fr; height: 1fr; }
         Inspector, PresetPane { width: 1fr; height: 1fr; }
     }
     Panes #right.-both #presets { border-bottom: solid $foreground 20%; height: 1.3fr; }
-    .-medium Panes #right { width: 50%; }
-    .-narrow Panes { layers: base above; }
-    .-narrow Panes #sessions { layer: above; dock: left; width: 36; max-width: 100%; }
-    .-narrow Panes #right { layer: above; dock: top; width: 100%; height: 100%; }
-    .-narrow Panes #right.-watching { margin-bottom: 6; }
     """
 
     class Arranged(Message):
@@ -99,11 +121,27 @@ class Panes(Horizontal):
         await self._presets_place.mount(self.presets)
         return self.presets
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Show the panes that fit."""
-        self._arrange(event.size.width)
+    def fit(self, width: int) -> None:
+        """Show the panes that fit so many columns, each where it belongs.
 
-    def _arrange(self, width: int) -> None:
+        By styles of their own: with classes, everything in them would be styled again.
+        """
+        narrow, left, right = width < MEDIUM, self.sessions.styles, self._right.styles
+        left.layer = right.layer = "above" if narrow else "base"
+        left.dock, right.dock = ("left", "top") if narrow else ("none", "none")
+        left.width = 36 if narrow else 30
+        right.width = "100%" if narrow else "50%" if width < WIDE else "42%"
+        self._choose(width)
+
+    def on_resize(self) -> None:
+        """Tell where everything is now."""
+        self.post_message(self.Arranged())
+
+    def _arrange(self) -> None:
+        self._choose(self.size.width)
+        self.call_after_refresh(self.post_message, self.Arranged())
+
+    def _choose(self, width: int) -> None:
         everything: set[SidePane] = {"sessions", "presets", "inspector"}
         if width >= WIDE:
             visible = everything - self._put_away
@@ -118,8 +156,8 @@ class Panes(Horizontal):
         self._place.display = "inspector" in visible
         self._right.display = bool(visible & {"presets", "inspector"})
         self._right.set_class({"presets", "inspector"} <= visible, "-both")
-        self._right.set_class("presets" not in visible, "-watching")
-        self.call_after_refresh(self.post_message, self.Arranged())
+        watching = width < MEDIUM and "presets" not in visible
+        self._right.styles.margin = (0, 0, 6 if watching else 0, 0)
 
     @property
     def right_of_chat(self) -> int:
@@ -146,7 +184,7 @@ class Panes(Horizontal):
         """Show a pane, wherever it fits."""
         self._put_away.discard(name)
         self._asked_for = name
-        self._arrange(self.size.width)
+        self._arrange()
 
     def bring(self, pane: Widget) -> None:
         """Have a pane in sight, or the conversation."""
@@ -162,7 +200,7 @@ class Panes(Horizontal):
     def close_overlay(self) -> None:
         """Give the chat its place back from the pane that was asked for."""
         self._asked_for = None
-        self._arrange(self.size.width)
+        self._arrange()
 
     @property
     def covers_chat(self) -> bool:

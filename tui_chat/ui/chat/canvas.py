@@ -7,11 +7,13 @@ them. What is shown, and how it grows, is `Reader`'s.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from rich.style import Style
-from textual import events
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tui_chat.model.session import Entry
 from tui_chat.ui.chat import picked
@@ -23,6 +25,13 @@ from tui_chat.ui.chat.painter import GUTTER, Painter, measure
 from tui_chat.ui.chat.search import Search
 from tui_chat.ui.chat.viewport import Place, Viewport
 from tui_chat.ui.palette import Palette
+
+if TYPE_CHECKING:
+    from textual.reactive import Reactive
+
+_VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
+_SCROLL_Y = Widget.scroll_y
+_SCROLL_TARGET_Y = cast("Reactive[float]", Widget.scroll_target_y)
 
 
 class Canvas(ScrollView, can_focus=True):
@@ -44,7 +53,8 @@ class Canvas(ScrollView, can_focus=True):
         """Id of the message that is lit up."""
         self._width = 0
         self._unseen = False
-        self._placing = False
+        self._bar = (0, 0, 0)
+        """The height of the scroll bar, its thumb and what is above that, these in eighths."""
         self._empty_text = ""
         self._empty: list[Line] = []
 
@@ -61,27 +71,37 @@ class Canvas(ScrollView, can_focus=True):
     # Where the screen stands
 
     def _settle(self) -> None:
-        """Lay out what is in sight and tell the scroll bar where that is."""
-        view = self._viewport
-        if not self._width:
-            return
+        """Lay out what is in sight, and draw it."""
+        if self._width:
+            self._lay_out()
+            self.refresh()
+
+    def _lay_out(self) -> None:
+        """Lay out what is in sight, and tell the scroll bar where that is."""
         if not self.entries and not self._empty and self._empty_text:
             self._empty = markdown_lines(self._empty_text, min(measure(self._width), 64))
-        view.settle()
-        self._publish()
+        self._viewport.settle()
+        self._place()
 
     def _publish(self) -> None:
+        self._place()
+        self.refresh()
+
+    def _place(self) -> None:
+        """Tell the scroll bar where the screen stands; nobody else need know, and lay out anew."""
         view = self._viewport
-        self._placing = True
-        try:
-            self.virtual_size = Size(self._width, max(view.total, 0))
-            offset = view.offset
-            self.scroll_y = self.scroll_target_y = offset
-        finally:
-            self._placing = False
+        total, offset = view.total, float(view.offset)
+        self.set_reactive(_VIRTUAL_SIZE, Size(self._width, total))
+        self.set_reactive(_SCROLL_Y, offset)
+        self.set_reactive(_SCROLL_TARGET_Y, offset)
+        bar, size = self.vertical_scrollbar, view.height
+        # Drawing the bar costs as much as drawing the text, and it moves in eighths of a cell.
+        now = (size, size * size * 8 // max(total, 1), size * view.offset * 8 // max(total, 1))
+        if now != self._bar:
+            self._bar = now
+            bar.window_virtual_size, bar.window_size, bar.position = total, size, offset
         if view.follows:
             self._unseen = False
-        self.refresh()
 
     def move(self, lines: int) -> None:
         """Scroll by lines, up where they are negative."""
@@ -107,7 +127,7 @@ class Canvas(ScrollView, can_focus=True):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Follow the scroll bar, and whatever else moves the scroll position."""
-        if not self._placing and round(old_value) != round(new_value) and self.entries:
+        if round(old_value) != round(new_value) and self.entries:
             delta = round(new_value) - round(old_value)
             if abs(delta) <= 3 * self._viewport.height:
                 self._viewport.scroll(delta)
@@ -122,14 +142,19 @@ class Canvas(ScrollView, can_focus=True):
         if y is not None:
             self.scroll_y = self.scroll_target_y = y
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Lay out anew at another width; the first line stays in sight."""
-        del event
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        """Lay out anew at another width before it is drawn; the first line stays in sight."""
+        changed = super()._size_updated(size, virtual_size, container_size, layout)
         self._fit()
+        return changed
 
     def _fit(self) -> None:
         size = self.scrollable_content_region.size
         view = self._viewport
+        if size == (self._width, view.height):
+            return
         view.height = size.height
         if size.width != self._width:
             keep = None if view.follows else Place(view.top.message, view.top.part, 0)
@@ -138,9 +163,7 @@ class Canvas(ScrollView, can_focus=True):
             self._search.lines_changed()
             self._empty = []
             view.load(self._layouts.heights(), keep=keep)
-        self._settle()
-        if not self.entries:
-            self.refresh()  # what stands in the middle has another one
+        self._lay_out()
 
     def _dress(self) -> None:
         """Have colours, from the first words on that are to be shown."""
@@ -159,12 +182,6 @@ class Canvas(ScrollView, can_focus=True):
         if message_id != self._lit:
             self._lit = message_id
             self.refresh()
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw rows; Textual 8.2 does not tell every change of height with an event."""
-        if self._width and self._viewport.height != self.size.height - self.styles.gutter.height:
-            self.call_later(self._fit)
-        return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         """Draw one row of the screen."""

@@ -1,11 +1,16 @@
 """Heights of many messages: where one begins, and which one is at a line.
 
-A Fenwick tree: a height changes, and a line is found, in logarithmic time.
+They are summed in blocks. All of them are taken in one go at every change of width, where adding
+numbers up is all there is to do; one changes in no time, and a line is found by going through
+the sums of the blocks, and then through one block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+BLOCK = 32
+"""Heights in a block."""
 
 
 class Heights:
@@ -13,12 +18,8 @@ class Heights:
 
     def __init__(self, heights: Sequence[int] = ()) -> None:
         self._heights = list(heights)
-        self._tree = [0, *heights]
-        for index in range(1, len(self._tree)):
-            above = index + (index & -index)
-            if above < len(self._tree):
-                self._tree[above] += self._tree[index]
-        self.total = sum(heights)
+        self._sums = [sum(self._heights[at : at + BLOCK]) for at in range(0, len(heights), BLOCK)]
+        self.total = sum(self._sums)
         """All lines."""
 
     def __len__(self) -> int:
@@ -30,33 +31,27 @@ class Heights:
     def set(self, index: int, height: int) -> None:
         """Change one height."""
         change = height - self._heights[index]
-        if not change:
-            return
         self._heights[index] = height
+        self._sums[index // BLOCK] += change
         self.total += change
-        at = index + 1
-        while at < len(self._tree):
-            self._tree[at] += change
-            at += at & -at
 
     def before(self, index: int) -> int:
         """Return the line at which `index` begins."""
-        total = 0
-        while index > 0:
-            total += self._tree[index]
-            index -= index & -index
-        return total
+        block = index // BLOCK
+        return sum(self._sums[:block]) + sum(self._heights[block * BLOCK : index])
 
     def find(self, line: int) -> tuple[int, int]:
         """Return who is at `line`, and how many lines into it; clamped to the ends."""
-        if not self._heights:
-            return 0, 0
         line = min(max(line, 0), max(self.total - 1, 0))
-        index, step = 0, 1 << len(self._heights).bit_length()
-        while step:
-            next_index = index + step
-            if next_index < len(self._tree) and self._tree[next_index] <= line:
-                index = next_index
-                line -= self._tree[next_index]
-            step >>= 1
-        return min(index, len(self._heights) - 1), line
+        index = 0
+        for size in self._sums:
+            if line < size:
+                break
+            line -= size
+            index += BLOCK
+        for size in self._heights[index : index + BLOCK]:
+            if line < size:
+                return index, line
+            line -= size
+            index += 1
+        return max(len(self._heights) - 1, 0), 0

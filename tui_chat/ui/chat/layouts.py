@@ -16,7 +16,7 @@ from tui_chat.model.session import Entry
 from tui_chat.model.timing import NO_TIMING, Timing
 from tui_chat.ui.chat import label
 from tui_chat.ui.chat.message import Around, MessageLayout
-from tui_chat.ui.chat.parts import Guess
+from tui_chat.ui.chat.parts import Guesses
 from tui_chat.ui.chat.progress import Live
 
 KEPT = 400
@@ -34,7 +34,7 @@ class Layouts:
         self.timing_of: Callable[[Entry], Timing] = lambda entry: NO_TIMING
         """How quickly a reply came that has ended, and what it cost."""
         self._width = 80
-        self._guesses: list[Guess] = []
+        self._guesses = Guesses()
         """How high the first entries are, roughly; the rest was not asked for yet."""
         self._made: OrderedDict[int, tuple[Entry, MessageLayout]] = OrderedDict()
         self._replies: dict[str, Reply] = {}
@@ -57,7 +57,7 @@ class Layouts:
             for index in self.streaming()
             if self.entries[index].message.id in self._replies
         }
-        del self._guesses[in_common(self.entries, entries) :]
+        self._guesses.forget(in_common(self.entries, entries))
         if not _same_beginning(self.entries, entries):
             self._made.clear()
         self._forget_neighbour(entries)
@@ -79,14 +79,13 @@ class Layouts:
 
     def heights(self) -> list[int]:
         """Return every message's height: as it is where it is laid out, else estimated."""
-        width, guesses = self._width, self._guesses
-        if len(guesses) != len(self.entries):
-            guesses += [Guess.of(e.message.content) for e in self.entries[len(guesses) :]]
-        heights = [guess.height(width) + 2 for guess in guesses]
-        for index, entry in enumerate(self.entries):
-            found = self._made.get(id(entry))
-            if found is not None and found[0] is entry:
-                heights[index] = found[1].height
+        self._guesses.read([e.message.content for e in self.entries[len(self._guesses) :]])
+        heights = self._guesses.heights(self._width, 2)
+        if self._made:
+            for index, entry in enumerate(self.entries):
+                found = self._made.get(id(entry))
+                if found is not None and found[0] is entry:
+                    heights[index] = found[1].height
         return heights
 
     # Replies that grow

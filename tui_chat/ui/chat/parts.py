@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from tui_chat.model.reply import Rope
@@ -44,20 +45,35 @@ def framed(part: Part, bar: Sequence[Run]) -> Part:
     return Part(lambda: indented(part.lines, bar, bar), part.height)
 
 
-class Guess(NamedTuple):
-    """How many lines a text takes at any width, roughly: it was not read word by word."""
+def guess(text: str, width: int) -> int:
+    """Return how many lines a text takes at a width, roughly: it is not read word by word."""
+    return text.count("\n") + 1 + len(text) // max(width, 1)
 
-    lines: int
-    characters: int
 
-    @classmethod
-    def of(cls, text: str) -> Guess:
-        """Look at a text, once for all widths."""
-        return cls(text.count("\n") + 1, len(text))
+class Guesses:
+    """How many lines texts take, roughly, at any width: each is looked at once for all of them."""
 
-    def height(self, width: int) -> int:
-        """Return its lines at a width."""
-        return self.lines + self.characters // max(width, 1)
+    def __init__(self) -> None:
+        self._lines = array("q")
+        self._characters = array("q")
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def read(self, texts: Iterable[str]) -> None:
+        """Look at more texts."""
+        for text in texts:
+            self._lines.append(text.count("\n") + 1)
+            self._characters.append(len(text))
+
+    def forget(self, first: int) -> None:
+        """Forget the texts from `first` on."""
+        del self._lines[first:], self._characters[first:]
+
+    def heights(self, width: int, more: int) -> list[int]:
+        """Return their lines at a width, and so many more each."""
+        both = zip(self._lines, self._characters, strict=True)
+        return [more + lines + characters // width for lines, characters in both]
 
 
 class Code(NamedTuple):
@@ -141,4 +157,4 @@ class Growing:
             lines = section_lines(section, self._width, self._styles, verbatim=verbatim)
             return [BLANK, *lines] if gap else lines
 
-        return Part(draw, Guess.of(section.source).height(self._width) + gap)
+        return Part(draw, guess(section.source, self._width) + gap)
