@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.model.preset import Preset, PresetMessage
@@ -85,6 +86,11 @@ def lines(pane: PresetPane) -> list[str]:
     rows = pane.rows
     height = rows.scrollable_content_region.height
     return [rows.render_line(y).text.rstrip() for y in range(height)]
+
+
+def told(pane: PresetPane) -> str:
+    """What is told in the line below the list."""
+    return str(pane.query_one("#preset-told", Static).render())
 
 
 def line_of(pane: PresetPane, words: str) -> int:

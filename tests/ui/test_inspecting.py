@@ -179,9 +179,24 @@ async def test_a_message_shows_its_places_and_a_place_its_message(tmp_path: Path
         assert under is not None
         assert (under.origin.kind, under.origin.id) == (OriginKind.HISTORY, first.id)
         assert inspector.view.has_focus
-        await pilot.press("enter")
+        for view in ("p", "c"):
+            await pilot.press(view)
+            await settle(pilot)
+            await pilot.press("w")
+            await settle(pilot)
+            assert transcript.has_focus
+            await pilot.press("w")
+            await settle(pilot)
+            assert inspector.view_now.has_focus
+        await pilot.press("p", "enter")
         await settle(pilot)
         assert transcript.has_focus
+        await pilot.press("J")
+        await settle(pilot)
+        assert inspector.view.lights.origin is not None
+        assert inspector.view.lights.origin.id == desk.entries[1].message.id
+        await pilot.press("K")
+        await settle(pilot)
         assert transcript.current is not None
         assert transcript.current.message.id == first.id
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.app_under_test import say, settle
+from tests.ui.app_under_test import say, settle, until
 from tests.ui.preset_stage import (
     SIZE,
     app_with,
@@ -21,10 +21,11 @@ from tests.ui.preset_stage import (
     message,
     preset_of,
     press,
+    told,
 )
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.chat import Composer
-from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.inspector import Inspector, View
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -90,8 +91,15 @@ async def test_every_step_is_undone_and_done_again(tmp_path: Path) -> None:
             if pane.edits.preset is not states[-1]:
                 states.append(pane.edits.preset)
         assert len(states) == 16
-        await press(pilot, *["u"] * 15)
+        await press(pilot, *["u"] * 14)
+        assert told(pane) == "Undone: let user say “rule-2”."
+        await press(pilot, "u")
         assert preset_of(pane) is states[0]
+        assert told(pane) == "Undone: duplicate “rule”."
+        await press(pilot, "down")
+        assert "Undone" not in told(pane)
+        await press(pilot, "u")
+        assert told(pane) == "Nothing to undo."
         assert pane.edits is not None
         assert not pane.edits.is_changed
         await press(pilot, *["U"] * 15)
@@ -265,7 +273,38 @@ async def test_save_keeps_the_file_whole_and_says_where(tmp_path: Path) -> None:
 
 
 async def test_rows_and_request_light_each_other(tmp_path: Path) -> None:
-    async with editing(tmp_path) as (_pilot, pane):
+    async with editing(tmp_path) as (pilot, pane):
+        inspector = pane.app.query_one(Inspector)
+
+        def lit() -> str:
+            under = inspector.view.under
+            return under.origin.id if under is not None else ""
+
+        await until(pilot, lambda: lit() == "rule")
+        # Where one goes on typing, the draft is followed again.
+        await press(pilot, "escape", "H")
+        assert pane.app.query_one(Composer).has_focus
+        assert inspector.view.under is not None
+        assert inspector.view.under.origin.kind is OriginKind.DRAFT
+        assert inspector.view.lights.origin is None
+        await press(pilot, "f3")
+        assert lit() == "rule"
+        await press(pilot, "end", "w")
+        assert inspector.view.has_focus
+        assert lit() == "note"
+        await press(pilot, "w")
+        assert pane.rows.has_focus
+        assert preset_of(pane).messages[pane.index].id == "note"
+        # What is not sent has its place where the reason is.
+        await press(pilot, "home", "down", "space", "w")
+        assert inspector.view_shown is View.CONTEXT
+        await until(pilot, lambda: any("world" in row for row in inspector.view_now.rows_shown()))
+        [gone] = [row for row in inspector.view_now.rows_shown() if "world" in row]
+        assert gone.endswith("disabled")
+        await press(pilot, "w")
+        assert pane.rows.has_focus
+        assert preset_of(pane).messages[pane.index].id == "world"
+        await press(pilot, "u")
         assert pane.reveal(Origin(OriginKind.MACRO, "x", within=Origin(OriginKind.PRESET, "note")))
         assert preset_of(pane).messages[pane.index].id == "note"
         assert not pane.reveal(Origin(OriginKind.DRAFT))

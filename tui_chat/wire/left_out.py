@@ -117,7 +117,7 @@ def blank_left_out(turn: Turn) -> Note:
 
 def system_moved(turn: Turn, what: str) -> Note:
     """Return the note for a later system turn that may not stay where it is."""
-    sentence = f"A system message after the first turns is {what}: this model takes none there."
+    sentence = f"A later system message is {what}: this model takes none there."
     return Note(Level.WARNING, "system-moved", sentence, turn.origin)
 
 

@@ -101,6 +101,27 @@ def split_leading_system(turns: Sequence[Turn]) -> tuple[Sequence[Turn], Sequenc
     return turns[:index], turns[index:]
 
 
+def role_told(role: MessageRole, said: str, protocol: Protocol) -> str:
+    """Say in a sentence what a protocol makes of a turn's role: `said` is its adapted role.
+    Empty where the turn stands among the messages under its own.
+    """
+    if said == SYSTEM_INSTRUCTION:
+        if protocol is Protocol.GEMINI:
+            return "Gemini takes all that the system says as one text, apart from the messages."
+        return f"{protocol.label} takes what the system says apart from the messages."
+    if said == role:
+        return ""
+    match role:
+        case "system" if said == "developer":
+            return "This model calls the system “developer”."
+        case "system":
+            return f"{protocol.label} has this system message said by the {said}."
+        case "tool":
+            return f"In {protocol.label} the {said} says what a tool returned."
+        case _:
+            return f"{protocol.label} calls the {role} “{said}”."
+
+
 _FAMILIES = (
     (re.compile("claude"), Protocol.ANTHROPIC),
     (re.compile("gemini|gemma"), Protocol.GEMINI),

@@ -59,7 +59,7 @@ class Editing(Drafting):
     def on_preset_pane_origin_lit(self, event: PresetPane.OriginLit) -> None:
         """Show in the request what became of a row."""
         if self._panes.inspector is not None:
-            self._panes.inspector.reveal(event.origin)
+            self._panes.inspector.point(event.origin)
 
     def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
         """Light the row that a piece of the request came from."""

@@ -232,6 +232,11 @@ class Inspecting(Comparing):
         self._go_live()
         self.compose_soon()
 
+    def leave_past(self) -> None:
+        """Show the live request, where another stands in its place."""
+        if self._seen is not None or self._what_if is not None:
+            self.on_inspector_live_wanted()
+
     def _go_live(self) -> None:
         self._seen, self._what_if, self._protocol = None, None, None
         if self._panes.inspector is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import on, work
 
@@ -14,6 +15,9 @@ from tui_chat.ui.acting.inspecting import Inspecting, Seen
 from tui_chat.ui.acting.tracing import Tracing
 from tui_chat.ui.chat import Transcript
 from tui_chat.ui.sent_requests import told_of
+
+if TYPE_CHECKING:
+    from tui_chat.ui.presets import PresetPane
 
 
 class Revisiting(Inspecting, Tracing):
@@ -41,8 +45,13 @@ class Revisiting(Inspecting, Tracing):
 
     @on(Transcript.RevealRequested)
     def _reveal_message(self, event: Transcript.RevealRequested) -> None:
-        self._go_live()
+        self.leave_past()
         self.reveal_in_request(Origin(OriginKind.HISTORY, event.entry_id))
+
+    def on_preset_pane_reveal_requested(self, event: PresetPane.RevealRequested) -> None:
+        """Go to the places of a preset message in the request that is being made."""
+        self.leave_past()
+        self.reveal_in_request(event.origin)
 
     @work(group="send")
     async def action_replay(self) -> None:

@@ -1,7 +1,7 @@
 """Tracing: from a piece of the request to where it came from, and back.
 
-What the cursor is on lights up where it came from; Enter goes there. From a message of the
-conversation one comes to its places in the request.
+What the cursor of the inspector is on lights up where it came from; what the cursor of another
+pane is on lights up in the request. `w` goes over, from either side.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.acting.shell import Shell
 
 if TYPE_CHECKING:
+    from textual import events
+
+    from tui_chat.ui.chat import Transcript
     from tui_chat.ui.inspector import Inspector
 
 
@@ -27,18 +30,35 @@ class Tracing(Shell):
 
         def reveal() -> None:
             inspector.focus()
-            if not inspector.reveal(origin, show=True):
+            if not inspector.reveal(origin):
                 words = "Nothing of it is in this request."
                 if inspector.is_left_out(origin):
                     words = "It was left out to fit: the newest messages that fit are kept."
+                elif origin.kind is OriginKind.PRESET:
+                    words = "Nothing of it is sent: the reason is told below."
                 self.notify(words, severity="warning", timeout=4, markup=False)
 
         self.call_after_refresh(reveal)
 
+    def on_transcript_pointed(self, event: Transcript.Pointed) -> None:
+        """Show in the request what the cursor of the conversation is on."""
+        inspector = self._panes.inspector
+        if inspector is not None and inspector.is_on_screen:
+            inspector.point(Origin(OriginKind.HISTORY, event.entry_id))
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Follow the draft again, where one goes on with it."""
+        inspector = self._panes.inspector
+        if event.widget is self._composer and inspector is not None:
+            inspector.point(None)
+
     def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
         """Light up where something came from."""
-        origin = _source(event.origin)
-        is_message = origin is not None and origin.kind is OriginKind.HISTORY
+        origin, inspector = _source(event.origin), self._panes.inspector
+        kind = origin.kind if origin is not None else OriginKind.GLUE
+        is_asked = inspector is not None and inspector.has_focus_within
+        self._composer.set_class(kind is OriginKind.DRAFT and is_asked, "-lit")
+        is_message = origin is not None and kind is OriginKind.HISTORY
         self._chat.transcript.light(origin.id if origin is not None and is_message else "")
 
     async def on_inspector_origin_chosen(self, event: Inspector.OriginChosen) -> None:

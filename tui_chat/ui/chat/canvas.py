@@ -16,7 +16,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui_chat.model.session import Entry
-from tui_chat.ui.chat import picked
+from tui_chat.ui.chat import picked, posted
 from tui_chat.ui.chat.layouts import Layouts
 from tui_chat.ui.chat.lines import Line
 from tui_chat.ui.chat.look import Look
@@ -39,6 +39,8 @@ class Canvas(ScrollView, can_focus=True):
 
     ALLOW_SELECT = False  # Textual's selection knows screen rows; `Selecting` knows messages
 
+    Pointed = posted.Pointed
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.cursor: int | None = None
@@ -51,6 +53,8 @@ class Canvas(ScrollView, can_focus=True):
         self._painter = Painter(self._palette)
         self._lit = ""
         """Id of the message that is lit up."""
+        self._pointed = ""
+        """Id of the message that was told to be under the cursor."""
         self._width = 0
         self._unseen = False
         self._bar = (0, 0, 0)
@@ -102,6 +106,16 @@ class Canvas(ScrollView, can_focus=True):
             bar.window_virtual_size, bar.window_size, bar.position = total, size, offset
         if view.follows:
             self._unseen = False
+        self.tell_pointed()
+
+    def tell_pointed(self) -> None:
+        """Say on which message the cursor is, where it came to another."""
+        index = self._current if self.has_focus else None
+        now = "" if index is None else self.entries[index].message.id
+        if now != self._pointed:
+            self._pointed = now
+            if now:
+                self.post_message(self.Pointed(now))
 
     def move(self, lines: int) -> None:
         """Scroll by lines, up where they are negative."""

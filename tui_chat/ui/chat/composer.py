@@ -47,6 +47,7 @@ class Composer(TextArea, inherit_bindings=False):
         border: round $foreground 25%;
         scrollbar-size-vertical: 1;
 
+        &.-lit { border: round $origin-draft; }
         &:focus { border: round $primary; background: $background; }
         & .text-area--placeholder { color: $foreground 45%; }
         & .composer--chip { color: $text-primary; background: $primary 20%; text-style: bold; }

@@ -131,6 +131,14 @@ class Found(Message, namespace="transcript"):
         """Whether anything is being found."""
 
 
+class Pointed(Message, namespace="transcript"):
+    """The cursor came to another message, while keys go to the transcript."""
+
+    def __init__(self, entry_id: str) -> None:
+        super().__init__()
+        self.entry_id = entry_id
+
+
 class Focused(Message, namespace="transcript"):
     """Keys go to the transcript now, or no longer."""
 

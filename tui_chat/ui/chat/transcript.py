@@ -201,6 +201,7 @@ class Transcript(Moving):
         action = meta.get("action") or line.action
         if isinstance(action, Action):
             self._act(action, place)
+        self.tell_pointed()
         self.refresh()
 
     def _act(self, action: Action, place: Place) -> None:
@@ -224,9 +225,11 @@ class Transcript(Moving):
     def on_focus(self) -> None:
         """Show the cursor."""
         self.post_message(self.Focused(True))
+        self.tell_pointed()
         self.refresh()
 
     def on_blur(self) -> None:
         """Hide the cursor."""
         self.post_message(self.Focused(False))
+        self.tell_pointed()
         self.refresh()

@@ -31,6 +31,7 @@ from tui_chat.ui.inspector.payload_view import PayloadView
 from tui_chat.ui.inspector.protocol_tabs import ProtocolTabs
 from tui_chat.ui.inspector.summary import Summary
 from tui_chat.ui.inspector.views import (
+    SETTLED,
     BudgetView,
     Came,
     ContextView,
@@ -51,6 +52,9 @@ _EMPTY = """[bold]Nothing to send yet[/]
 
 [$foreground-muted]Write a message: the request that Enter would send appears here while you \
 type, byte for byte, each character in the colour of where it came from.[/]"""
+
+_MANY = 1_000
+"""Turns from which making the body takes longer than a key may."""
 
 _VIEWS: dict[View, type[RowsView]] = {
     View.CONTEXT: ContextView,
@@ -218,21 +222,30 @@ class InspectorFrame(Widget):
         """Take which messages always stay: they do not fall out next."""
         self._pinned = ids
 
-    def reveal(self, origin: Origin, *, show: bool = False) -> int:
-        """Move to what came from an origin, and mark all its places; return how many.
+    def point(self, origin: Origin | None) -> None:
+        """Show in the view in sight what came from what the cursor of another pane is on; None:
+        that pane was left. In a view that has no places this waits until the body is shown.
+        """
+        if self.view_shown is View.CONTEXT and isinstance(view := self.view_now, ContextView):
+            if origin is not None:
+                view.reveal(origin)
+        else:
+            self._view.point(origin)
 
-        In a view that has no places this waits until the body is shown; `show` shows it, or the
-        context where it was left out to fit.
+    def reveal(self, origin: Origin) -> int:
+        """Go to what came from an origin, mark all its places, and return how many there are. Where
+        there is none the context is shown, at the line that tells why.
         """
         if self.view_shown is View.CONTEXT and isinstance(view := self.view_now, ContextView):
             return int(view.reveal(origin))
-        if not show:
-            return self._view.reveal(origin)
-        self.view_shown = View.CONTEXT if self.is_left_out(origin) else View.PAYLOAD
+        if not self.is_left_out(origin):
+            self.view_shown = View.PAYLOAD
+            if count := self._view.reveal(origin):
+                return count
+        self.view_shown = View.CONTEXT
         if isinstance(view := self.view_now, ContextView):
             view.reveal(origin)
-            return 0
-        return self._view.reveal(origin)
+        return 0
 
     def is_left_out(self, origin: Origin) -> bool:
         """Whether a message was left out to fit; the context view tells more of it."""
@@ -279,7 +292,17 @@ class InspectorFrame(Widget):
             self._summary.show(self.composed, layout.size, self.own_protocol)
             self._legend.kinds = layout.kinds()
         else:
-            self._summary.show(self.composed, None, self.own_protocol)
+            composed = self.composed
+            if self.view_shown is View.PAYLOAD or len(composed.envelope.turns) > _MANY:
+                self._summary.show(composed, None, self.own_protocol)
+                self.set_timer(SETTLED, lambda: self._weigh(composed))
+            else:
+                self._weigh(composed)
+
+    def _weigh(self, composed: Composed) -> None:
+        """Tell the size of a body that is not laid out; of a long one, when typing has paused."""
+        if composed is self.composed and self.view_shown is not View.PAYLOAD and self.is_attached:
+            self._summary.show(composed, len(composed.payload.body), self.own_protocol)
 
     def watch_view_shown(self) -> None:
         """Put the view in sight, made if it was never there."""
@@ -323,5 +346,5 @@ class InspectorFrame(Widget):
         self.set_class(height < 14, "-small")
         self.set_class(height < 10, "-low")
         self._summary.lines = 1 if height < 14 else 2 if height < 22 else 3
-        self._status.set_class(height < 22, "-one")
+        self._status.lines = 1 if height < 14 else 2 if height < 30 else 3
         self._notes.make_room(height >= 18)

@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.text import Origin
+from tui_chat.model.text import GLUE, Origin
 from tui_chat.ui.inspector.figures import size_in_words
 from tui_chat.ui.inspector.find_line import FindLine
 from tui_chat.ui.inspector.forecast_line import ForecastLine
@@ -53,6 +53,7 @@ class Inspector(InspectorFrame):
         Binding("left_square_bracket", "step_view(-1)", "Previous view", show=False),
         Binding("right_square_bracket", "step_view(1)", "Next view", show=False),
         Binding("o", "notes", "Notes", show=False),
+        Binding("w", "source", "To where it came from", show=False),
         Binding("a", "against", "Compare with", show=False),
         Binding("m", "mark", "Cache mark", show=False),
         Binding("Y", "copy('http')", "Copy as HTTP", show=False),
@@ -104,6 +105,19 @@ class Inspector(InspectorFrame):
         """Show the neighbour, round the end."""
         order = list(View)
         self.view_shown = order[(order.index(self.view_shown) + step) % len(order)]
+
+    def action_source(self) -> None:
+        """Go to where what the cursor is on came from."""
+        view = self.view_now
+        if self._notes.has_focus_within:
+            origin = note.origin if (note := self._notes.current) is not None else None
+        elif isinstance(view, PayloadView):
+            view.action_open()
+            return
+        else:
+            row = view.row_here
+            origin = row.origin if row is not None else None
+        self.post_message(self.OriginChosen(origin or GLUE, None))
 
     def action_against(self) -> None:
         """Compare with something else."""
@@ -163,7 +177,7 @@ class Inspector(InspectorFrame):
         event.stop()
         forecast = self._forecast.forecast
         if forecast is not None and forecast.at.origin is not None:
-            self.reveal(forecast.at.origin, show=True)
+            self.reveal(forecast.at.origin)
 
     def on_protocol_tabs_chosen(self, event: ProtocolTabs.Chosen) -> None:
         """Pass the wish on."""
@@ -188,12 +202,12 @@ class Inspector(InspectorFrame):
         event.stop()
         under = event.under
         self._status.under = under
-        note = self._view.note_here
-        if note is not None:
-            self._status.rule = f"{SYMBOLS[note.level]} {note.sentence}"
-        else:
-            turns = self.composed.envelope.turns if self.composed is not None else ()
-            self._status.rule = rule_of(under, turns) if under is not None else ""
+        note, composed = self._view.note_here, self.composed
+        told = [f"{SYMBOLS[note.level]} {note.sentence}"] if note is not None else []
+        if under is not None and composed is not None:
+            turns, tree = composed.envelope.turns, composed.payload.tree
+            told.append(rule_of(under, turns, tree, composed.protocol))
+        self._status.rule = " ".join(told)
         self._status.places = ""
         self._legend.current = under.origin.kind if under is not None else None
         self.post_message(self.OriginPointed(under.origin if under is not None else None))
@@ -257,9 +271,9 @@ class Inspector(InspectorFrame):
         self._view.jump(event.kind)
 
     def on_notes_list_chosen(self, event: NotesList.Chosen) -> None:
-        """Go to the note's place, else to what came from its origin."""
+        """Go to what the note is about."""
         event.stop()
-        note = event.note
-        self.view_shown = View.PAYLOAD
-        if not (note.place and self._view.go_to(note.place)) and note.origin is not None:
-            self._view.reveal(note.origin)
+        origin = event.note.origin
+        if origin is None or not self.reveal(origin):
+            self.notify("It has no place in the body; w goes to where it came from.", timeout=4)
+        self.view_now.focus()

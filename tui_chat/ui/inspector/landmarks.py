@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from tui_chat.model.envelope import Note
-from tui_chat.model.text import OriginKind
+from tui_chat.model.payload import Piece
+from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.place import Place, Spot
 
@@ -31,24 +33,54 @@ def place_at(layout: Layout, row: int) -> Place | None:
 
 
 class NotePlaces:
-    """Notes by their places. Found for the rows that are looked at; nothing is laid out anew when
-    the rows move.
+    """Notes by what they are about. Looked up for the rows that are drawn; nothing is laid out
+    anew when the rows move.
     """
 
     def __init__(self, notes: Sequence[Note] = ()) -> None:
         self.notes = notes
-        self._at: dict[str, Note] = {}
-        self._within: dict[str, Note] = {}
-        """For each container the first note that is about something in it."""
+        self._about: dict[tuple[OriginKind, str], Note] = {}
+        """For each source the worst note about it."""
         for note in notes:
-            self._at.setdefault(note.place, note)
-            around = note.place
-            while around:
-                self._within.setdefault(around, note)
-                around = around.rpartition("/")[0]
+            if note.origin is not None and note.origin.kind is not OriginKind.GLUE:
+                self._about.setdefault((note.origin.kind, note.origin.id), note)
 
-    def at(self, spot: Spot) -> Note | None:
-        """Return the worst note about what begins on a row, folded parts of it included."""
-        if not self._within or spot.row or spot.place.part == "close":
+    def at(self, layout: Layout, spot: Spot) -> Note | None:
+        """Return the worst note about what begins on a row: a message that is folded, or the
+        first of the characters that came from there.
+        """
+        if not self._about or spot.place.part == "close":
             return None
-        return (self._within if spot.folded else self._at).get(spot.place.pointer)
+        if spot.folded:
+            return self._of(spot.owner)
+        if spot.place.part == "open":
+            return None
+        line = layout.line(spot)
+        start, end = line.slice(spot.row)
+        first = max(bisect_right(line.starts, start) - 1, 0)
+        before = _written(line.runs[first - 1].piece) if first else None
+        for run in line.runs_in(start, end):
+            source = _written(run.piece)
+            begins = source is not None and (before is None or not _same(source, before))
+            if begins and run.start >= start and (note := self._of(source)) is not None:
+                return note
+            before = source
+        return None
+
+    def _of(self, origin: Origin | None) -> Note | None:
+        return None if origin is None else self._about.get((origin.kind, origin.id))
+
+
+def _written(piece: Piece) -> Origin | None:
+    """Return what a person wrote, of a macro in it; None for what the protocol says of itself and
+    for a field that is not the text: an id, the name of a call.
+    """
+    origin = piece.origin
+    while origin.kind is OriginKind.MACRO and origin.within is not None:
+        origin = origin.within
+    is_field = origin.kind is not OriginKind.SETTING and origin.within is not None
+    return None if piece.is_key or origin.kind is OriginKind.GLUE or is_field else origin
+
+
+def _same(one: Origin, other: Origin) -> bool:
+    return one.kind is other.kind and one.id == other.id

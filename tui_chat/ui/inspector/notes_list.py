@@ -22,6 +22,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui_chat.model.envelope import Level, Note
+from tui_chat.model.text import OriginKind
 from tui_chat.ui.inspector.figures import counted, fitting
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.wrap import LEAST, breaks
@@ -72,6 +73,11 @@ class NotesList(Vertical):
         self._rows.show(notes[:MOST])
         self._settle()
 
+    @property
+    def current(self) -> Note | None:
+        """The note under the cursor."""
+        return self._rows.current
+
     def make_room(self, room: bool) -> None:
         """Take whether there is room for more than the count."""
         self._room = room
@@ -97,6 +103,15 @@ class NotesList(Vertical):
         """Open or close the list."""
         event.stop()
         self.toggle()
+
+
+def _told(note: Note) -> str:
+    """Return a note's sentence, and what it is about where the sentence does not say."""
+    about = note.origin
+    if about is None or about.kind in (OriginKind.GLUE, OriginKind.SETTING):
+        return note.sentence
+    called = about.name or about.id
+    return note.sentence if called in note.sentence else f"{note.sentence} ({about.label})"
 
 
 class NotesHeader(Widget):
@@ -193,6 +208,11 @@ class NoteRows(ScrollView, can_focus=True, inherit_bindings=False):
         self._cursor = self._notes.index(before) if before in self._notes else 0
         self._lay_out()
 
+    @property
+    def current(self) -> Note | None:
+        """The note under the cursor."""
+        return self._notes[self._cursor] if self._cursor < len(self._notes) else None
+
     def _lay_out(self) -> None:
         self._wrap(self.scrollable_content_region.width)
         self.virtual_size = Size(self._laid_for, len(self._rows))
@@ -203,7 +223,7 @@ class NoteRows(ScrollView, can_focus=True, inherit_bindings=False):
         room = max(self._laid_for - 2, LEAST)
         self._rows = []
         for number, note in enumerate(self._notes):
-            text = shown(note.sentence)
+            text = shown(_told(note))
             cuts = [0, *breaks(text, room, room), len(text)]
             for row, (start, end) in enumerate(pairwise(cuts)):
                 self._rows.append((number, row == 0, text[start:end]))
@@ -264,5 +284,5 @@ class NoteRows(ScrollView, can_focus=True, inherit_bindings=False):
     def action_choose(self) -> None:
         """Say which note the user wants to see."""
         self.refresh()
-        if self._cursor < len(self._notes):
-            self.post_message(NotesList.Chosen(self._notes[self._cursor]))
+        if (note := self.current) is not None:
+            self.post_message(NotesList.Chosen(note))

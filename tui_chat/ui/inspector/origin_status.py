@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from rich.cells import cell_len
 from textual.content import Content
+from textual.geometry import Size
 from textual.reactive import reactive
 from textual.widget import Widget
 
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector.figures import cut, cut_front
+from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.looking import Under
+from tui_chat.ui.inspector.wrap import LEAST, breaks
 
 
 class OriginStatus(Widget):
-    """One or two lines below the body."""
+    """Up to three lines below the body."""
 
     DEFAULT_CSS = """
     OriginStatus {
-        height: 2;
+        height: auto;
         padding: 0 1;
         background: $surface;
         color: $foreground;
-        &.-one { height: 1; }
     }
     """
 
+    lines: reactive[int] = reactive(2, layout=True)
+    """How many lines there is room for, 1 to 3."""
     under: reactive[Under | None] = reactive[Under | None](None)
     """What to tell about."""
     rule: reactive[str] = reactive("")
@@ -33,25 +39,41 @@ class OriginStatus(Widget):
     places: reactive[str] = reactive("")
     """On which of the places of one source the cursor is; empty where none is marked."""
 
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many lines as there is room for, whatever there is to say: the body stands still."""
+        return self.lines
+
     def render(self) -> Content:
         """Draw the origin, then the place."""
         under = self.under
         width = self.size.width
         if under is None:
-            return Content.styled(cut(self.rule, width), "$foreground-muted")
+            told = _wrapped(self.rule, width, self.lines)
+            return Content.styled("\n".join(told), "$foreground-muted")
         label = cut(phrase(under), width - 2)
         kind = under.origin.kind
         parts = [("▍ ", f"$origin-{kind}"), (label, f"bold $origin-{kind}")]
         room = width - 2 - cell_len(label)
-        if room >= 10:
+        if self.lines == 1 and self.rule and not self.places and room >= 10:
+            parts.append((f"  {cut(self.rule, room - 2)}", "$foreground-muted"))
+        elif room >= 10:
             place = self.places or under.pointer or "/" * bool(under.line)
             place = cut_front(place, room - 2)
             parts += [(" " * (room - cell_len(place)), ""), (place, "$foreground-muted")]
-        if self.size.height > 1:
-            told = f"hides {under.hidden}" if under.hidden else self.rule
-            style = "$text-warning" if under.hidden else "$foreground-muted"
-            parts.append((f"\n  {cut(told, width - 2)}", style))
+        told = f"hides {under.hidden}" if under.hidden else self.rule
+        style = "$text-warning" if under.hidden else "$foreground-muted"
+        for row in _wrapped(told, width - 2, self.lines - 1):
+            parts.append((f"\n  {row}", style))
         return Content.assemble(*parts)
+
+
+def _wrapped(text: str, width: int, lines: int) -> list[str]:
+    """Break a sentence into so many lines at most; the last is cut."""
+    text = shown(text)
+    room = max(width, LEAST)
+    at = [0, *breaks(text, room, room)][:lines]
+    rows = [text[start:end].rstrip() for start, end in pairwise(at)]
+    return [*rows, cut(text[at[-1] :], width)] if at else []
 
 
 def phrase(under: Under) -> str:

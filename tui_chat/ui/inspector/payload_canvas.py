@@ -296,7 +296,7 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         spot = self.layout_now.spot(row)
         here = row == self._cursor_row
         piece = self._piece if here and self.has_focus else -1
-        note = self._notes.at(spot)
+        note = self._notes.at(self.layout_now, spot)
         level = note.level if note is not None else None
         return self._painter.row(self.layout_now, spot, here, piece, level, self.lights)
 
@@ -306,7 +306,7 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         layout = self.layout_now
         if layout is None or self._cursor_row >= layout.rows:
             return None
-        return self._notes.at(layout.spot(self._cursor_row))
+        return self._notes.at(layout, layout.spot(self._cursor_row))
 
     def heights_changed(self) -> None:
         """Take that something was folded or unfolded."""

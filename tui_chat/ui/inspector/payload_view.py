@@ -105,6 +105,25 @@ class PayloadView(PayloadCanvas):
         self.post_message(self.Marked(1 if rows else 0, len(rows)))
         return len(rows)
 
+    def point(self, origin: Origin | None) -> int:
+        """Show what came from what the cursor of another pane is on, and return its places; None:
+        it is on nothing any more, and the draft is followed again if it was before.
+        """
+        if origin is not None:
+            self._follows_after = self._follows_after or (self.following and self._cursor is None)
+            return self.reveal(origin)
+        self.light(None)
+        if self._follows_after:
+            self.action_follow()
+        return 0
+
+    _follows_after = False
+    """Whether the draft was followed before another pane's cursor led away from it."""
+
+    def on_focus(self) -> None:
+        """Stay where one goes on from here."""
+        self._follows_after = False
+
     def light(self, origin: Origin | None) -> None:
         """Light up all that came from an origin; None for nothing."""
         if origin != self.lights.origin:
@@ -237,6 +256,7 @@ class PayloadView(PayloadCanvas):
     def action_follow(self) -> None:
         """Go back to the draft and stay with it."""
         self._cursor, self._piece, self.following = None, None, True
+        self._follows_after = False
         self._lay_out()
 
     def action_piece(self, step: int) -> None:

@@ -95,7 +95,7 @@ class Summary(Widget):
     def _figures(self, composed: Composed, width: int) -> Content:
         budget = composed.envelope.budget
         turns = counted(len(composed.envelope.turns), "turn")
-        rest = [turns] if self._bytes is None else [turns, size_in_words(self._bytes)]
+        rest = [turns, "… bytes" if self._bytes is None else size_in_words(self._bytes)]
         if self.lines == 1:
             rest.insert(0, cut(composed.model, 20))
         if budget is None:

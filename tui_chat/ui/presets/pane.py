@@ -66,6 +66,13 @@ class PresetPane(PresetView):
             super().__init__()
             self.origin = origin
 
+    class RevealRequested(Message):
+        """The places of a row in the request are to be gone to."""
+
+        def __init__(self, origin: Origin) -> None:
+            super().__init__()
+            self.origin = origin
+
     class Left(Message):
         """Esc was pressed in the list."""
 
@@ -97,9 +104,11 @@ class PresetPane(PresetView):
             case _ if edits is None:
                 self._bell()
             case "undo":
-                self._take(edits.undo())
+                words = f"Undone: {edits.past[-1].label}." if edits.past else "Nothing to undo."
+                self._take(edits.undo(), words=words)
             case "redo":
-                self._take(edits.redo())
+                words = f"Done again: {edits.future[0].label}." if edits.future else ""
+                self._take(edits.redo(), words=words or "Nothing to do again.")
             case "filter":
                 self.open_filter()
             case "add":
@@ -110,6 +119,10 @@ class PresetPane(PresetView):
                 self._bell()
             case "open":
                 self.open_form()
+            case "where":
+                message = edits.preset.messages[index]
+                origin = Origin(OriginKind.PRESET, message.id, message.name)
+                self.post_message(self.RevealRequested(origin))
             case "outside":
                 self.post_message(self.ContentRequested(edits.preset.messages[index]))
             case _:
@@ -189,9 +202,12 @@ class PresetPane(PresetView):
         event.stop()
         self.action_want("undo")
 
-    def _take(self, edits: Edits, at: int | None = None) -> None:
-        """Go on with other edits, the cursor on the message `at`, else on what they touched."""
+    def _take(self, edits: Edits, at: int | None = None, words: str = "") -> None:
+        """Go on with other edits, the cursor on the message `at`, else on what they touched;
+        `words` tell what was done where it is not plain.
+        """
         before = self.edits
+        self.say(words)
         if before is None or edits is before:
             return
         index = touched(before.preset, edits.preset, self.index) if at is None else at

@@ -48,6 +48,7 @@ class PresetRows(Coloured, can_focus=True):
         Binding("U", "want('redo')", show=False, tooltip="Redo"),
         Binding("e", "want('outside')", show=False, tooltip="Edit the content in $EDITOR"),
         Binding("E", "want('file')", show=False, tooltip="Edit the whole preset in $EDITOR"),
+        Binding("w", "want('where')", show=False, tooltip="Where it stands in the request"),
         Binding("slash", "want('filter')", show=False, tooltip="Show what contains …"),
         Binding("p", "want('settings')", show=False, tooltip="Name, variables, system messages"),
         Binding("m", "want('more')", "More", tooltip="Switch, copy, compare, rename presets"),

@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 
 from tui_chat.compose import Composed
 from tui_chat.editing import Edits, Row, sketch, touched
+from tui_chat.model.preset import PresetMessage
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.model.visible import one_line
 from tui_chat.ui.presets import steps
@@ -34,6 +35,7 @@ class PresetView(Vertical):
         &.-form.-of-message MessageForm, &.-form.-of-preset SettingsForm { display: block; }
         &.-form MessageForm, &.-form SettingsForm { height: 2fr; }
         &.-form #preset-told { display: none; }
+        &.-form.-done #preset-told { display: block; }
         &.-form.-low PresetRows { max-height: 4; }
         &.-wide #preset-body { layout: horizontal; }
         &.-wide MessageForm, &.-wide SettingsForm {
@@ -59,6 +61,9 @@ class PresetView(Vertical):
         self.settings = SettingsForm()
         self._composed: Composed | None = None
         self._facts = NO_FACTS
+        self._done = ""
+        """What was undone or done again, told until the cursor goes on."""
+        self._done_at: PresetMessage | None = None
 
     def compose(self) -> ComposeResult:
         """Put the title over the list, the form below or beside it."""
@@ -156,10 +161,22 @@ class PresetView(Vertical):
         if row is None or row.message is None:
             self._told.update("")
             return
+        if self._done_at is not None and self._done_at is not row.message:
+            self.say("")
+        if self._done:
+            self._done_at = row.message
         words = " ".join(note.sentence for note in row.notes) or steps.where(row)
+        words = self._done or words
         self._told.update(Styled(clipped(one_line(words), max(self.size.width - 2, 1))))
         if self.has_class("-form") and row.message is not self.form.message:
             self._fill_form()
+
+    def say(self, words: str) -> None:
+        """Tell what was done, in the line below, until the cursor goes on; empty for nothing."""
+        self._done, self._done_at = words, None
+        self.set_class(bool(words), "-done")
+        if words:
+            self._told.update(Styled(clipped(one_line(words), max(self.size.width - 2, 1))))
 
     def reveal(self, origin: Origin) -> bool:
         """Light the row of what an origin names, or stands in; False where there is none."""

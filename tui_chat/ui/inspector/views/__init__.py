@@ -16,11 +16,12 @@ from tui_chat.ui.inspector.views.budget import BudgetView
 from tui_chat.ui.inspector.views.context import ContextView
 from tui_chat.ui.inspector.views.diff import DiffView
 from tui_chat.ui.inspector.views.reply import Came, ReplyView
-from tui_chat.ui.inspector.views.request import RequestView
+from tui_chat.ui.inspector.views.request import SETTLED, RequestView
 from tui_chat.ui.inspector.views.rows_view import RowsView
 from tui_chat.ui.inspector.views.tabs import View, ViewTabs
 
 __all__ = [
+    "SETTLED",
     "BudgetView",
     "Came",
     "ContextView",

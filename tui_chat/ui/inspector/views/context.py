@@ -270,11 +270,11 @@ def _missing(surveyed: Survey, preset: Preset | None) -> list[tuple[PresetMessag
         return []
     found: list[tuple[PresetMessage, str]] = []
     for message in preset.messages:
-        if message.is_anchor:
+        if not message.enabled:
+            why = "disabled"
+        elif message.is_anchor:
             empty = not surveyed.anchors[message.anchor_id] and message.type != "chat_history"
             why = "an anchor at which nothing stands" if empty else ""
-        elif not message.enabled:
-            why = "disabled"
         elif not surveyed.ids[message.id]:
             why = "says nothing" if not message.content.strip() else "nothing is left of it here"
         else:

@@ -188,7 +188,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         return Strip(segments, width)
 
     def _tell(self) -> None:
-        row = self.rows[self.cursor] if self.cursor < len(self.rows) else None
+        row = self.row_here
         if row != self._pointed:
             self._pointed = row
             self.post_message(self.Pointed(row))
@@ -197,6 +197,11 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         """Say what the cursor is on, also where that did not change."""
         self._pointed = None
         self._tell()
+
+    @property
+    def row_here(self) -> Row | None:
+        """The row under the cursor."""
+        return self.rows[self.cursor] if self.cursor < len(self.rows) else None
 
     def set_cursor(self, number: int) -> None:
         """Put the cursor on a row and have it in sight."""

@@ -1,0 +1,114 @@
+"""What a protocol made of a message is told where the message stands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tui_chat.compose import Composed, compose
+from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.context import Inputs, Settings
+from tui_chat.model.endpoint import ModelFacts, Protocol
+from tui_chat.model.message import Message, ToolCall
+from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.model.text import OriginKind
+from tui_chat.ui.inspector.landmarks import NotePlaces
+from tui_chat.ui.inspector.layout import Layout
+from tui_chat.ui.inspector.looking import under
+from tui_chat.ui.inspector.placing import rule_of
+
+ENDPOINTS = {
+    one.protocol: replace(
+        one, facts=(("developing", ModelFacts(developer_role=True)), ("*", ModelFacts()))
+    )
+    for one in BUILT_IN_ENDPOINTS
+}
+PRESET = Preset(
+    "mixed",
+    (
+        PresetMessage("rule", content="Be {{noop}}brief, {{user}}."),
+        PresetMessage("history", "user", type="chat_history"),
+        PresetMessage("late", content="Later:\nmind {{user}}.", insertion_point=-1),
+    ),
+    system_placement="in_place",
+)
+HISTORY = (
+    Message("user", "Look it up.", "m1"),
+    Message("assistant", "", "m2", tool_calls=(ToolCall("c1", "look", "{}"), ToolCall("c2", "x", "{}"))),
+    Message("tool", "Nothing.", "m3", tool_call_id="c1"),
+    Message("tool", "Something.", "m4", tool_call_id="c2"),
+    Message("assistant", "It is so.", "m5"),
+)
+
+
+def composed(protocol: Protocol, model: str = "m") -> Composed:
+    settings = Settings(model=model)
+    return compose(Inputs(ENDPOINTS[protocol], PRESET, HISTORY, "And now?", settings=settings))
+
+
+def laid_out(one: Composed) -> Layout:
+    return Layout(one.payload, 60)
+
+
+@pytest.mark.parametrize("protocol", list(Protocol))
+def test_a_note_marks_the_row_where_what_it_is_about_begins(protocol: Protocol) -> None:
+    one = composed(protocol)
+    layout, marks = laid_out(one), NotePlaces(one.notes)
+    found: list[str] = []
+    for row in range(layout.rows):
+        spot = layout.spot(row)
+        if (note := marks.at(layout, spot)) is not None and note.code == "system-moved":
+            start, end = layout.line(spot).slice(spot.row)
+            found.append(layout.line(spot).text[start:end])
+    if protocol in (Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES):
+        assert not found
+    else:
+        assert len(found) == 1
+        assert "Later:" in found[0]
+
+
+def test_a_folded_message_is_marked_for_what_is_in_it() -> None:
+    one = composed(Protocol.ANTHROPIC)
+    layout, marks = laid_out(one), NotePlaces(one.notes)
+    row = layout.row_at("/system/1/text")
+    assert row is not None
+    layout.fold(row)
+    spots = [layout.spot(row) for row in range(layout.rows)]
+    [folded] = [spot for spot in spots if spot.folded]
+    note = marks.at(layout, folded)
+    assert note is not None
+    assert note.code == "system-moved"
+
+
+APART = "Anthropic takes what the system says apart from the messages."
+ONE_TEXT = "Gemini takes all that the system says as one text, apart from the messages."
+TOLD = (
+    (Protocol.OPENAI_CHAT, "m", "Look it up.", "It is part of the conversation."),
+    (Protocol.OPENAI_CHAT, "developing", "brief, ", "This model calls the system “developer”."),
+    (Protocol.OPENAI_RESPONSES, "developing", "brief, ", "calls the system “developer”."),
+    (Protocol.ANTHROPIC, "m", "brief, ", APART),
+    (Protocol.ANTHROPIC, "m", "User", APART),
+    (Protocol.ANTHROPIC, "m", "Something.", "has it in one message with its neighbour."),
+    (Protocol.ANTHROPIC, "m", "Nothing.", "In Anthropic the user says what a tool returned."),
+    (Protocol.GEMINI, "m", "Later:", ONE_TEXT),
+    (Protocol.GEMINI, "m", "It is so.", "Gemini calls the assistant “model”."),
+)
+
+
+@pytest.mark.parametrize(("protocol", "model", "words", "told"), TOLD)
+def test_the_rule_says_what_the_protocol_made_of_it(
+    protocol: Protocol, model: str, words: str, told: str
+) -> None:
+    one = composed(protocol, model)
+    layout = laid_out(one)
+    for row in range(layout.rows):
+        spot = layout.spot(row)
+        line = layout.line(spot)
+        for run in line.runs:
+            if run.piece.text.startswith(words) and run.piece.origin.kind is not OriginKind.GLUE:
+                found = under(spot, line, run, None)
+                assert found is not None
+                assert told in rule_of(found, one.envelope.turns, one.payload.tree, protocol)
+                return
+    raise AssertionError(f"{words} is not drawn")
