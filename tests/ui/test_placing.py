@@ -33,9 +33,10 @@ PRESET = Preset(
     ),
     system_placement="in_place",
 )
+CALLS = (ToolCall("c1", "look", "{}"), ToolCall("c2", "look", "{}"))
 HISTORY = (
     Message("user", "Look it up.", "m1"),
-    Message("assistant", "", "m2", tool_calls=(ToolCall("c1", "look", "{}"), ToolCall("c2", "x", "{}"))),
+    Message("assistant", "", "m2", tool_calls=CALLS),
     Message("tool", "Nothing.", "m3", tool_call_id="c1"),
     Message("tool", "Something.", "m4", tool_call_id="c2"),
     Message("assistant", "It is so.", "m5"),
