@@ -32,6 +32,7 @@ from tui_chat.model.message import Message
 from tui_chat.model.reply import Reply, TextDelta, advance
 from tui_chat.model.session import Entry
 from tui_chat.ui.chat import ChatPane, Composer
+from tui_chat.ui.themes import origin_defaults
 
 SIZE = (160, 45)
 MESSAGES = 10_000
@@ -42,6 +43,9 @@ WIDGETS = 300
 
 class Bench(App[None]):
     """A chat pane and nothing else."""
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return origin_defaults(dark=True)
 
     def compose(self) -> ComposeResult:
         yield ChatPane()

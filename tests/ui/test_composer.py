@@ -13,6 +13,7 @@ from textual.message import Message
 
 from tui_chat.ui.chat import AttachedLine, ChatPane, Composer
 from tui_chat.ui.chat.pastes import Pastes
+from tui_chat.ui.themes import origin_defaults
 
 
 class Stage(App[None]):
@@ -27,6 +28,9 @@ class Stage(App[None]):
         self.posted: list[Message] = []
         self.changes: list[str] = []
         self.keys: list[str] = []
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return origin_defaults(dark=True)
 
     def compose(self) -> ComposeResult:
         yield ChatPane()

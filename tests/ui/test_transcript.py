@@ -22,6 +22,7 @@ from tui_chat.ui.chat import ChatPane, Transcript
 from tui_chat.ui.chat.message import MessageLayout
 from tui_chat.ui.chat.posted import Requested
 from tui_chat.ui.chat.viewport import Viewport
+from tui_chat.ui.themes import origin_defaults
 
 
 class Stage(App[None]):
@@ -30,6 +31,9 @@ class Stage(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self.posted: list[Posted] = []
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return origin_defaults(dark=True)
 
     def compose(self) -> ComposeResult:
         yield ChatPane()

@@ -92,7 +92,7 @@ async def test_there_is_nothing_beyond_the_first_and_last_version() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(0), last))
         await pilot.press("right", "k", "k", "left")
-        assert app.posted == []
+        assert [type(message) for message in app.posted] == 2 * [posted.Refused]  # and say why
 
 
 async def test_code_is_copied_block_after_block_without_its_fences() -> None:
