@@ -8,9 +8,12 @@ Two roads lead to them:
 2. The messages that pass the filters are read, newest first, until enough of them have the
    words. That is cheap for common words, and for filters that leave few messages.
 
-Reading begins. Whenever it has not found enough yet, both are estimated, from what was read and
-from a sample of all messages, and it goes on for as long as it is the cheaper one. Either road
-finds the same where no more is found than is compared.
+Both are estimated, from a sample of all messages and from what was read so far. Reading begins, if
+the index is not by far cheaper, and goes on for as long as it is the cheaper one. Either road finds
+the same where no more is found than is compared.
+
+Where filters leave some sessions, the index's matches are either asked one by one for theirs, or
+looked up among all messages of these sessions, which are put together first.
 """
 # ruff: noqa: S608 - only our own constants are put into SQL
 
@@ -58,18 +61,20 @@ _TRUST = 100
 """Messages that were read from which on they tell more than the sample."""
 
 _TRIED = 0.1
-"""The index is not asked before reading has taken this part of what it would take."""
+"""The index is not asked before reading would have taken this part of what it would take."""
 
 # Microseconds, measured on one machine: only what they are to each other counts.
-_LOOK = 1.4
+_LOOK = 1.3
 """To ask the filters of a match."""
-_STEP_OVER = 0.25
+_STEP_OVER = 0.1
 """To pass over a match in the index."""
-_GATHER = 0.33
+_GATHER = 0.25
 """To put one match to the other endings of a beginning."""
-_PASS_BY = 1.4
+_PUT_IN, _LOOK_IN = 0.33, 0.25
+"""To put a message to those of some sessions, and to look for a match among them."""
+_PASS_BY = 1.6
 """To come to a message that is to be read, and ask the filters of it."""
-_READ, _READ_CHARACTER = 3.0, 0.006
+_READ, _READ_CHARACTER = 4.0, 0.01
 """To look for the words in a message, and in each of its characters."""
 
 _PASSING = """
@@ -122,23 +127,16 @@ async def candidates(tx: Transaction, sought: Sought) -> list[Row]:
         return []
     if await _is_rare(tx, sought):
         return await _looked_up(tx, sought, reading.sessions)
+    common = await _sample(tx, sought)
     found: list[Row] = []
-    common: _Common | None = None
-    step = _STEP
-    while not reading.is_done:
-        rows = await reading.read(tx, step)
-        found += [row for row in rows if sought.finder.has_all(row[4])]
-        if reading.is_done or _is_enough(sought, reading, found):
-            break
-        if common is None:
-            common = await _sample(tx, sought, rows)
+    while not (reading.is_done or _is_enough(sought, reading, found)):
         costs = _Costs.of(sought, reading, len(found), common)
-        if costs.reading > costs.index and costs.spent > costs.index * _TRIED:
-            return await _looked_up(tx, sought, reading.sessions)
-        step = min(max(_STEP, costs.messages), _LONGEST_STEP)
-    if sought.is_newest_first:
-        found.sort(key=lambda row: row[5], reverse=True)
-    return found[: sought.need]
+        if costs.reading > costs.index and costs.tried > costs.index * _TRIED:
+            sessions = _together(reading.sessions) if costs.is_together else reading.sessions
+            return await _looked_up(tx, sought, sessions)
+        rows = await reading.read(tx, min(max(_STEP, costs.messages), _LONGEST_STEP))
+        found += [row[:2] for row in rows if sought.finder.has_all(row[2])]
+    return await _shown(tx, sought, found)
 
 
 async def _is_rare(tx: Transaction, sought: Sought) -> bool:
@@ -157,7 +155,7 @@ def _is_enough(sought: Sought, reading: Reading, found: list[Row]) -> bool:
         return False
     if not sought.is_newest_first:
         return True
-    dates = sorted((row[5] for row in found), reverse=True)
+    dates = sorted((created for _, created in found), reverse=True)
     return reading.newest_ahead <= dates[sought.need - 1]
 
 
@@ -181,7 +179,7 @@ class _Common:
     """Characters of a message."""
 
 
-async def _sample(tx: Transaction, sought: Sought, rows: list[Row]) -> _Common:
+async def _sample(tx: Transaction, sought: Sought) -> _Common:
     """Look at messages all over the store."""
     last = await tx.row("SELECT coalesce(max(seq), 0) FROM messages")
     messages: int = last[0] if last else 0
@@ -198,7 +196,6 @@ async def _sample(tx: Transaction, sought: Sought, rows: list[Row]) -> _Common:
     )
     fits = [passing for _, passing, _ in sample]
     which = [sought.finder.which(text) for text, *_ in sample]
-    texts = [*(text for text, *_ in sample), *(row[4] for row in rows)]
     size = len(sample)
     return _Common(
         messages,
@@ -207,7 +204,7 @@ async def _sample(tx: Transaction, sought: Sought, rows: list[Row]) -> _Common:
         _share([all(each) and fit for each, fit in zip(which, fits, strict=True)], size),
         sum(after for *_, after in sample) / max(1, size),
         _share(fits, size),
-        sum(map(len, texts)) / max(1, len(texts)),
+        sum(len(text) for text, *_ in sample) / max(1, size),
     )
 
 
@@ -222,14 +219,18 @@ class _Costs:
     reading: float
     messages: int
     """That are still to be read, about."""
-    spent: float
+    tried: float
+    """What reading will have taken after another step."""
     index: float
+    is_together: bool
+    """Whether the index had better have the messages of the sessions put together."""
 
     @classmethod
     def of(cls, sought: Sought, reading: Reading, found: int, common: _Common) -> _Costs:
         """Estimate them. What was read tells more the more it was."""
         each = _PASS_BY + common.fit * (_READ + common.length * _READ_CHARACTER)
-        rate = (found + common.passing * _TRUST) / (reading.seen + _TRUST)
+        told = found * reading.telling / max(1, reading.seen)
+        rate = (told + common.passing * _TRUST) / (reading.telling + _TRUST)
         ahead = max(1, sought.need - found) / rate
         messages = min(ahead, max(1, reading.size - reading.seen))
         matches = common.share * common.messages
@@ -241,13 +242,25 @@ class _Costs:
             for share, term in zip(common.shares, sought.terms, strict=True)
             if term.is_beginning
         )
+        apart = looked_at * matches * _LOOK
+        part = reading.inside / max(1, common.messages)
+        together = reading.inside * _PUT_IN + looked_at * matches * (_LOOK_IN + part * _LOOK)
+        is_together = bool(reading.sessions) and together < apart
         return cls(
             messages * each,
             int(messages),
-            reading.seen * each,
-            looked_at * (matches * _LOOK + min(common.shares) * common.messages * _STEP_OVER)
+            (reading.seen + _STEP) * each,
+            (together if is_together else apart)
+            + looked_at * min(common.shares) * common.messages * _STEP_OVER
             + gathered * _GATHER,
+            is_together,
         )
+
+
+def _together(sessions: Conditions) -> Conditions:
+    """Return the same of a match in the index, whose message need not be looked at for that."""
+    inside = "+i.rowid IN (SELECT m.seq FROM messages AS m WHERE {})"
+    return [(inside.format(condition), value) for condition, value in sessions]
 
 
 async def _looked_up(tx: Transaction, sought: Sought, sessions: Conditions) -> list[Row]:
@@ -255,7 +268,16 @@ async def _looked_up(tx: Transaction, sought: Sought, sessions: Conditions) -> l
     query = sought.query
     conditions = [*of_index(query), *sessions, *of_messages(query), *of_time(query, "m.created")]
     statement = _DATES if sought.is_newest_first else _LATEST
-    found = await rows_where(tx, statement, (sought.match,), conditions)
+    return await _shown(tx, sought, await rows_where(tx, statement, (sought.match,), conditions))
+
+
+async def _shown(tx: Transaction, sought: Sought, found: list[Row]) -> list[Row]:
+    """Return what is shown of the first of those that were found: `seq` and when it was said."""
     if sought.is_newest_first:
         found.sort(key=lambda row: row[1], reverse=True)
-    return await tx.rows(_THESE, json.dumps([seq for seq, _ in found[: sought.need]]))
+    return await shown(tx, [seq for seq, _ in found[: sought.need]])
+
+
+async def shown(tx: Transaction, seqs: list[int]) -> list[Row]:
+    """Return of messages: session, id, title, writer, how the text begins, when it was said."""
+    return await tx.rows(_THESE, json.dumps(seqs))

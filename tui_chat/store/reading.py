@@ -27,6 +27,8 @@ from tui_chat.store.few import few_of
 
 _MOST_COUNTED = 20_000
 """Messages of a stretch of time that are counted; more are too many to read anyway."""
+_TELLING = 50
+"""Messages of a session that tell of those of others: they have their subject, model and time."""
 _LOOKED_AT = 200
 """Messages that are looked at to know how many those are."""
 
@@ -47,18 +49,17 @@ _PASSING = """
     CROSS JOIN messages AS m INDEXED BY messages_facts ON m.seq = i.rowid WHERE 1 {{filters}}
 """
 _ROWS = """
-    SELECT m.session_id, m.message_id, s.title, m.message_role, m.content, m.created
+    SELECT m.seq, m.created, m.content
     FROM ({source}) AS i
     CROSS JOIN messages AS m ON m.seq = i.rowid
-    CROSS JOIN sessions AS s ON s.session_id = m.session_id
-    WHERE m.status <> 'streaming' AND s.deleted IS NULL
-        AND m.seq NOT IN (SELECT message FROM hidden_messages)
+    WHERE m.status <> 'streaming' AND m.seq NOT IN (SELECT message FROM hidden_messages)
+        AND m.session_id NOT IN (SELECT session_id FROM sessions WHERE deleted IS NOT NULL)
 """
 _OF_LONG = """
     SELECT m.seq, m.created FROM (SELECT seq FROM messages WHERE session_id = ?) AS i
     CROSS JOIN messages AS m INDEXED BY messages_facts ON m.seq = i.seq ORDER BY m.created, m.seq
 """
-_OF_LONG_AS_STORED = "SELECT seq, ? FROM messages WHERE session_id = ? ORDER BY seq"
+_OF_LONG_AS_STORED = "SELECT seq FROM messages WHERE session_id = ?"
 
 
 class Reading(ABC):
@@ -69,6 +70,8 @@ class Reading(ABC):
         """About how many they are."""
         self.seen = 0
         """How many were looked at so far."""
+        self.telling = 0
+        """How many of them tell of those that are ahead: of one session, no more than some."""
         self.is_done = False
         """Whether none is left."""
         self.newest_ahead = inf
@@ -77,9 +80,13 @@ class Reading(ABC):
         """What each message must fulfil."""
         self.sessions: Conditions = []
         """That a message is in one of the sessions that are left; empty where all are."""
+        self.inside = 0
+        """How many messages these have."""
 
     async def read(self, tx: Transaction, count: int) -> list[Row]:
-        """Look at about so many more; return those that pass."""
+        """Look at about so many more; return those that pass: `seq`, when it was said, and text.
+        All else of a message is looked up for those that are shown.
+        """
         source, value = await self._next(tx, count)
         if self.conditions:
             source = _PASSING.format(source=source)
@@ -107,20 +114,16 @@ async def reading_of(tx: Transaction, query: Query) -> Reading:
         (),
         limits,
     )
-    inside = among(row[0] for row in sessions)
-    if few is not None and len(few) < sum(row[1] for row in sessions):
-        listed = _Listed(few, [*conditions, *inside])
-        listed.sessions = inside
-        return listed
-    reading: Reading = _BySession(
-        sessions,
-        [*conditions, *of_time(query, "m.created")],
-        by_date=query.order == "newest",
-    )
-    if has_time:
-        by_time = await _by_time(tx, query, [*conditions, *inside])
-        reading = reading if reading.size < by_time.size else by_time
-    reading.sessions = inside
+    inside, size = among(row[0] for row in sessions), sum(row[1] for row in sessions)
+    if few is not None and len(few) < size:
+        reading: Reading = _Listed(few, [*conditions, *inside])
+    else:
+        times = of_time(query, "m.created")
+        reading = _BySession(sessions, [*conditions, *times], by_date=query.order == "newest")
+        if has_time:
+            by_time = await _by_time(tx, query, [*conditions, *inside])
+            reading = reading if reading.size < by_time.size else by_time
+    reading.sessions, reading.inside = inside, size
     return reading
 
 
@@ -151,6 +154,7 @@ class _ByTime(Reading):
             *(*self._times, count, self.seen),
         )
         self.seen += len(rows)
+        self.telling = self.seen
         self.size = max(self.size, self.seen)
         self.is_done = len(rows) < count
         return _THESE, json.dumps([seq for (seq,) in rows])
@@ -168,6 +172,7 @@ class _Listed(Reading):
     async def _next(self, tx: Transaction, count: int) -> tuple[str, str]:
         part = self._seqs[self.seen : self.seen + count]
         self.seen += len(part)
+        self.telling = self.seen
         self.is_done = self.seen >= len(self._seqs)
         return _THESE, json.dumps(part)
 
@@ -201,14 +206,17 @@ class _BySession(Reading):
             heappop(self._ahead)
             short.append(session_id)
             planned += messages
+            self.telling += min(messages, _TELLING)
         if short or not self._ahead:
             statement, value = _OF_SESSIONS, json.dumps(short)
         else:
             bound, session_id, messages, begun = heappop(self._ahead)
+            self.telling += _TELLING
             if not begun and self._by_date:
                 begun = await tx.rows(_OF_LONG, session_id)
             elif not begun:  # that takes a third of the time
-                begun = await tx.rows(_OF_LONG_AS_STORED, -bound, session_id)
+                stored = await tx.rows(_OF_LONG_AS_STORED, session_id)
+                begun = [(seq, -bound) for (seq,) in sorted(stored)]
             part, rest = begun[-count:], begun[:-count]
             if rest:
                 heappush(self._ahead, (-rest[-1][1], session_id, messages, rest))

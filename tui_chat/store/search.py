@@ -17,7 +17,7 @@ import json
 from dataclasses import replace
 
 from tui_chat.model.search import Hit, Query
-from tui_chat.store.candidates import COMPARED, SCANNED, Sought, candidates
+from tui_chat.store.candidates import COMPARED, SCANNED, Sought, candidates, shown
 from tui_chat.store.conditions import of_titles, rows_where
 from tui_chat.store.database import Row, Transaction
 from tui_chat.store.reading import reading_of
@@ -75,13 +75,15 @@ async def _newest(tx: Transaction, query: Query) -> tuple[Hit, ...]:
     reading = await reading_of(tx, query)
     rows: list[Row] = []
     while not reading.is_done:
-        rows += await reading.read(tx, _AT_ONCE)
-        rows = sorted(rows, key=lambda row: row[_CREATED], reverse=True)[: query.limit]
-        if len(rows) == query.limit and reading.newest_ahead <= rows[-1][_CREATED]:
+        rows += [row[:2] for row in await reading.read(tx, _AT_ONCE)]
+        rows = sorted(rows, key=lambda row: row[1], reverse=True)[: query.limit]
+        if len(rows) == query.limit and reading.newest_ahead <= rows[-1][1]:
             break
     return tuple(
         Hit(session_id, message_id, title, role, " ".join(text[:_BEGINNING].split()), (), created)
-        for session_id, message_id, title, role, text, created in rows
+        for session_id, message_id, title, role, text, created in await shown(
+            tx, [seq for seq, _ in rows]
+        )
     )
 
 
