@@ -72,6 +72,8 @@ _GATHER = 0.25
 """To put one match to the other endings of a beginning."""
 _PUT_IN, _LOOK_IN = 0.33, 0.25
 """To put a message to those of some sessions, and to look for a match among them."""
+_SURE = 1.25
+"""How much cheaper that must seem than to ask one by one."""
 _PASS_BY = 1.6
 """To come to a message that is to be read, and ask the filters of it."""
 _READ, _READ_CHARACTER = 4.0, 0.01
@@ -245,7 +247,8 @@ class _Costs:
         apart = looked_at * matches * _LOOK
         part = reading.inside / max(1, common.messages)
         together = reading.inside * _PUT_IN + looked_at * matches * (_LOOK_IN + part * _LOOK)
-        is_together = bool(reading.sessions) and together < apart
+        # Asking one by one ends where enough pass, however that was estimated.
+        is_together = bool(reading.sessions) and _SURE * together < apart
         return cls(
             messages * each,
             int(messages),
