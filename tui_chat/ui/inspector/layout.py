@@ -226,7 +226,7 @@ class Layout:
         return frozenset(kind for kind, bit in BIT.items() if bits & bit)
 
 
-_KEPT_LINES = 500
+_KEPT_LINES = 200
 
 
 def _index(node: Obj | Arr, step: Step) -> int | None:

@@ -44,7 +44,7 @@ class Lights:
 
 
 _Row: TypeAlias = tuple[int, int, OriginKind, bool, int | None, Level | None, Lights, int]
-_KEPT_STRIPS = 500
+_KEPT_STRIPS = 200
 
 
 class RowPainter:
