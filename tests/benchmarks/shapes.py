@@ -20,6 +20,7 @@ _TOKEN = re.compile(r"[^\s\u2e80-\uffef]+ ?|[\u2e80-\uffef]{1,2}|\s+")
 _VALUE = "value = compute(first, second) # why"
 _TABLE = "| name | what | why |\n|--|--|--|\n"
 REPLIES = {
+    "prose": ("", PROSE),
     "mixed Markdown": ("", PROSE * 4 + CODE + LIST + TABLE),
     "a list": ("", "- item of a very long list \n"),
     "a block of code": ("```python\n", f"{_VALUE} \n"),

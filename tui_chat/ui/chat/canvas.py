@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from rich.style import Style
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
@@ -28,6 +28,7 @@ from tui_chat.ui.palette import Palette
 
 if TYPE_CHECKING:
     from textual.reactive import Reactive
+    from textual.selection import Selection
 
 _VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
 _SCROLL_Y = Widget.scroll_y
@@ -187,6 +188,7 @@ class Canvas(ScrollView, can_focus=True):
     def notify_style_update(self) -> None:
         """Forget the colours of the old theme."""
         self._palette.clear()
+        self._painter.forget()
         super().notify_style_update()
 
     # Drawing
@@ -197,9 +199,28 @@ class Canvas(ScrollView, can_focus=True):
             self._lit = message_id
             self.refresh()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw rows. They have no border and fill the width, so what was painted stays as it is:
+        a frame of a reply that grows costs what is new in it.
+        """
+        selection, filters = self.text_selection, self.get_line_filters()
+        _, background = self.background_colors
+        strips: list[Strip] = []
+        for y in crop.line_range:
+            strip = self._row(y, self._width, selection)
+            for each in filters:
+                strip = strip.apply_filter(each, background)
+            strips.append(strip)
+        left, right = crop.column_span
+        if left or right < self._width:
+            return [strip.crop(left, right) for strip in strips]
+        return strips
+
     def render_line(self, y: int) -> Strip:
         """Draw one row of the screen."""
-        width = self.scrollable_content_region.width
+        return self._row(y, self._width, self.text_selection)
+
+    def _row(self, y: int, width: int, selection: Selection | None) -> Strip:
         view, painter = self._viewport, self._painter
         if not self.entries:
             return painter.centred(self._empty, y, width, view.height)
@@ -217,7 +238,7 @@ class Canvas(ScrollView, can_focus=True):
         for start, end, here in self._search.marks(place):
             style = self._palette("hit-here" if here else "hit")
             strip = picked.marked(strip, (start + GUTTER, end + GUTTER), style, GUTTER)
-        span = self.text_selection and self.text_selection.get_span(picked.row_of(place))
+        span = selection and selection.get_span(picked.row_of(place))
         if span:
             strip = picked.marked(strip, span, self._selected, GUTTER)
         return strip

@@ -16,6 +16,9 @@ GUTTER = 2
 """Cells at the left: the bar that tells messages apart."""
 MEASURE = 108
 """Cells of text in a line at most; longer lines are hard to read."""
+KEPT = 200
+"""Painted lines that are kept, twice over; more than a screen has."""
+_Key = tuple[int, int, str, bool]
 _NEW_TEXT = " ↓ new text below "
 
 
@@ -29,9 +32,31 @@ class Painter:
 
     def __init__(self, palette: Palette) -> None:
         self._palette = palette
+        self._painted: dict[_Key, tuple[Line, Strip]] = {}
+        """Each with its line, which keeps the line's id from being another's."""
+        self._painted_before: dict[_Key, tuple[Line, Strip]] = {}
+
+    def forget(self) -> None:
+        """Forget what was painted: the colours have changed."""
+        self._painted.clear()
+        self._painted_before.clear()
 
     def line(self, line: Line, width: int, *, fill: str, current: bool) -> Strip:
-        """Draw a line of a message, which has a fill and may be the cursor's."""
+        """Draw a line of a message, which has a fill and may be the cursor's.
+
+        The same strip is returned for the same line as long as it stays on the screen.
+        """
+        key = id(line), width, fill, current
+        found = self._painted.get(key)
+        if found is None:
+            found = self._painted_before.get(key)
+            found = found or (line, self._paint(line, width, fill, current))
+            if len(self._painted) >= KEPT:
+                self._painted_before, self._painted = self._painted, {}
+            self._painted[key] = found
+        return found[1]
+
+    def _paint(self, line: Line, width: int, fill: str, current: bool) -> Strip:
         palette = self._palette
         ground = "" if line.bare else fill
         bar = "cursor-bar" if current else "user-bar" if fill else ""
