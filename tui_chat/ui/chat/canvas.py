@@ -7,11 +7,11 @@ them. What is shown, and how it grows, is `Reader`'s.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, cast
 
 from rich.style import Style
 from textual.geometry import Region, Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -25,6 +25,7 @@ from tui_chat.ui.chat.painter import GUTTER, Painter, measure
 from tui_chat.ui.chat.search import Search
 from tui_chat.ui.chat.viewport import Place, Viewport
 from tui_chat.ui.palette import Palette
+from tui_chat.ui.scrolling import QuietScroll
 
 if TYPE_CHECKING:
     from textual.reactive import Reactive
@@ -35,7 +36,7 @@ _SCROLL_Y = Widget.scroll_y
 _SCROLL_TARGET_Y = cast("Reactive[float]", Widget.scroll_target_y)
 
 
-class Canvas(ScrollView, can_focus=True):
+class Canvas(QuietScroll, can_focus=True):
     """A window on a conversation."""
 
     ALLOW_SELECT = False  # Textual's selection knows screen rows; `Selecting` knows messages
@@ -101,7 +102,9 @@ class Canvas(ScrollView, can_focus=True):
         self.set_reactive(_SCROLL_TARGET_Y, offset)
         bar, size = self.vertical_scrollbar, view.height
         # Drawing the bar costs as much as drawing the text, and it moves in eighths of a cell.
-        now = (size, size * size * 8 // max(total, 1), size * view.offset * 8 // max(total, 1))
+        thumb = max(1, size * size / max(total, 1))
+        above = (size - thumb) * offset / max(total - size, 1)
+        now = (size, ceil(thumb * 8), int(above * 8))
         if now != self._bar:
             self._bar = now
             bar.window_virtual_size, bar.window_size, bar.position = total, size, offset

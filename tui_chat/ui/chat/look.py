@@ -14,17 +14,7 @@ from textual.widget import Widget
 CSS = """
 Transcript {
     height: 1fr;
-    background: $background;
-    color: $foreground;
-    overflow-x: hidden;
     overflow-y: scroll;
-    scrollbar-size-vertical: 1;
-    scrollbar-background: $background;
-    scrollbar-background-hover: $background;
-    scrollbar-background-active: $background;
-    scrollbar-color: $foreground 15%;
-    scrollbar-color-hover: $foreground 30%;
-    scrollbar-color-active: $primary;
 
     & .transcript--user { background: $primary 9%; }
     & .transcript--user-bar { color: $primary; }

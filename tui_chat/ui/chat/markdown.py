@@ -13,12 +13,13 @@ a conversation is read as it grows and is not trusted:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tui_chat.ui.chat.code import code_lines
+from tui_chat.ui.chat.inline import grouped, inline_runs, linked
 from tui_chat.ui.chat.lines import BLANK, Line, Run, Styles, indented, run, wrap
 from tui_chat.ui.chat.sections import Section
 from tui_chat.ui.chat.tables import Align, table_lines
@@ -30,9 +31,8 @@ if TYPE_CHECKING:  # loading the grammar can wait for the first Markdown
 NARROWEST = 12
 """Cells that quotes and lists leave for their text; nested deeper, they no longer indent."""
 
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
 _BULLETS = "•◦▪"
-_STYLED = {"strong": "strong", "em": "emphasis", "s": "strike"}
+_QUOTED = re.compile(r"^(?: {0,3}> ?)+")
 _ALWAYS_APART = {"heading", "fence", "code_block", "table", "hr", "blockquote", "maths_block"}
 
 
@@ -59,7 +59,7 @@ def _line_lines(source: str, width: int, styles: Styles) -> list[Line]:
     from markdown_it.tree import SyntaxTreeNode
 
     node = SyntaxTreeNode(_parser().parseInline(source))
-    return [piece for line in _lines(_inline(node, styles)) for piece in wrap(line, width)]
+    return [piece for line in grouped(inline_runs(node, styles)) for piece in wrap(line, width)]
 
 
 def markdown_lines(source: str, width: int) -> list[Line]:
@@ -108,7 +108,7 @@ def plain_lines(text: str, width: int, styles: Styles = (), *, links: bool = Tru
         body = bare.lstrip(" ")
         margin = min(len(bare) - len(body), max(width - NARROWEST, 0))
         space = (Run(" " * margin),) if margin else ()
-        runs = list(_linked(body, styles)) if links else [run(body, *styles)]
+        runs = list(linked(body, styles)) if links else [run(body, *styles)]
         made += indented(wrap(runs, width - margin), space, space)
     return made
 
@@ -145,7 +145,8 @@ class _Layout:
     def block(self, node: SyntaxTreeNode, width: int, styles: Styles, depth: int) -> list[Line]:
         match node.type:
             case "paragraph":
-                return self._paragraph(node, width, styles)
+                joined = depth > 0 and self._goes_on_indented(node)
+                return self._paragraph(node, width, styles, joined=joined)
             case "heading":
                 level = {"h1": "heading-first", "h2": "heading-second"}.get(node.tag, "heading")
                 return self._paragraph(node, width, (*styles, level))
@@ -169,11 +170,21 @@ class _Layout:
             case _:
                 return plain_lines(node.content, width, styles)
 
-    def _paragraph(self, node: SyntaxTreeNode, width: int, styles: Styles) -> list[Line]:
+    def _paragraph(
+        self, node: SyntaxTreeNode, width: int, styles: Styles, *, joined: bool = False
+    ) -> list[Line]:
         made: list[Line] = []
-        for line in _lines(_inline(node, styles)):
+        for line in grouped(inline_runs(node, styles), joined=joined):
             made += wrap(line, width)
         return made
+
+    def _goes_on_indented(self, node: SyntaxTreeNode) -> bool:
+        """Whether a paragraph's later lines are indented: who does that has wrapped them by hand.
+        Other lines are kept as lines, since models mean them.
+        """
+        first, end = node.map or (0, 0)
+        later = (_QUOTED.sub("", line) for line in self._source[first + 1 : end])
+        return all(line[:1] in " \t" for line in later)
 
     def _list(self, node: SyntaxTreeNode, width: int, styles: Styles, depth: int) -> list[Line]:
         ordered = node.type == "ordered_list"
@@ -200,7 +211,7 @@ class _Layout:
             [
                 [
                     piece
-                    for line in _lines(_inline(cell, self._cell(cell, styles)))
+                    for line in grouped(inline_runs(cell, self._cell(cell, styles)))
                     for piece in line
                 ]
                 for cell in row.children
@@ -232,67 +243,3 @@ def _checked(lines: list[Line]) -> list[Line]:
     box = "☐" if head.text[1] == " " else "☑"
     runs = (Run(f"{box} ", ("list-mark",)), head._replace(text=head.text[4:]), *first.runs[1:])
     return [Line(runs, first.fill), *lines[1:]]
-
-
-def _lines(runs: Iterable[Run | None]) -> Iterator[list[Run]]:
-    """Group runs into lines; None ends one."""
-    line: list[Run] = []
-    for piece in runs:
-        if piece is None:
-            yield line
-            line = []
-        elif piece.text:
-            line.append(piece)
-    yield line
-
-
-def _inline(node: SyntaxTreeNode, styles: Styles, link: str = "") -> Iterator[Run | None]:
-    """Walk inline nodes; None stands for a line's end."""
-    for child in node.children:
-        match child.type:
-            case "inline":
-                yield from _inline(child, styles, link)
-            case "text":
-                yield from _linked(child.content, styles, link)
-            case "softbreak" | "hardbreak":
-                yield None
-            case "maths":
-                pieces = child.content.split("\n")
-                for index, piece in enumerate(pieces):
-                    if index:
-                        yield None
-                    yield run(piece, *styles, "maths", link=link)
-            case "code_inline":
-                yield run(child.content, *styles, "code", link=link)
-            case "strong" | "em" | "s":
-                yield from _inline(child, (*styles, _STYLED[child.type]), link)
-            case "link" | "image":
-                yield from _link(child, styles)
-            case _:
-                yield run(child.content, *styles, link=link)
-
-
-def _link(node: SyntaxTreeNode, styles: Styles) -> Iterator[Run | None]:
-    target = str(node.attrs.get("href") or node.attrs.get("src") or "")
-    if node.type == "image":
-        yield run("image: ", *styles, "url")
-    shown = list(_inline(node, (*styles, "link"), target))
-    yield from shown
-    said = "".join(piece.text for piece in shown if piece)
-    if said and said != target:
-        yield run(f" ({target})", *styles, "url", link=target)
-    elif not said:
-        yield run(target, *styles, "link", link=target)
-
-
-def _linked(text: str, styles: Styles, link: str = "") -> Iterator[Run]:
-    """Make runs of plain text, and links of the addresses in it."""
-    at = 0
-    if not link and "://" in text:
-        for found in _ADDRESS.finditer(text):
-            if found.start() > at:
-                yield run(text[at : found.start()], *styles)
-            yield run(found.group(), *styles, "link", link=found.group())
-            at = found.end()
-    if at < len(text):
-        yield run(text[at:], *styles, link=link)

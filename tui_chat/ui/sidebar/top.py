@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.cells import cell_len
+from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
@@ -54,7 +55,7 @@ class NewSession(Widget):
 
 
 class Filter(Input):
-    """What sessions must contain; Esc clears it, then leaves it."""
+    """What sessions must contain; Esc clears it, and then does what it does elsewhere."""
 
     DEFAULT_CSS = """
     Filter {
@@ -77,11 +78,10 @@ class Filter(Input):
         """The rows are to be focused."""
 
     def action_leave(self) -> None:
-        """Clear the filter; leave it where there is nothing to clear."""
-        if self.value:
-            self.value = ""
-        else:
-            self.post_message(self.Left())
+        """Clear the filter; where there is nothing to clear, leave Esc to the list and the app."""
+        if not self.value:
+            raise SkipAction
+        self.value = ""
 
     def action_rows(self) -> None:
         """Go to the rows."""
