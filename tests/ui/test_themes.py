@@ -5,8 +5,10 @@ import pytest
 from textual.color import Color
 from textual.theme import Theme
 
+from tests.ui.inspector_requests import DATE, DRAFT, MODEL, ROLE, STYLE, InspectorApp, composed
 from tui_chat.errors import InputError
-from tui_chat.model.text import OriginKind
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.text import Origin, OriginKind
 from tui_chat.paths import bundled
 from tui_chat.ui.themes import DARK, LIGHT, load_theme, load_themes, origin_defaults
 
@@ -107,6 +109,37 @@ def test_origins_can_be_read(name: str, kind: str, ground: str) -> None:
 @pytest.mark.parametrize(("name", "text", "ground"), list(product(THEMES, TEXTS, GROUNDS)))
 def test_texts_can_be_read(name: str, text: str, ground: str) -> None:
     assert contrast(value(THEMES[name], text), value(THEMES[name], ground)) >= 4.5
+
+
+def hardly_read(app: InspectorApp) -> list[tuple[float, str]]:
+    """What the request's body shows, as far as it cannot be read well."""
+    shown = [
+        (contrast(ink.name, ground.name), segment.text)
+        for y in range(app.view.size.height)
+        for segment in app.view.render_line(y)
+        if segment.text.strip() and (style := segment.style) is not None
+        if (ink := style.color) is not None and (ground := style.bgcolor) is not None
+    ]
+    assert shown
+    return [each for each in shown if each[0] < 4.5]
+
+
+@pytest.mark.usefixtures("undrawn")
+async def test_what_is_lit_or_found_in_a_request_can_be_read_in_every_theme() -> None:
+    history = Origin(OriginKind.HISTORY, "m2", "#3")
+    app = InspectorApp(composed(Protocol.ANTHROPIC))
+    async with app.run_test(size=(100, 60)) as pilot:
+        for name in THEMES:
+            app.theme = name
+            await pilot.pause()
+            for origin in (ROLE, STYLE, DATE, MODEL, DRAFT, history):
+                assert app.view.reveal(origin), origin
+                lit = [app.view.render_line(y) for y in range(app.view.size.height)]
+                assert any(strip.text.startswith("▌") for strip in lit), "seen without colour too"
+                assert hardly_read(app) == [], (name, origin)
+            assert app.view.find("light")
+            assert hardly_read(app) == [], name
+            app.view.find("")
 
 
 @pytest.mark.parametrize(("name", "sight"), list(product(IN_COLOUR, SIGHT)))

@@ -76,8 +76,8 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         & > .payload--cursor { background: $surface; }
         &:focus > .payload--cursor { background: $panel; }
         & > .payload--piece { text-style: underline; }
-        & > .payload--lit { background: $primary 30%; }
-        & > .payload--hit { background: $warning 45%; }
+        & > .payload--lit { background: $primary 12%; text-style: bold; }
+        & > .payload--hit { color: $background; background: $warning; }
         & > .payload--note-error { color: $text-error; }
         & > .payload--note-warning { color: $text-warning; }
         & > .payload--note-info { color: $text-accent; }

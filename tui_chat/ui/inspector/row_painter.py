@@ -35,6 +35,10 @@ class Lights:
     words: re.Pattern[str] | None = None
     """All that matches."""
 
+    def lights(self, run: Run) -> bool:
+        """Whether a run came from there."""
+        return self.origin is not None and comes_from(run.piece.origin, self.origin)
+
     def hits(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
         """Return where in a part of a line the words stand."""
         if self.words is None:
@@ -56,12 +60,14 @@ class RowPainter:
         self._widget = widget
         self._prefix = prefix
         self._styles: dict[tuple[OriginKind, bool, bool], Style] = {}
+        self._parts: dict[str, Style] = {}
         self._strips: OrderedDict[_Row, tuple[DrawnLine, Strip]] = OrderedDict()
         """The rows that were drawn last: most are drawn again as they were."""
 
     def forget(self) -> None:
         """Ask for all styles again: a theme or the focus changed."""
         self._styles.clear()
+        self._parts.clear()
         self._strips.clear()
 
     def row(
@@ -103,19 +109,20 @@ class RowPainter:
         runs = line.runs_in(start, end)
         main = main_run(runs, piece) if piece != -1 and len(runs) > 1 else None
         plain = self._style(OriginKind.GLUE, False, here)
+        lit = [lights.lights(run) for run in runs]
         segments = [
-            Segment("▎", self._style(bar_kind(runs, spot), False, here)),
+            Segment("▌" if any(lit) else "▎", self._style(bar_kind(runs, spot), False, here)),
             Segment(" ", plain)
             if note is None
             else Segment(SYMBOLS[note], plain + self._part(f"note-{note}")),
             Segment(" " * layout.lead(spot), plain),
         ]
         hits = lights.hits(line.text, start, end)
-        for run in runs:
+        for run, is_lit in zip(runs, lit, strict=True):
             style = self._run_style(run, here)
             if main is not None and run.piece is main.piece:
                 style += self._part("piece")
-            if lights.origin is not None and comes_from(run.piece.origin, lights.origin):
+            if is_lit:
                 style += self._part("lit")
             segments += self._marked(
                 line.text, max(run.start, start), min(run.end, end), hits, style
@@ -152,4 +159,12 @@ class RowPainter:
         return known
 
     def _part(self, name: str) -> Style:
-        return self._widget.get_component_rich_style(f"{self._prefix}--{name}", partial=True)
+        known = self._parts.get(name)
+        if known is None:
+            styles = self._widget.get_component_styles(f"{self._prefix}--{name}")
+            known = styles.partial_rich_style
+            if 0 < styles.background.a < 1:  # rich would take it as if nothing shone through
+                ground = self._widget.background_colors[1] + styles.background
+                known += Style(bgcolor=ground.rich_color)
+            self._parts[name] = known
+        return known
