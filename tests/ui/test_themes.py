@@ -10,6 +10,7 @@ from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.paths import bundled
+from tui_chat.ui.inspector.legend import Legend
 from tui_chat.ui.themes import DARK, LIGHT, load_theme, load_themes, origin_defaults
 
 THEMES = {theme.name: theme for theme in load_themes([bundled("themes")])[0]}
@@ -135,11 +136,15 @@ async def test_what_is_lit_or_found_in_a_request_can_be_read_in_every_theme() ->
             for origin in (ROLE, STYLE, DATE, MODEL, DRAFT, history):
                 assert app.view.reveal(origin), origin
                 lit = [app.view.render_line(y) for y in range(app.view.size.height)]
-                assert any(strip.text.startswith("▌") for strip in lit), "seen without colour too"
+                bars = {strip.text[0] for strip in lit}
+                told = bars & set("SPFLHDMT") if name == MONO else bars & {"▌"}
+                assert told, "seen without colour too"
                 assert hardly_read(app) == [], (name, origin)
             assert app.view.find("light")
             assert hardly_read(app) == [], name
             app.view.find("")
+            by_letter = "s system prompt" in app.query_one(Legend).render().plain
+            assert by_letter is (name == MONO)
 
 
 @pytest.mark.parametrize(("name", "sight"), list(product(IN_COLOUR, SIGHT)))

@@ -9,6 +9,7 @@ layout         which row shows what, and where something is
 walking        strings and literals in order, each with its row
 landmarks      rows one comes back to: the draft, the top, the notes
 looking        what is under the cursor, in words
+letters        what tells origins apart without colour
 row_painter    draws one row in its colours
 finding        where words are, and what came from one source
 payload_canvas draws the visible rows, has the cursor

@@ -9,6 +9,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from tui_chat.model.text import OriginKind
+from tui_chat.ui.inspector.letters import LETTERS, without_colour
 
 _NAMES: dict[OriginKind, tuple[str, str, str]] = {
     OriginKind.SYSTEM: ("system prompt", "system", "sys"),
@@ -22,8 +23,8 @@ _NAMES: dict[OriginKind, tuple[str, str, str]] = {
     OriginKind.GLUE: ("protocol", "protocol", "prot"),
 }
 
-_FORMS = ((0, "■ "), (1, "■ "), (2, "■ "), (2, "■"))
-"""Length of the name and square, the most generous first."""
+_FORMS = ((0, " "), (1, " "), (2, " "), (2, ""))
+"""Length of the name and what parts it from its square, the most generous first."""
 
 
 class Legend(Widget):
@@ -60,14 +61,16 @@ class Legend(Widget):
         return Content.assemble(*parts)
 
     def _labels(self) -> list[tuple[OriginKind, str, str]]:
-        """Each kind with its square and its name, in the longest form that fits."""
+        """Each kind with its square (or letter) and its name, in the longest form that fits."""
         kinds = [kind for kind in OriginKind if kind in self.kinds]
-        for form, mark in _FORMS:
-            labels = [(kind, mark, _NAMES[kind][form]) for kind in kinds]
+        marks = LETTERS if without_colour(self) else dict.fromkeys(OriginKind, "■")
+        for form, gap in _FORMS if marks is not LETTERS else _FORMS[:-1]:
+            labels = [(kind, marks[kind] + gap, _NAMES[kind][form]) for kind in kinds]
             if sum(len(mark + name) + 1 for _, mark, name in labels) - 1 <= self.size.width:
                 return labels
         return [
-            (kind, "■", " " + _NAMES[kind][2] if kind is self.current else "") for kind in kinds
+            (kind, marks[kind], " " + _NAMES[kind][2] if kind is self.current else "")
+            for kind in kinds
         ]
 
     def on_click(self, event: events.Click) -> None:

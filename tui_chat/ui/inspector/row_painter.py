@@ -18,6 +18,7 @@ from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector.drawn_line import DrawnLine, Run
 from tui_chat.ui.inspector.finding import comes_from
 from tui_chat.ui.inspector.layout import Layout
+from tui_chat.ui.inspector.letters import LETTERS, without_colour
 from tui_chat.ui.inspector.looking import bar_kind, kind_shown, main_run
 from tui_chat.ui.inspector.notes_list import SYMBOLS
 from tui_chat.ui.inspector.place import Spot
@@ -61,6 +62,8 @@ class RowPainter:
         self._prefix = prefix
         self._styles: dict[tuple[OriginKind, bool, bool], Style] = {}
         self._parts: dict[str, Style] = {}
+        self._by_letter: bool | None = None
+        """Whether letters tell the origins, since there is no colour; None: to be asked."""
         self._strips: OrderedDict[_Row, tuple[DrawnLine, Strip]] = OrderedDict()
         """The rows that were drawn last: most are drawn again as they were."""
 
@@ -68,6 +71,7 @@ class RowPainter:
         """Ask for all styles again: a theme or the focus changed."""
         self._styles.clear()
         self._parts.clear()
+        self._by_letter = None
         self._strips.clear()
 
     def row(
@@ -110,8 +114,9 @@ class RowPainter:
         main = main_run(runs, piece) if piece != -1 and len(runs) > 1 else None
         plain = self._style(OriginKind.GLUE, False, here)
         lit = [lights.lights(run) for run in runs]
+        kind = bar_kind(runs, spot)
         segments = [
-            Segment("▌" if any(lit) else "▎", self._style(bar_kind(runs, spot), False, here)),
+            Segment(self._bar(kind, any(lit)), self._style(kind, False, here)),
             Segment(" ", plain)
             if note is None
             else Segment(SYMBOLS[note], plain + self._part(f"note-{note}")),
@@ -128,6 +133,13 @@ class RowPainter:
                 line.text, max(run.start, start), min(run.end, end), hits, style
             )
         return Strip(segments).adjust_cell_length(self._widget.size.width, plain)
+
+    def _bar(self, kind: OriginKind, is_lit: bool) -> str:
+        if self._by_letter is None:
+            self._by_letter = without_colour(self._widget)
+        if self._by_letter:
+            return LETTERS[kind].upper() if is_lit else LETTERS[kind]
+        return "▌" if is_lit else "▎"
 
     def _marked(
         self, text: str, start: int, end: int, hits: list[tuple[int, int]], style: Style
