@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from textual.widgets import OptionList
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.loopback import Received
 from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import Part
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.sidebar import SessionList
@@ -176,6 +178,24 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Pa
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         await say(pilot, "first")
+        desk = app.desk
+        assert desk is not None
+        stored, goes_on = desk.submit, asyncio.Event()
+
+        async def slow_disk(draft: str, attachments: tuple[Part, ...] = ()) -> bool:
+            await goes_on.wait()
+            return await stored(draft, attachments)
+
+        desk.submit = slow_disk
+        app.query_one(Composer).text = "on its way"
+        await pilot.press("enter")
+        await until(pilot, lambda: app.query_one(Composer).text == "")
+        await app.keep_draft()
+        assert await desk.draft() == "on its way", "until it is stored as said"
+        goes_on.set()
+        await replied(pilot)
+        await until(pilot, lambda: not app._sending)
+        assert await desk.draft() == ""
         app.query_one(Composer).text = "unfinished"
         await pilot.press("ctrl+n")
         await until(pilot, lambda: app.desk is not None and app.desk.session is None)

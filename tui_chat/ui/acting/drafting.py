@@ -43,6 +43,8 @@ class Drafting(Shell):
     _composing_first = ""
     """Id of the long session that is being composed for the first time."""
     _draft_timer: Timer | None = None
+    _being_sent: tuple[str, str] | None = None
+    """Where a text was sent that is not known to be stored: the session's id, and the text."""
     _parts: tuple[Part, ...] = ()
 
     @on(Composer.Changed)
@@ -151,7 +153,10 @@ class Drafting(Shell):
         """Have the shown session's draft on disk."""
         if self.desk is not None and self.is_laid:  # before that the kept one was not brought
             files = tuple(str(attachment.path) for attachment in self._attachments)
-            await self.desk.keep_draft(self.desk.session, self._composer.text, files)
+            text, sent = self._composer.text, self._being_sent
+            if not text and sent is not None and sent[0] == self.desk.session_id:
+                text = sent[1]  # nothing is lost, should it not come to that
+            await self.desk.keep_draft(self.desk.session, text, files)
 
 
 def _short(tokens: int) -> str:

@@ -42,14 +42,20 @@ class Talking(Commanding):
             if not await may_send(self, desk.composed(draft, attachments=parts).errors):
                 return
             session = desk.session
+            self._being_sent = desk.session_id, typed
             self._composer.text = ""
             self.show_attachments(())
-            if await desk.submit(draft, parts):
+            is_stored = await desk.submit(draft, parts)
+            self._being_sent = None
+            if is_stored:
                 await desk.keep_draft(session, "")
+                if session is None:  # it may have been kept in the one that was begun
+                    await self.keep_draft()
             elif not self._composer.text:
                 self._composer.text = typed
                 self.show_attachments(files)
         finally:
+            self._being_sent = None
             self._sending = False
 
     @work(group="send")
