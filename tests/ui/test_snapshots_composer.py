@@ -48,4 +48,10 @@ async def test_typing(album: Album, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         await pilot.press("up")
         await settle(pilot)
         await album.take(pilot, "an earlier text")
+
+        await pilot.resize_terminal(*NARROW)
+        composer.text = "木漏れ日を一言で言える英語はありますか。雪の重みから松の枝を守る縄は何と"
+        await pilot.press(*"呼びますか")
+        await settle(pilot)
+        await album.take(pilot, "typed with an input method")
         assert app.query_one(Transcript).entries

@@ -13,7 +13,7 @@ from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.model.session import Entry
 from tui_chat.model.timing import Timing
 from tui_chat.paths import bundled
-from tui_chat.ui.chat import ChatPane
+from tui_chat.ui.chat import ChatPane, Transcript
 from tui_chat.ui.themes import load_themes, origin_defaults
 
 MARKDOWN = (
@@ -64,6 +64,19 @@ READ = (
         seconds=31.0,
         sibling=1,
         siblings=3,
+    ),
+)
+RIGHT_TO_LEFT = (
+    ask("מה פירוש המילה komorebi?\nوما معناها بالعربية؟", 0),
+    Entry(
+        Message(
+            "assistant",
+            "**Komorebi** (木漏れ日): אור השמש שמסתנן בין העלים.\n\n"
+            "> ضوء الشمس الذي يتخلل الأوراق\n\n1. אור\n2. ظل\n\nBoth are left in their order.",
+            id="r",
+            timestamp=at(1),
+        ),
+        model="gpt-5",
     ),
 )
 CALLS = (
@@ -128,6 +141,14 @@ async def test_reading(album: Album) -> None:
         await album.take(pilot, "reasoning unfolded")
         await pilot.press("space", "home", "slash", *"wait", "down")
         await album.take(pilot, "words found")
+
+        stage(pilot, "שלום", "gpt-5 · openai", RIGHT_TO_LEFT)
+        await album.take(pilot, "right-to-left")
+        await pilot.mouse_down(Transcript, offset=(8, 4))
+        await pilot.hover(Transcript, offset=(24, 10))
+        await pilot.mouse_up(Transcript, offset=(24, 10))
+        assert pilot.app.screen.get_selected_text()
+        await album.take(pilot, "selected with the mouse")
 
 
 async def test_work(album: Album) -> None:

@@ -98,10 +98,12 @@ class TuiChat(
         self.set_timer(DESK_AFTER, self.lay_desk)
 
     async def action_quit(self) -> None:
-        """Leave; what is being typed is kept, and edited presets are asked about."""
+        """Leave; what is being typed is kept. Replies that arrive and edited presets are asked
+        about.
+        """
         await self.keep_draft()
-        if self.desk is not None and self.desk.unsaved_presets:
-            self.ask_about_presets()
+        if self.desk is not None and (self.desk.unsaved_presets or self.desk.running):
+            self.ask_before_leaving()
         else:
             self.exit()
 

@@ -97,6 +97,14 @@ async def may_send(app: App[Any], faults: Sequence[Note]) -> bool:
     return bool(await app.push_screen_wait(Confirm("Send it all the same?", sentences, yes="Send")))
 
 
+async def may_leave(app: App[Any], replies: int) -> bool:
+    """Ask whether to leave while replies arrive."""
+    what = "A reply is" if replies == 1 else f"{replies} replies are"
+    question = f"{what} still arriving. What has come is kept, and the rest is not waited for."
+    dialog = Confirm("Quit now?", question, yes="Quit", no="Stay")
+    return bool(await app.push_screen_wait(dialog))
+
+
 async def may_open(app: App[Any], url: str) -> bool:
     """Ask whether to open a link, showing where it goes: models write links too."""
     return bool(await app.push_screen_wait(Confirm("Open this link?", url, yes="Open")))

@@ -159,12 +159,16 @@ class Editing(Drafting):
             self.notify(f"Saved.\n{why}{path}", timeout=4 + 4 * ours, markup=False)
 
     @work(group="dialog", exclusive=True)
-    async def ask_about_presets(self) -> None:
-        """Ask what becomes of edited presets, then leave."""
+    async def ask_before_leaving(self) -> None:
+        """Ask what becomes of replies that arrive and of edited presets, then leave."""
         from tui_chat.ui.preset_questions import before_leaving
+        from tui_chat.ui.questions import may_leave
 
         desk = self.desk
-        if desk is None:
+        if desk is None or (desk.running and not await may_leave(self, len(desk.running))):
+            return
+        if not desk.unsaved_presets:
+            self.exit()
             return
         match await before_leaving(self, desk.unsaved_presets):
             case "save" if desk.save_presets():

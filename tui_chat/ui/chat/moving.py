@@ -82,7 +82,7 @@ class Moving(Copying):
         self.go_to(index)
         if words and (hit := self._search.in_message(index)):
             self._show_hit(hit[0])
-        self._tell_found()
+        self.tell_found()
         return True
 
     # Finding
@@ -95,7 +95,7 @@ class Moving(Copying):
         hit = self._search.first_from(self._find_from) if self.entries else None
         if hit:
             self._show_hit(hit[0])
-        self._tell_found()
+        self.tell_found()
         self.refresh()
 
     def action_find(self) -> None:
@@ -106,7 +106,7 @@ class Moving(Copying):
         """Go to the next hit, or the one before."""
         if hit := self._search.step(direction):
             self._show_hit(hit[0])
-            self._tell_found()
+            self.tell_found()
         else:
             self.refuse("Nothing is found; / finds words in this conversation.")
 
@@ -131,5 +131,6 @@ class Moving(Copying):
         self.cursor = place.message
         self._publish()
 
-    def _tell_found(self) -> None:
+    def tell_found(self) -> None:
+        """Tell how many hits there are, and which is shown."""
         self.post_message(self.Found(self._search.number, self._search.count, self._search.is_on))

@@ -84,6 +84,8 @@ class ChatPane(Vertical):
         self.title_line.show(session_title, subtitle, status)
         self.transcript.welcome(empty_text)
         self.transcript.show(entries, timing_of)
+        if self.find_bar is not None and self.find_bar.display:
+            self.transcript.tell_found()  # how many there are now
         self.composer.past.show(entries)
         streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
         self.activity.streams(None if streaming is None else streaming.model)
