@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Button, Static
+from textual.widgets import Button, Input, Static
 
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tests.ui.preset_stage import SIZE, body, editing, ids, message, press
@@ -130,6 +130,16 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         await said_yes(pilot)
         assert not (tmp_path / "presets" / "other.json").exists()
         assert pilot.app.desk.preset_name == "plain"  # type: ignore[attr-defined]
+
+        theirs = tmp_path / "calm.json"
+        theirs.write_text('{"prompts": [{"identifier": "main", "content": "Be calm."}]}')
+        await more(pilot, "take in")
+        await until(pilot, lambda: isinstance(pilot.app.screen, AskText))
+        pilot.app.screen.query_one(Input).value = str(theirs)
+        await press(pilot, "enter")
+        assert pilot.app.desk.preset_name == "calm"  # type: ignore[attr-defined]
+        assert (tmp_path / "presets" / "calm.json").is_file()
+        assert "Be calm." in body(pane)
 
 
 def shown(pilot: Pilot[None]) -> str:

@@ -167,7 +167,7 @@ def read(file: Path, protocol: str) -> None:
 
 @cli.group()
 def preset() -> None:
-    """Check presets, and test what comes of them."""
+    """Check presets, test what comes of them, and take SillyTavern's in."""
 
 
 @preset.command("check")
@@ -181,6 +181,20 @@ def preset_check(files: tuple[Path, ...], as_json: bool) -> None:
     from tui_chat.cli.preset_check import run_check
 
     run_check(files, as_json)
+
+
+@preset.command("import")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_FILE)
+@click.option("--name", default="", help="What the preset is to be called; else as its file.")
+@click.pass_obj
+def preset_import(settings: dict[str, object], files: tuple[Path, ...], name: str) -> None:
+    """Make presets of SillyTavern's chat completion presets, in the presets folder.
+
+    Prints where each is; what was not taken over as it was is told on the standard error stream.
+    """
+    from tui_chat.cli.preset_import import run_import
+
+    run_import(settings, files, name)
 
 
 @preset.command("test")

@@ -165,6 +165,13 @@ class Presets:
         history = PresetMessage("history", "user", type="chat_history")
         return self._shelf.save_preset(Preset(name, (history,)), name).stem
 
+    def add(self, preset: Preset) -> str:
+        """Write a preset that came from elsewhere, under a name that is free; return the name.
+
+        Raises InputError where it cannot be written.
+        """
+        return self._shelf.add_preset(preset)
+
     def rename(self, to: str) -> str:
         """Give the shown preset's file another name; return it. Raises InputError."""
         at = self._state.preset_name

@@ -121,6 +121,11 @@ class Setting(Parts):
         with self._outside.telling():
             await self._choosing.preset(self._presets.new(name))
 
+    async def add_preset(self, preset: Preset) -> None:
+        """Keep a preset that came from elsewhere, and use it."""
+        with self._outside.telling():
+            await self._choosing.preset(self._presets.add(preset))
+
     async def rename_preset(self, to: str) -> None:
         """Give the session's preset another name, its file too."""
         with self._outside.telling():

@@ -4,6 +4,7 @@ presets     preset files: read, written back in their own style
 people      role and profile files
 shelf       all of them by name, from the folders they are in
 lorebooks   lorebook files, ours and (world_info) SillyTavern's
+sillytavern presets of SillyTavern's as ours; not_carried: what they say that ours do not
 check       all there is to say about a preset: its text, and what the context builder finds
 reading     one file on its way: known keys, unknown keys, faults and their lines
 findings    what there is to say about a place in a file

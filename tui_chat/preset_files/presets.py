@@ -133,6 +133,12 @@ def _whole(reading: Reading) -> tuple[dict[str, Any], dict[str, Any]]:
         sentence = f"must be a list of preset messages, or an object, not {shown(reading.value)}"
         reading.tell(Level.ERROR, "bad-value", sentence, ())
         return {}, {}
+    if isinstance(found.get("prompts"), list) and not PRESET_KEYS.field_of.keys() & found.keys() - {
+        "name"
+    }:
+        sentence = "is a preset of SillyTavern's: `tui-chat preset import` makes one of ours"
+        reading.tell(Level.ERROR, "bad-value", sentence, ())
+        return {}, {}
     taken = reading.take(found, (), PRESET_KEYS)
     return taken.fields, taken.extras
 

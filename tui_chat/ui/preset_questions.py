@@ -20,6 +20,7 @@ async def ask_what(app: App[Any], desk: Desk) -> str | None:
     choices = [
         Choice("use", "Use another preset …", "from the next message on"),
         Choice("new", "New preset …", "the history only"),
+        Choice("import", "Take in SillyTavern's …", "a preset file of it"),
     ]
     if edits is not None:
         choices += [
@@ -42,6 +43,11 @@ async def ask_what(app: App[Any], desk: Desk) -> str | None:
 async def ask_name(app: App[Any], title: str, name: str) -> str | None:
     """Ask for a preset's name."""
     return await app.push_screen_wait(AskText(title, name))
+
+
+async def ask_path(app: App[Any]) -> str | None:
+    """Ask for the file of a preset of SillyTavern's."""
+    return await app.push_screen_wait(AskText("Path of the preset's file", ""))
 
 
 async def ask_other(app: App[Any], desk: Desk) -> str | None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import work
 
 from tui_chat.errors import InputError
+from tui_chat.model.visible import one_line
 from tui_chat.ui.acting.drafting import Drafting
 
 if TYPE_CHECKING:
     from tui_chat.desk import Desk
     from tui_chat.model.text import Origin
+    from tui_chat.preset_files.sillytavern import Imported
     from tui_chat.ui.inspector import Inspector
     from tui_chat.ui.presets import PresetPane
 
@@ -201,6 +204,9 @@ class Editing(Drafting):
             case "copy":
                 if name := await questions.ask_name(self, "Save as", f"{desk.preset_name} copy"):
                     await self._told(desk, name)
+            case "import":
+                if path := await questions.ask_path(self):
+                    await self._take_in(desk, path)
             case "rename":
                 if name := await questions.ask_name(self, "Rename the preset", desk.preset_name):
                     await desk.rename_preset(name)
@@ -219,6 +225,18 @@ class Editing(Drafting):
                 await self._edit_file(desk)
             case _:
                 pass
+
+    async def _take_in(self, desk: Desk, named: str) -> None:
+        """Make a preset of one of SillyTavern's, use it, and tell what is not as it was."""
+        try:
+            found = _read_in(named)
+        except InputError as fault:
+            self.complain(fault)
+            return
+        await desk.add_preset(found.preset)
+        lines = [one_line(told.sentence, 200) for told in found.told]
+        words = "\n".join(["It is a preset of yours now.", *(f"· {line}" for line in lines)])
+        self.notify(words, timeout=10 + 3 * len(lines), markup=False)
 
     async def _compare(self, desk: Desk, what: str) -> None:
         from tui_chat.preset_files import dump_preset
@@ -284,3 +302,12 @@ class Editing(Drafting):
                 raise InputError("The message is no longer there.", advice="Its text was: " + text)
         except InputError as fault:
             self.complain(fault)
+
+
+def _read_in(named: str) -> Imported:
+    """Read a preset of SillyTavern's from the file that was named. Raises InputError."""
+    from tui_chat.preset_files import read_text
+    from tui_chat.preset_files.sillytavern import import_sillytavern
+
+    path = Path(named.strip("'\"")).expanduser()
+    return import_sillytavern(read_text(path), str(path), path.stem)

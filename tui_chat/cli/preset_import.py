@@ -1,0 +1,37 @@
+"""`tui-chat preset import`: SillyTavern's presets become files of the user's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import click
+
+from tui_chat import paths
+from tui_chat.cli.app import shelf
+from tui_chat.config import load_config
+from tui_chat.errors import InputError
+from tui_chat.model.visible import one_line
+from tui_chat.preset_files import read_text
+from tui_chat.preset_files.sillytavern import import_sillytavern
+from tui_chat.preset_files.text_files import MAX_BYTES
+
+
+def run_import(settings: dict[str, object], files: Sequence[Path], name: str) -> None:
+    """Write each file as a preset of ours, and tell where it is and what was not taken over.
+
+    Raises InputError naming the file and the fault; the files before it are written.
+    """
+    if name and len(files) > 1:
+        raise InputError("One name is for one file.", advice="Leave --name out.")
+    config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
+    own = shelf(load_config(config_dir, Path(), os.environ, {}))
+    for file in files:
+        text = read_text(file, max_bytes=MAX_BYTES)
+        found = import_sillytavern(text, str(file), name or file.stem)
+        kept = own.add_preset(found.preset)
+        click.echo(str(own.preset_file(kept)))
+        for told in found.told:
+            click.echo(f"{told.level}: {one_line(told.sentence)}", err=True)
