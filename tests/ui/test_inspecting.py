@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, TextArea
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.compose import Composed
 from tui_chat.loopback import Received
 from tui_chat.model.endpoint import Protocol
@@ -74,6 +74,18 @@ async def test_the_forecast_names_how_much_is_as_last_time(tmp_path: Path) -> No
         app.query_one(Inspector).view_shown = View.REPLY
         await settle(pilot)
         assert "Forecast: up to" in rows_of(app.query_one(Inspector))
+        sent = app.desk.sent["loopback"].composed if app.desk is not None else None
+    app = make_app(tmp_path)  # as after a restart
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        app.query_one(Composer).text = "Third"
+        line = app.query_one(ForecastLine)
+        await until(pilot, lambda: line.forecast is not None and line.forecast.common > 0)
+        assert line.forecast is not None
+        assert line.forecast.at.kind == "grown"
+        assert sent is not None
+        assert app.desk is not None
+        assert app.desk.sent["loopback"].composed.payload.body == sent.payload.body
 
 
 async def test_a_reply_shows_the_request_that_produced_it_until_escape(tmp_path: Path) -> None:
@@ -219,3 +231,17 @@ async def test_the_difference_is_to_what_one_chooses(tmp_path: Path) -> None:
         view = inspector.view_now
         assert isinstance(view, RowsView)
         assert "Gemini" in rows_of(inspector)
+        assert app.desk is not None
+        await app.desk.edit(app.desk.entries[0].message.id, "Another beginning", send=True)
+        await replied(pilot)
+        inspector.focus()
+        await pilot.press("a")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        await pilot.press(*"First", "enter")
+        await until(pilot, lambda: "the same on another branch" in rows_of(inspector))
+        await pilot.press("g")
+        await settle(pilot)
+        told = rows_of(inspector)
+        assert "First" in told
+        assert "Another beginning" in told

@@ -26,7 +26,8 @@ WORDS = 60
 DEEPEST = 8
 """Levels that are drawn further in."""
 
-_SAME = Text("This branch is the shown one. ↑ and ↓ mark others.", style="dim")
+_SAME = Text("Both sides are this branch. ↑ and ↓ mark others.", style="dim")
+_SHOWN = "Shown now"
 _WHO = {"user": "You", "assistant": "Reply", "system": "System", "tool": "Tool"}
 
 
@@ -53,6 +54,7 @@ class BranchScreen(Dialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("pagedown,right", "scroll(1)", "Read on", show=False, priority=True),
         Binding("pageup,left", "scroll(-1)", "Read back", show=False, priority=True),
+        Binding("space", "hold", "Hold on the left", show=False, priority=True),
     ]
 
     def __init__(
@@ -64,7 +66,8 @@ class BranchScreen(Dialog[str | None]):
         """`shown` is the branch to compare with; `leading_to` returns the one to a message."""
         super().__init__()
         self._lines = branch_lines(nodes)
-        self._shown = shown
+        self._shown = self._left = shown
+        """The branch on the left: the shown one, until another is held there."""
         self._leading_to = leading_to
 
     def compose(self) -> ComposeResult:
@@ -80,13 +83,15 @@ class BranchScreen(Dialog[str | None]):
                 )
             )
             with Horizontal(id="sides"):
-                for name, title in (("shown", "Shown now"), ("marked", "The marked one")):
+                for name, title in (("left", _SHOWN), ("marked", "The marked one")):
                     with VerticalScroll(id=name, classes="side") as side:
                         side.can_focus = False
                         side.border_title = title
                         yield Static(markup=False)
             yield Static(
-                "↑ ↓ compare · PgUp PgDn read · Enter shows the branch · Esc leaves", classes="hint"
+                "↑ ↓ compare · Space holds this one on the left · PgUp PgDn read · "
+                "Enter shows the branch · Esc leaves",
+                classes="hint",
             )
 
     def on_mount(self) -> None:
@@ -108,14 +113,28 @@ class BranchScreen(Dialog[str | None]):
             1
             for _ in takewhile(
                 lambda pair: pair[0].message.id == pair[1].message.id,
-                zip(self._shown, other, strict=False),
+                zip(self._left, other, strict=False),
             )
         )
-        is_shown = same == len(self._shown) == len(other)
-        for name, entries in (("shown", self._shown), ("marked", other)):
+        is_left = same == len(self._left) == len(other)
+        for name, entries in (("left", self._left), ("marked", other)):
             side = self.query_one(f"#{name}", VerticalScroll)
-            side.query_one(Static).update(_SAME if is_shown else _side(entries[same:], same))
+            side.query_one(Static).update(_SAME if is_left else _side(entries[same:], same))
             side.scroll_home(animate=False)
+
+    @work(group="hold", exclusive=True)
+    async def action_hold(self) -> None:
+        """Keep the marked branch on the left, to hold others against it; again: the shown one."""
+        marked = self.query_one(OptionList).highlighted_option
+        if marked is None or marked.id is None:
+            return
+        entries = await self._leading_to(marked.id)
+        held = self._left[-1].message.id if self._left else ""
+        is_held = entries[-1].message.id == held if entries else False
+        self._left = self._shown if is_held else entries
+        title = _SHOWN if self._left is self._shown else "The held one"
+        self.query_one("#left", VerticalScroll).border_title = title
+        self._compare(marked.id)
 
     def action_scroll(self, direction: int) -> None:
         """Read both sides on, or back."""
