@@ -14,6 +14,7 @@ from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Part
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.presets import PresetPane
 from tui_chat.ui.sidebar import SessionList
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -261,6 +262,14 @@ async def test_every_pane_can_be_reached_and_left_by_key(size: tuple[int, int], 
         tag.callback()
         await until(pilot, lambda: app.query_one(SessionList).has_focus_within)
         assert app.query_one(SessionList).display, "what is acted on is in sight"
+        if size == (80, 24):
+            await pilot.press("f3")
+            await until(pilot, lambda: bool(app.query(PresetPane)))
+            pane = app.query_one(PresetPane)
+            for _ in range(4):
+                await until(pilot, lambda: pane.has_focus_within)
+                await pilot.press("tab")
+            assert pane.has_focus_within, "keys do not go to what lies below"
 
 
 async def test_a_session_is_renamed_deleted_and_brought_back(tmp_path: Path):

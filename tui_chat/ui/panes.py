@@ -158,6 +158,10 @@ class Panes(Horizontal):
         self._right.set_class({"presets", "inspector"} <= visible, "-both")
         watching = width < MEDIUM and "presets" not in visible
         self._right.styles.margin = (0, 0, 6 if watching else 0, 0)
+        # Keys must not go to what lies below.
+        over = visible & {"presets", "inspector"} if width < MEDIUM else set[SidePane]()
+        self.chat.can_focus_children = "presets" not in over
+        self.chat.transcript.can_focus = not over
 
     @property
     def right_of_chat(self) -> int:
