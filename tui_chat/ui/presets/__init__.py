@@ -10,6 +10,7 @@ colours  the list's colours
 look     a row as text and styles
 facts    what a composed request tells of the rows: tokens, the history's first words
 steps    what a key does to the message under the cursor
+edit_form  EditForm: what the forms have in common
 form     MessageForm: one message's fields and its content
 settings SettingsForm: the preset's name, variables, place of system messages
 field    a line of text in a form

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content as Styled
-from textual.message import Message
 from textual.widgets import Input, Static, TextArea
 
 from tui_chat.model.envelope import Note
@@ -17,6 +15,7 @@ from tui_chat.model.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.model.text import clean
 from tui_chat.model.visible import one_line
 from tui_chat.ui.presets.content import Content
+from tui_chat.ui.presets.edit_form import EditForm
 from tui_chat.ui.presets.field import Field
 from tui_chat.ui.presets.look import called
 from tui_chat.ui.presets.options import Options
@@ -33,17 +32,11 @@ CACHES = (("", "no cache mark"), ("5m", "cache 5 min"), ("1h", "cache 1 h"))
 PLACES = (("list", "in the list"), ("before", "before"), ("after", "after"), ("depth", "depth"))
 
 
-class MessageForm(Vertical):
+class MessageForm(EditForm):
     """Shows a message of a preset; posts every change."""
 
     DEFAULT_CSS = """
     MessageForm {
-        display: none;
-        height: 1fr;
-        background: $background;
-        border-top: solid $foreground 20%;
-        & > Horizontal { height: 1; }
-        .label { width: auto; color: $foreground 60%; padding: 0 1; }
         #form-note { height: auto; max-height: 2; color: $foreground 70%; padding: 0 1; }
         &.-anchor #form-place, &.-anchor Content { display: none; }
         #form-at, #form-depth, #form-depth-label { display: none; }
@@ -51,20 +44,6 @@ class MessageForm(Vertical):
         &.-deep #form-depth { display: block; }
     }
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "List", show=True)]
-
-    class Left(Message):
-        """Esc was pressed."""
-
-    class Changed(Message):
-        """Fields of the message have other values."""
-
-        def __init__(self, fields: dict[str, Any], key: str) -> None:
-            super().__init__()
-            self.fields = fields
-            self.key = key
-            """The field that is typed into; empty for what is chosen at once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -138,10 +117,6 @@ class MessageForm(Vertical):
         self._note.display = bool(notes)
         self._note.update(Styled("\n".join(one_line(note.sentence) for note in notes[:2])))
 
-    def action_leave(self) -> None:
-        """Go back to the list."""
-        self.post_message(self.Left())
-
     @on(TextArea.Changed)
     def _content_changed(self, event: TextArea.Changed) -> None:
         event.stop()
@@ -175,12 +150,7 @@ class MessageForm(Vertical):
 
     def _tell(self, field: str, value: object) -> None:
         if self.message is not None and getattr(self.message, field) != value:
-            self.post_message(self.Changed({field: value}, field))
-
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        cast("Any", self.screen).focus_next()
+            self.tell({field: value}, field)
 
     @on(Options.Chosen)
     def _chosen(self, event: Options.Chosen) -> None:
@@ -202,7 +172,7 @@ class MessageForm(Vertical):
                 fields = {"anchor_target": value}
             case _:
                 fields = placed(message, value)
-        self.post_message(self.Changed(fields, ""))
+        self.tell(fields)
 
 
 MOST = 1_000_000

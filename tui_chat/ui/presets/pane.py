@@ -16,9 +16,8 @@ from tui_chat.model.preset import PresetMessage
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.presets import steps
 from tui_chat.ui.presets.content import Content
-from tui_chat.ui.presets.form import MessageForm
+from tui_chat.ui.presets.edit_form import EditForm
 from tui_chat.ui.presets.rows import PresetRows
-from tui_chat.ui.presets.settings import SettingsForm
 from tui_chat.ui.presets.view import PresetView
 
 
@@ -175,11 +174,17 @@ class PresetPane(PresetView):
         self._take(self.edits.did(after, f"edit {steps.quoted(message)}"))
         return True
 
-    @on(MessageForm.Changed)
-    def _form_changed(self, event: MessageForm.Changed) -> None:
+    @on(EditForm.Changed)
+    def _form_changed(self, event: EditForm.Changed) -> None:
         event.stop()
-        edits, index = self.edits, self.index
-        if edits is None or index < 0 or self.form.message is None:
+        if self.edits is not None and event.form is self.settings:
+            self._change_settings(self.edits, event)
+        elif self.edits is not None:
+            self._change_message(self.edits, event)
+
+    def _change_message(self, edits: Edits, event: EditForm.Changed) -> None:
+        index = self.index
+        if index < 0 or self.form.message is None:
             return
         message = edits.preset.messages[index]
         if message is not self.form.message:
@@ -188,14 +193,11 @@ class PresetPane(PresetView):
         key = f"{index} {event.key}" if event.key else ""
         self._take(edits.did(after, f"edit {steps.quoted(message)}", key), index)
 
-    @on(SettingsForm.Changed)
-    def _settings_changed(self, event: SettingsForm.Changed) -> None:
-        event.stop()
-        if self.edits is not None:
-            after = replace(self.edits.preset, **event.fields)
-            key = f"settings {event.key}" if event.key else ""
-            what = ", ".join(event.fields).replace("_", " ")
-            self._take(self.edits.did(after, f"change the preset's {what}", key), self.index)
+    def _change_settings(self, edits: Edits, event: EditForm.Changed) -> None:
+        after = replace(edits.preset, **event.fields)
+        key = f"settings {event.key}" if event.key else ""
+        what = ", ".join(event.fields).replace("_", " ")
+        self._take(edits.did(after, f"change the preset's {what}", key), self.index)
 
     @on(Content.UndoRequested)
     def _undo_requested(self, event: Content.UndoRequested) -> None:

@@ -85,7 +85,8 @@ class PresetRows(Coloured, can_focus=True):
         self.facts: Facts = NO_FACTS
         self._tokens: dict[int, int] = {}
         self._unsaved: frozenset[str] = frozenset()
-        self._names: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        """What the anchors are called, by their ids."""
         self._lines = Lines()
         self._words: list[str] = []
         self.cursor = 0
@@ -117,7 +118,7 @@ class PresetRows(Coloured, can_focus=True):
         self.sketch, self._unsaved = drawn, unsaved
         self._lit = drawn.row_of(lit.index) if drawn and same and lit else -1
         if drawn is not None:
-            self._names = {m.anchor_id: called(m) for m in drawn.preset.messages if m.is_anchor}
+            self.names = {m.anchor_id: called(m) for m in drawn.preset.messages if m.is_anchor}
             if chosen is not None and 0 <= chosen < len(drawn.preset.messages):
                 self.cursor = drawn.row_of(chosen)
         self._count()
@@ -210,7 +211,7 @@ class PresetRows(Coloured, can_focus=True):
         )  # fmt: skip
         unsaved = row.message is not None and row.message.id in self._unsaved
         tokens = self._tokens.get(row.index)
-        pieces = row_pieces(row, tokens, self.facts, self._names, width, unsaved=unsaved)
+        pieces = row_pieces(row, tokens, self.facts, self.names, width, unsaved=unsaved)
         return self.strip(pieces, width, lit)
 
     # Keys

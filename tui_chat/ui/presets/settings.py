@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.message import Message
+from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Input, Static
 
 from tui_chat.model.preset import Preset
 from tui_chat.model.text import clean
 from tui_chat.model.visible import one_line
+from tui_chat.ui.presets.edit_form import EditForm
 from tui_chat.ui.presets.field import Field
 from tui_chat.ui.presets.options import Options
 
@@ -50,34 +48,15 @@ class Variable(Horizontal):
         return clean(self.word.value).strip(), clean(self.value.value)
 
 
-class SettingsForm(Vertical):
+class SettingsForm(EditForm):
     """Shows what a preset is besides its messages; posts every change."""
 
     DEFAULT_CSS = """
     SettingsForm {
-        display: none;
-        height: 1fr;
-        background: $background;
-        border-top: solid $foreground 20%;
-        & > Horizontal { height: 1; }
-        .label { width: auto; color: $foreground 60%; padding: 0 1; }
         .hint { height: auto; color: $foreground 60%; padding: 0 1; }
         #settings-variables { height: 1fr; scrollbar-size-vertical: 1; padding: 0 1; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "List", show=True)]
-
-    class Left(Message):
-        """Esc was pressed."""
-
-    class Changed(Message):
-        """Fields of the preset have other values."""
-
-        def __init__(self, fields: dict[str, Any], key: str) -> None:
-            super().__init__()
-            self.fields = fields
-            self.key = key
-            """The field that is typed into; empty for what is chosen at once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -152,10 +131,6 @@ class SettingsForm(Vertical):
                 found[name] = value
         return found
 
-    def action_leave(self) -> None:
-        """Go back to the list."""
-        self.post_message(self.Left())
-
     @on(Input.Changed)
     def _field_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -163,19 +138,14 @@ class SettingsForm(Vertical):
             name = clean(event.value).strip()
             event.input.set_class(not name, "-invalid")
             if name and name != self._preset.name:
-                self.post_message(self.Changed({"name": name}, "name"))
+                self.tell({"name": name}, "name")
             return
         said = self._said()
         if said != dict(self._preset.variables):
             at = next(n for n, line in enumerate(self._variables) if event.input in line.children)
-            self.post_message(self.Changed({"variables": MappingProxyType(said)}, f"variable {at}"))
-
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.screen.focus_next()  # pyright: ignore[reportUnknownMemberType] Textual types it Screen[Unknown]
+            self.tell({"variables": MappingProxyType(said)}, f"variable {at}")
 
     @on(Options.Chosen)
     def _chosen(self, event: Options.Chosen) -> None:
         event.stop()
-        self.post_message(self.Changed({"system_placement": event.value}, ""))
+        self.tell({"system_placement": event.value})

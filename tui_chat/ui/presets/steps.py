@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tui_chat.editing import (
@@ -100,11 +101,12 @@ def with_new(preset: Preset, row: Row | None, kind: str) -> Preset:
     return added(preset, PresetMessage(found, "user", type=found), at)
 
 
-def where(row: Row) -> str:
-    """Tell in a sentence where a row stands."""
+def where(row: Row, names: Mapping[str, str]) -> str:
+    """Tell in a sentence where a row stands; `names` are what its anchors are called."""
     message = row.message
     assert message is not None
-    at = "the history" if row.anchor == CHAT_HISTORY else f"“{row.anchor}”"
+    called = names.get(row.anchor, row.anchor)
+    at = "the history" if row.anchor == CHAT_HISTORY else f"“{one_line(called, 40)}”"
     match row.standing:
         case "system":
             return "It goes first, with the other system messages."

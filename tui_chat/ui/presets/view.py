@@ -8,7 +8,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content as Styled
-from textual.message import Message
 from textual.widgets import Input, Static
 
 from tui_chat.compose import Composed
@@ -18,6 +17,7 @@ from tui_chat.model.text import Origin, OriginKind
 from tui_chat.model.visible import one_line
 from tui_chat.ui.presets import steps
 from tui_chat.ui.presets.bar import Bar, Filter, Title
+from tui_chat.ui.presets.edit_form import EditForm
 from tui_chat.ui.presets.facts import NO_FACTS, facts_of
 from tui_chat.ui.presets.form import MessageForm
 from tui_chat.ui.presets.look import clipped
@@ -33,15 +33,13 @@ class PresetView(Vertical):
         background: $background;
         #preset-told { height: 1; padding: 0 1; background: $surface; color: $foreground 70%; }
         &.-form.-of-message MessageForm, &.-form.-of-preset SettingsForm { display: block; }
-        &.-form MessageForm, &.-form SettingsForm { height: 2fr; }
+        &.-form EditForm { height: 2fr; }
         &.-form #preset-told { display: none; }
         &.-form.-done #preset-told { display: block; }
         &.-form.-low PresetRows { max-height: 4; }
         &.-wide #preset-body { layout: horizontal; }
-        &.-wide MessageForm, &.-wide SettingsForm {
-            border-top: none; border-left: solid $foreground 20%;
-        }
-        &.-wide.-form MessageForm, &.-wide.-form SettingsForm { height: 1fr; width: 1fr; }
+        &.-wide EditForm { border-top: none; border-left: solid $foreground 20%; }
+        &.-wide.-form EditForm { height: 1fr; width: 1fr; }
         &.-wide.-form PresetRows { width: 1fr; max-height: 100%; }
         &.-filter Filter { display: block; }
     }
@@ -165,7 +163,7 @@ class PresetView(Vertical):
             self.say("")
         if self._done:
             self._done_at = row.message
-        words = " ".join(note.sentence for note in row.notes) or steps.where(row)
+        words = " ".join(note.sentence for note in row.notes) or steps.where(row, self.rows.names)
         words = self._done or words
         self._told.update(Styled(clipped(one_line(words), max(self.size.width - 2, 1))))
         if self.has_class("-form") and row.message is not self.form.message:
@@ -224,9 +222,8 @@ class PresetView(Vertical):
         self.remove_class("-form")
         self.form.message = None
 
-    @on(MessageForm.Left)
-    @on(SettingsForm.Left)
-    def _form_left(self, event: Message) -> None:
+    @on(EditForm.Left)
+    def _form_left(self, event: EditForm.Left) -> None:
         event.stop()
         self.close_form()
 
