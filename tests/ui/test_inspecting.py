@@ -149,11 +149,18 @@ async def test_a_captured_request_is_read_converted_and_kept(tmp_path: Path) -> 
         "messages": [{"role": "user", "content": "What grows under pines?"}],
     }
     app = make_app(tmp_path)
+    app.open_first('{"model": "m", "messages": [{"role": "user", "content": "From a file"}]}')
     async with app.run_test(size=WIDE) as pilot:
         app = await opened(pilot)
         desk = app.desk
         assert desk is not None
         inspector = app.query_one(Inspector)
+        await until(pilot, lambda: inspector.is_banner_up)
+        assert inspector.composed is not None
+        assert b"From a file" in inspector.composed.payload.body
+        await until(pilot, lambda: inspector.has_focus_within)
+        await pilot.press("escape")
+        await until(pilot, lambda: not inspector.is_banner_up)
         app.action_open_captured()
         await until(pilot, lambda: len(app.screen_stack) > 1)
         await settle(pilot)

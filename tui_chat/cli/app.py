@@ -24,15 +24,22 @@ if TYPE_CHECKING:
 
 
 def run_app(
-    data_dir: Path | None, config_dir: Path | None, flags: Mapping[str, str | None]
+    data_dir: Path | None,
+    config_dir: Path | None,
+    flags: Mapping[str, str | None],
+    captured: str = "",
 ) -> None:
-    """Open the screen and stay until it is closed. Raises ConfigError."""
+    """Open the screen and stay until it is closed; a `captured` request stands in the inspector
+    then. Raises ConfigError.
+    """
     config = settled_config(data_dir, config_dir, flags)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError("The screen needs a terminal.", advice="`tui-chat --help` lists the rest.")
     from tui_chat.ui.app import TuiChat
 
     app = TuiChat(config, lambda tell: open_desk(config, tell))
+    if captured:
+        app.open_first(captured)
     app.run()
     if app.return_code:
         sys.exit(app.return_code)

@@ -151,6 +151,20 @@ def convert(
 
 @cli.command()
 @click.argument("file", type=_INPUT)
+@click.pass_obj
+def inspect(settings: dict[str, object], file: Path) -> None:
+    """Open a captured request (FILE, or - for the standard input) in the inspector.
+
+    A body of any of the four protocols, or something that has one in it: a curl command, a log
+    line. It is explained there, converted, and becomes a session and a preset if that is wanted.
+    """
+    from tui_chat.cli.inspect import run_inspect
+
+    run_inspect(settings, file)
+
+
+@cli.command()
+@click.argument("file", type=_INPUT)
 @click.option("--protocol", type=click.Choice(PROTOCOLS), required=True, help="Whose reply it is.")
 def read(file: Path, protocol: str) -> None:
     """Read a reply (FILE, or - for the standard input): a stream of events, or JSON.

@@ -96,6 +96,7 @@ class TuiChat(
         self._composer.focus()
         # Loading what composes and keeps takes the loop for a moment: keys come first.
         self.set_timer(DESK_AFTER, self.lay_desk)
+        self.show_first()
 
     async def action_quit(self) -> None:
         """Leave; what is being typed is kept. Replies that arrive and edited presets are asked

@@ -222,7 +222,7 @@ class Inspecting(Comparing):
         inspector = self._panes.inspector
         if inspector is not None:
             inspector.own_protocol = seen.composed.protocol
-            inspector.show_banner(f"{seen.words} · Esc: back")
+            inspector.show_banner(f"{seen.words} · Esc: back", is_past=True)
             self._panes.open("inspector")
             self.call_after_refresh(inspector.focus)
         self.compose_soon()

@@ -4,26 +4,48 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import work
 
 from tui_chat.errors import InputError
 from tui_chat.ui.acting.inspecting import Inspecting, Seen
 
+if TYPE_CHECKING:
+    from tui_chat.desk import Desk
+
 
 class Supposing(Inspecting):
     """Opens captured requests, keeps them, and shows what other settings would make."""
 
+    _opened_first = ""
+    """The captured request that the program was started with, until it is shown."""
+
     @work(group="dialog", exclusive=True)
     async def action_open_captured(self) -> None:
         """Open a request body that was captured somewhere."""
-        from tui_chat.analysis import read_captured
         from tui_chat.ui.questions import ask_captured
 
         await self._laid.wait()
-        desk = self.desk
-        if desk is None or (text := await ask_captured(self)) is None:
-            return
+        if self.desk is not None and (text := await ask_captured(self)) is not None:
+            await self._open(self.desk, text)
+
+    def open_first(self, text: str) -> None:
+        """Have a captured request in the inspector as soon as there is one."""
+        self._opened_first = text
+
+    @work(group="dialog", exclusive=True)
+    async def show_first(self) -> None:
+        """Show the request that the program was started with, if it was."""
+        text, self._opened_first = self._opened_first, ""
+        if text:
+            await self._laid.wait()
+            if self.desk is not None:
+                await self._open(self.desk, text)
+
+    async def _open(self, desk: Desk, text: str) -> None:
+        from tui_chat.analysis import read_captured
+
         try:
             captured = read_captured(await asyncio.to_thread(in_file, text))
         except InputError as fault:

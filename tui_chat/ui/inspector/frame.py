@@ -213,8 +213,11 @@ class InspectorFrame(Widget):
         """Tell what a prompt cache can do."""
         self._forecast.forecast = forecast
 
-    def show_banner(self, words: str) -> None:
-        """Say what is shown, where it is not what Enter would send; empty for the live one."""
+    def show_banner(self, words: str, *, is_past: bool = False) -> None:
+        """Say what is shown, where it is not what Enter would send; empty for the live one.
+        `is_past` where nobody can send it as it is here.
+        """
+        self._summary.own_words = "it was" if is_past else "Enter sends"
         self._banner.update(Content(shown(words)))
         self._banner.set_class(bool(words), "-told")
 

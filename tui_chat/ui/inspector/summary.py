@@ -46,6 +46,8 @@ class Summary(Widget):
         self._composed: Composed | None = None
         self._bytes: int | None = None
         self._own: Protocol | None = None
+        self.own_words = "Enter sends"
+        """What is said before the protocol that is its own, where another is shown."""
 
     def show(self, composed: Composed | None, size: int | None, own: Protocol | None) -> None:
         """Show a request whose body has `size` bytes; None where nobody counted them."""
@@ -83,7 +85,7 @@ class Summary(Widget):
         model = cut(composed.model, max(width // 2, 10))
         room = width - cell_len(model) - 1
         if self._own is not None and self._own is not composed.protocol:
-            sends = f"Enter sends {self._own.label}"
+            sends = f"{self.own_words} {self._own.label}"
             told = next((t for t in (f"preview, {sends}", sends, "preview") if len(t) <= room), "")
             style = "$text-warning"
         else:
