@@ -218,6 +218,17 @@ async def test_a_message_shows_its_places_and_a_place_its_message(tmp_path: Path
         await settle(pilot)
         assert transcript.current is not None
         assert transcript.current.message.id == first.id
+        # What is typed lights up too, while one looks at it in the request.
+        composer = app.query_one(Composer)
+        composer.focus()
+        composer.text = "Second"
+        await settle(pilot)
+        assert not composer.has_class("-lit")
+        inspector.focus()
+        await pilot.press("f")
+        await until(pilot, lambda: composer.has_class("-lit"))
+        transcript.focus()
+        await until(pilot, lambda: not composer.has_class("-lit"))
 
 
 async def test_the_difference_is_to_what_one_chooses(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ class Supposing(Inspecting):
 
         await self._laid.wait()
         if self.desk is not None and (text := await ask_captured(self)) is not None:
-            await self._open(self.desk, text)
+            await self._look_at_captured(self.desk, text)
 
     def open_first(self, text: str) -> None:
         """Have a captured request in the inspector as soon as there is one."""
@@ -41,9 +41,9 @@ class Supposing(Inspecting):
         if text:
             await self._laid.wait()
             if self.desk is not None:
-                await self._open(self.desk, text)
+                await self._look_at_captured(self.desk, text)
 
-    async def _open(self, desk: Desk, text: str) -> None:
+    async def _look_at_captured(self, desk: Desk, text: str) -> None:
         from tui_chat.analysis import read_captured
 
         try:

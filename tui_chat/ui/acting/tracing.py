@@ -47,9 +47,13 @@ class Tracing(Shell):
             inspector.point(Origin(OriginKind.HISTORY, event.entry_id))
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Follow the draft again, where one goes on with it."""
+        """Follow the draft again, where one goes on with it; what the inspector lit goes out."""
         inspector = self._panes.inspector
-        if event.widget is self._composer and inspector is not None:
+        if inspector is None or inspector.has_focus_within:
+            return
+        self._composer.set_class(False, "-lit")
+        self._chat.transcript.light("")
+        if event.widget is self._composer:
             inspector.point(None)
 
     def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:

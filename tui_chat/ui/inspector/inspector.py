@@ -92,6 +92,11 @@ class Inspector(InspectorFrame):
     class LiveWanted(Message):
         """The user wants to see the request again that Enter would send."""
 
+    def on_descendant_focus(self) -> None:
+        """Light up where what the cursor is on came from, though it stands where it stood."""
+        under = self._status.under
+        self.post_message(self.OriginPointed(under.origin if under is not None else None))
+
     def on_view_tabs_chosen(self, event: ViewTabs.Chosen) -> None:
         """Show it."""
         event.stop()
