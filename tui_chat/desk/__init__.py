@@ -24,6 +24,7 @@ roles      who may start a session
 presets    those that are being edited, and their files
 drafts     what is being typed
 replies    what is on its way
+elsewhere  what other programs do to the same conversations
 calls      tool calls that wait for an answer
 tools      those answers, by hand or by a command
 branches   siblings, edits, forks, deletions, pins

@@ -314,6 +314,14 @@ class Desk(Setting):
         if self.session is not None and not self._tools.stop():
             await self._replies.stop(self.session.session_id)
 
+    async def look_elsewhere(self) -> float:
+        """Take in what other programs did to the conversations since the last look: sessions that
+        they made, changed or removed, and a reply that they receive at the end of the shown
+        branch. Return in how many seconds to look again. Costs next to nothing where they did
+        nothing.
+        """
+        return await self._elsewhere.look()
+
     async def close(self) -> None:
         """Stop all replies, each kept as far as it came, and let go of store and network."""
         self._replies.then = None

@@ -190,6 +190,13 @@ class Opening:
         if await self._list_first():
             self._list_all_soon()
 
+    async def list_again(self) -> None:
+        """Read the list, and tell of it where it is another: another program changed it."""
+        everything = await self._store.sessions()
+        if everything != self._state.sessions:
+            self._state.sessions = everything
+            self._outside.tell(SessionsChanged())
+
     async def stop_listing(self) -> None:
         """Let go of the store."""
         if self._listing is not None:

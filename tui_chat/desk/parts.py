@@ -17,6 +17,7 @@ from tui_chat.desk.changes import Change
 from tui_chat.desk.choosing import Choosing
 from tui_chat.desk.composing import Composing
 from tui_chat.desk.drafts import Drafts
+from tui_chat.desk.elsewhere import Elsewhere
 from tui_chat.desk.opening import Opening
 from tui_chat.desk.organising import Organising
 from tui_chat.desk.outside import Outside
@@ -67,6 +68,7 @@ class Parts(State):
         self._past = Past(outside)
         self._captured = Capturing(self, outside, self._opening)
         self._replies = Replies(self, outside, self._composing, self._opening, self._past)
+        self._elsewhere = Elsewhere(self, outside, self._opening, self._replies)
         self._tools = Tools(self, outside, self._composing, self._opening, self._replies)
         self._replies.then = self._tools.go_on_alone
         self._undo = Undo(outside)

@@ -50,6 +50,8 @@ class Replies:
         """The reply that has begun and is not yet read with its branch."""
         self._timings: dict[str, Timing] = {}
         """Of the replies that ended since the program started."""
+        self._ending: asyncio.Future[None] | None = None
+        """What is done after the reply that ended last."""
         self.then: Callable[[str], Awaitable[None]] | None = None
         """What to do when a reply has ended in a session, and is shown if the session is."""
 
@@ -81,7 +83,7 @@ class Replies:
     @property
     def partial(self) -> Grown | None:
         """What has arrived of the reply that is arriving in the shown session."""
-        grown = self._partial.get(self._state.session_id)
+        grown = self._partial.get(self._state.session_id, self._state.followed)
         if grown is None or not self._sees(self._state.session_id, grown.entry_id):
             return None
         return grown
@@ -204,7 +206,18 @@ class Replies:
         if self._sending or self.is_streaming:
             self._outside.tell(Trouble(InputError("A reply is still arriving. Esc stops it.")))
             return False
+        if self._arrives_elsewhere():
+            self._outside.tell(Trouble(_arriving_elsewhere()))
+            return False
         return True
+
+    def _arrives_elsewhere(self) -> bool:
+        """Whether another program receives the reply at the end of the shown branch. One of ours
+        that has ended is about to be read again.
+        """
+        last = self._state.entries[-1] if self._state.entries else None
+        is_ours = self._ending is not None and not self._ending.done()
+        return last is not None and last.status == "streaming" and not is_ours
 
     async def _exchange(
         self,
@@ -316,6 +329,13 @@ class Replies:
             if self._state.shows(session_id):
                 await self._opening.reload()
             await self._opening.list_sessions()
+
+
+def _arriving_elsewhere() -> InputError:
+    return InputError(
+        "A reply is still arriving here, in another window.",
+        advice="Wait for its end, or stop it there.",
+    )
 
 
 def _changed_elsewhere() -> InputError:

@@ -15,6 +15,7 @@ from tui_chat.model.profile import Profile
 from tui_chat.model.role import Role
 from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.model.tool import Tool
+from tui_chat.send import Grown
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,9 @@ class State:
         """What macros of the session may read, such as an imported chat brought along."""
         self.tools: tuple[Tool, ...] = ()
         """What the model is offered to call."""
+
+        self.followed: Grown | None = None
+        """What has arrived of the shown branch's last reply, where another program receives it."""
 
         self.sent: dict[str, LastSent] = {}
         """The last request of each endpoint, by its name; what was sent before the program

@@ -21,8 +21,8 @@ from typing import Literal
 
 from tui_chat.model.message import Message
 from tui_chat.model.text import clean
-from tui_chat.store.database import Transaction
-from tui_chat.store.rows import JsonField, json_text
+from tui_chat.store.database import Row, Transaction
+from tui_chat.store.rows import JsonField, json_text, message_of
 
 Field = Literal["content"] | JsonField
 
@@ -75,6 +75,43 @@ async def write_changes(tx: Transaction, entry_id: str, changes: list[Change]) -
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What has arrived of a reply, as whoever does not receive it reads it."""
+
+    texts: Mapping[Field, str]
+    last: int
+    """The `seq` of the newest change in it; 0 where there is none."""
+
+    @property
+    def message(self) -> Message:
+        """The reply so far: its text, parts, tool calls and semantics."""
+        return message_of(self.texts)
+
+
+_NOTHING = Arrived({}, 0)
+
+
+async def arrived(tx: Transaction, entry_id: str, known: Arrived | None) -> Arrived | None:
+    """Return what has arrived of a streaming reply, None where it streams no more.
+
+    Reads what came after `known`, and returns that very object where nothing did.
+    """
+    sql = "SELECT 1 FROM messages WHERE message_id = ? AND status = 'streaming'"
+    if await tx.row(sql, entry_id) is None:
+        return None
+    known = known or _NOTHING
+    # A reply's changes stay until it has ended, so a later one has a higher `seq`.
+    rows = await tx.rows(
+        "SELECT seq, field, keep, text FROM reply_changes WHERE message_id = ? AND seq > ? "
+        "ORDER BY seq",
+        *(entry_id, known.last),
+    )
+    if not rows:
+        return known
+    return Arrived(_fold(known.texts, [row[1:] for row in rows]), rows[-1][0])
+
+
 async def drop_changes(tx: Transaction, entry_id: str) -> None:
     """Forget the changes of a reply that was written whole."""
     await tx.run("DELETE FROM reply_changes WHERE message_id = ?", entry_id)
@@ -82,12 +119,21 @@ async def drop_changes(tx: Transaction, entry_id: str) -> None:
 
 async def folded(tx: Transaction, entry_id: str) -> dict[Field, str]:
     """Return the fields of a streaming reply as they are so far."""
+    return _fold(
+        {},
+        await tx.rows(
+            "SELECT field, keep, text FROM reply_changes WHERE message_id = ? ORDER BY seq",
+            entry_id,
+        ),
+    )
+
+
+def _fold(texts: Mapping[Field, str], changes: list[Row]) -> dict[Field, str]:
+    """Return what fields have become by changes."""
     fields: dict[Field, tuple[list[str], int]] = {
-        name: ([], 0) for name in ("content", *_JSON_FIELDS)
+        name: ([text := texts.get(name, "")], len(text)) for name in ("content", *_JSON_FIELDS)
     }
-    for name, keep, text in await tx.rows(
-        "SELECT field, keep, text FROM reply_changes WHERE message_id = ? ORDER BY seq", entry_id
-    ):
+    for name, keep, text in changes:
         parts, length = fields[name]
         if keep < length:
             parts[:] = ["".join(parts)[:keep]]

@@ -202,12 +202,15 @@ async def owners(tx: Transaction) -> list[str]:
     return [token for (token,) in rows]
 
 
-async def interrupt_all(tx: Transaction, token: str) -> None:
-    """End the replies of a program that is gone, each with what it had received."""
-    for entry_id, session_id in await tx.rows(
+async def interrupt_all(tx: Transaction, token: str) -> int:
+    """End the replies of a program that is gone, each with what it had received; return how
+    many they were.
+    """
+    streaming = await tx.rows(
         "SELECT message_id, session_id FROM messages WHERE status = 'streaming' AND owner = ?",
         token,
-    ):
+    )
+    for entry_id, session_id in streaming:
         fields = await folded(tx, entry_id)
         await tx.run(
             "UPDATE messages SET content = ?, parts = ?, tool_calls = ?, semantics = ?, "
@@ -218,6 +221,7 @@ async def interrupt_all(tx: Transaction, token: str) -> None:
         await drop_changes(tx, entry_id)
         await add_message(tx, entry_id)
         await tell_status(tx, session_id)
+    return len(streaming)
 
 
 def _json_texts(message: Message) -> tuple[str, str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, Literal, TypeAlias
 
@@ -92,6 +92,12 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
         sibling=place[0],
         siblings=place[1],
     )
+
+
+def message_of(texts: Mapping[Literal["content"] | JsonField, str]) -> Message:
+    """Read the columns of a reply that grow while it arrives; one that is left out is empty."""
+    columns = {"message_role": "assistant", "pinned": 0, "timestamp": None, **texts}
+    return entry_of(tuple(columns.get(name, "") for name in ENTRY_NAMES)).message
 
 
 def json_text(message: Message, field: JsonField) -> str:

@@ -55,7 +55,7 @@ class Store(Sessions, Messages, Exchanges, Search, Transcripts, Library):
         database = await Database.connect(path, busy_timeout=busy_timeout)
         store = cls(path, database, now=now, new_id=new_id, backup=backup)
         try:
-            await store._interrupt_orphans()
+            await store.interrupt_orphans()
         except BaseException:
             await store.close()
             raise

@@ -18,3 +18,10 @@ class Base:
         self._now = now
         self._new_id = new_id
         self._list = SessionList()
+
+    async def commits_elsewhere(self) -> int:
+        """Return a number that is another one after a commit of another program. Costs next to
+        nothing.
+        """
+        [(version,)] = await self._database.read(lambda tx: tx.rows("PRAGMA data_version"))
+        return version

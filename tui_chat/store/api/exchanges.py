@@ -19,7 +19,7 @@ from tui_chat.store import received as responses
 from tui_chat.store.api.base import Base
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.faults import told
-from tui_chat.store.growing import Written, grown, write_changes
+from tui_chat.store.growing import Arrived, Written, arrived, grown, write_changes
 from tui_chat.store.owner import Owner, is_alive, tokens
 
 Ending = Literal["complete", "stopped", "failed", "interrupted"]
@@ -109,6 +109,12 @@ class Exchanges(Base):
 
         await self._database.write(work, committed=partial(self._written.__setitem__, entry_id))
 
+    async def arrived(self, entry_id: str, known: Arrived | None = None) -> Arrived | None:
+        """Return what has arrived of a reply that another program receives, None where it has
+        ended or is gone. Costs what arrived after `known`, which comes back where nothing did.
+        """
+        return await self._database.read(lambda tx: arrived(tx, entry_id, known))
+
     async def finish_reply(
         self,
         entry_id: str,
@@ -171,16 +177,20 @@ class Exchanges(Base):
         """Return the requests of a session, oldest first, without their bodies."""
         return await self._database.read(lambda tx: requests.of_session(tx, session_id))
 
-    async def _interrupt_orphans(self) -> None:
-        """End the replies of programs that no longer run."""
+    async def interrupt_orphans(self) -> bool:
+        """End the replies of programs that no longer run; tell whether there were any."""
         with told(self._path):
             left_behind = tokens(self._path)
         if not left_behind and not await self._database.read(messages.owners):
-            return
+            return False
 
-        async def work(tx: Transaction) -> None:
-            for token in {*left_behind, *await messages.owners(tx)}:
-                if not is_alive(self._path, token):
-                    await messages.interrupt_all(tx, token)
+        async def work(tx: Transaction) -> bool:
+            dead = [
+                token
+                for token in {*left_behind, *await messages.owners(tx)}
+                if not is_alive(self._path, token)
+            ]
+            ended = [await messages.interrupt_all(tx, token) for token in dead]
+            return any(ended)
 
-        await self._database.write(work)
+        return await self._database.write(work)

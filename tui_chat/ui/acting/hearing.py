@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from tui_chat.desk import Change
 
 
+LOOK_AFTER = 1.0
+"""Seconds after the conversations were opened until it is looked what other programs do to them."""
+
 LONG_REPLY = 5.0
 """Seconds from which a reply's end is told to those who look elsewhere."""
 
@@ -47,6 +50,13 @@ class Hearing(Editing):
         self.compose_soon()
         self._laid.set()
         self.watch_preset_file()
+        self.set_timer(LOOK_AFTER, self._look_elsewhere)
+
+    @work(group="elsewhere", exclusive=True)
+    async def _look_elsewhere(self) -> None:
+        """See what other programs do to the conversations, now and from now on."""
+        if self.desk is not None:
+            self.set_timer(await self.desk.look_elsewhere(), self._look_elsewhere)
 
     async def _go_on_after(self, error: TuiChatError) -> bool:
         """Ask what to do about conversations that cannot be opened; False to leave."""
@@ -143,7 +153,10 @@ class Hearing(Editing):
             subtitle += f" · its role was {desk.role_fault}"
         keys = keys_found(desk.config.endpoints, self._environ) if not entries else ()
         words = welcome(model, desk.is_offline, keys)
-        self._chat.show(title, subtitle, entries, words, desk.timing, is_part=is_part)
+        elsewhere = not desk.is_streaming
+        self._chat.show(
+            title, subtitle, entries, words, desk.timing, is_part=is_part, elsewhere=elsewhere
+        )
 
     def _show_branch(self) -> None:
         desk = self.desk

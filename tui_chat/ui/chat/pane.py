@@ -72,12 +72,14 @@ class ChatPane(Vertical):
         timing_of: Callable[[Entry], Timing] | None = None,
         *,
         is_part: bool = False,
+        elsewhere: bool = False,
     ) -> None:
         """Show a session: its title, what it is bound to, and its branch.
 
         `empty_text` is Markdown for the first screen, where there are no entries. `timing_of`
         tells how quickly replies came and what they cost. `is_part` says that these are the last
-        entries of more that are still to come.
+        entries of more that are still to come, `elsewhere` that another program receives the
+        reply that streams.
         """
         count = len(entries)
         status = f"{count:,} message{'s' * (count != 1)}" if count and not is_part else ""
@@ -88,7 +90,8 @@ class ChatPane(Vertical):
             self.transcript.tell_found()  # how many there are now
         self.composer.past.show(entries)
         streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
-        self.activity.streams(None if streaming is None else streaming.model)
+        asked = None if streaming is None else streaming.model
+        self.activity.streams(asked, elsewhere=elsewhere)
         last = entries[-1].message.role if entries and not is_part else "assistant"
         self._wants_reply = last == "user" and not self.only_reads
         self._hint(self.transcript.has_focus)

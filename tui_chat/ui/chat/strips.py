@@ -105,6 +105,7 @@ class ActivityLine(Widget):
         self._timing = NO_TIMING
         self._reply: Reply | None = None
         self._asked = ""
+        self._can_stop = True
         self._timer: Timer | None = None
 
     def say(self, words: str, tone: Tone = "hint") -> None:
@@ -123,8 +124,11 @@ class ActivityLine(Widget):
             self._hint = words
             self.refresh()
 
-    def streams(self, asked: str | None) -> None:
-        """Tell that a reply of `asked` streams, or with None that none does."""
+    def streams(self, asked: str | None, *, elsewhere: bool = False) -> None:
+        """Tell that a reply of `asked` streams, or with None that none does; `elsewhere` that
+        another program receives it.
+        """
+        self._can_stop = not elsewhere
         if asked is None:
             self._began = self._reply = None
             self._timing = NO_TIMING
@@ -151,7 +155,7 @@ class ActivityLine(Widget):
         still = cast("App[object]", super().app).animation_level == "none"  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
         frame = "●" if still else _FRAMES[int(elapsed * 10) % len(_FRAMES)]
         facts = f"{self._progress()} · {lasted(elapsed)}"
-        stops = "Esc stops"
+        stops = "Esc stops" if self._can_stop else "in another window"
         room = width - 2 - len(stops) - 2
         facts = clipped(facts, max(room, 1))
         gap = " " * max(width - 2 - cell_len(facts) - len(stops), 1)

@@ -118,13 +118,15 @@ class SessionRows(QuietScroll, can_focus=True):
         is_narrowed: bool = False,
         shows_pins: bool = False,
     ) -> None:
-        """Show sessions; the cursor stays on its session, else at its place.
+        """Show sessions; the cursor stays on its session, else at its place. Where one has scrolled
+        down, its line stays where it is on the screen; one that is out of sight stays there.
 
         When another one is opened, the cursor goes there. A list that was narrowed has no group
         folded.
         """
         under = self.under_cursor
         kept = under.session_id if under is not None and current == self._current else current
+        before, was_in_sight = self._lines_of_cursor, self._is_in_sight
         if groups is not self.placed.groups or is_narrowed != self._is_narrowed:
             self._is_narrowed = is_narrowed
             self.placed = Layout(groups, () if is_narrowed else self.folded)
@@ -135,7 +137,10 @@ class SessionRows(QuietScroll, can_focus=True):
         self._streaming, self._shows_pins = running, shows_pins
         found = None if kept is None else self.placed.stop_of(kept)
         self.cursor = self._within(self.cursor if found is None else found)
-        self._resize()
+        if under is None or kept != under.session_id:
+            self._resize()
+        else:
+            self._resize_around(self._lines_of_cursor[1] - before[1], reveal=was_in_sight)
         self.refresh()
 
     def choose(self, session_ids: set[str]) -> None:
@@ -153,6 +158,28 @@ class SessionRows(QuietScroll, can_focus=True):
 
     def _within(self, stop: int) -> int:
         return min(max(stop, 0), max(self.placed.stops - 1, 0))
+
+    @property
+    def _lines_of_cursor(self) -> tuple[int, int]:
+        """The first line of the cursor's stop, and the one behind its last."""
+        first, tall = self.placed.lines_of(self.cursor) if self.placed.stops else (0, 0)
+        return first, first + tall
+
+    @property
+    def _is_in_sight(self) -> bool:
+        """Whether the cursor is not scrolled away."""
+        top, (first, end) = round(self.scroll_y), self._lines_of_cursor
+        return first < top + self.scrollable_content_region.height and end > top
+
+    def _resize_around(self, moved: int, *, reveal: bool) -> None:
+        """Take the present size; where one has scrolled down, scroll with the cursor's session,
+        which has moved by so many lines.
+        """
+        self.virtual_size = Size(self.scrollable_content_region.width, self.placed.lines)
+        if moved and self.scroll_y:
+            self.scroll_y = self.scroll_target_y = self.scroll_y + moved
+        if reveal:
+            self._reveal()
 
     def _resize(self) -> None:
         self.virtual_size = Size(self.scrollable_content_region.width, self.placed.lines)
