@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import sqlite3
@@ -17,14 +18,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_chat.errors import InputError
-from tui_chat.model.message import Message
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.json_values import pack
+from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.reply import Usage
 from tui_chat.model.request import RequestRecord
 from tui_chat.model.role import Role
 from tui_chat.model.search import Hit, Query
+from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.model.session import Entry, Session
 from tui_chat.model.transcript import Transcript
 from tui_chat.store import Store, candidates, few, schema
+from tui_chat.store.asides import asides_of
+from tui_chat.store.check import Check, check
 from tui_chat.store.snippets import Finder
 from tui_chat.store.words import Term, fold, indexed, terms
 
@@ -537,3 +543,164 @@ async def test_what_was_there_before_the_index_is_found(path: Path, open_store: 
     assert await store.search(Query("old")) == ()
     await store.delete_session("s")
     assert await ids(store, "fox") == []
+
+
+def thinking(text: str, thought: str = "", refusal: str = "", *calls: ToolCall) -> Message:
+    blocks = (ReasoningBlock(Protocol.GEMINI, thought, signature="sig"),) if thought else ()
+    semantics = MessageSemantics(reasoning=blocks, refusal=refusal)
+    return Message("assistant", text, tool_calls=calls, semantics=semantics)
+
+
+async def test_reasoning_calls_and_refusals_are_found_and_say_so(
+    store: Store, request_record: Make
+) -> None:
+    session = (await store.create_session(title="zoo", model="m")).session_id
+    call = ToolCall(
+        "c", "feed", '{"animal": "fox\\nvixen", "where": ["K\\u00f6ln", 7], "raw": null}'
+    )
+    both = ToolCall("d", "wash", "{cut off fox")
+    said = {
+        "text": thinking("A fox."),
+        "thought": thinking("So.", "The fox, 一只狐狸, is in the garden."),
+        "call": thinking("", "", "", call, both),
+        "refusal": thinking("", "", "No fox for you."),
+        "twice": thinking("A fox again", "fox fox fox"),
+    }
+    for name, message in said.items():
+        await store.add_message(session, replace(message, id=name), None)
+    hits = await store.search(Query("fox"))
+    assert [(hit.message_id, hit.place) for hit in hits[:2]] == [
+        ("text", "text"),
+        ("twice", "text"),
+    ]
+    assert {hit.message_id: hit.place for hit in hits[2:]} == {
+        "thought": "reasoning",
+        "call": "call",
+        "refusal": "refusal",
+    }
+    for hit in hits:
+        assert {hit.snippet[begin:end].lower() for begin, end in hit.marks} == {"fox"}
+    for text, found in {
+        "vixen": ["call"],
+        "köln": ["call"],
+        "wash": ["call"],
+        "狐狸": ["thought"],
+        '"in the gar*"': ["thought"],
+        "feed off": ["call"],
+        "sig": [],
+        "gemini": [],
+        "reasoning": [],
+        "arguments": [],
+    }.items():
+        assert await ids(store, text) == found, text
+    newest = await store.search(Query("fox", order="newest"))
+    assert [hit.message_id for hit in newest] == [*reversed(said)]
+    assert [hit.message_id for hit in await store.search(Query("fox", limit=1))] == ["text"]
+    assert await ids(store, "fox", message_role="user") == []
+    assert await ids(store, "vixen", model="m") == ["call"]
+
+    # Whatever becomes of the messages, none is found that is not there.
+    fork = await store.fork("thought")
+    assert {hit.session_id for hit in await store.search(Query("garden"))} == {
+        session,
+        fork.session_id,
+    }
+    exchange = await store.begin_exchange(
+        session, parent_id="text", user=None, model="m", endpoint="e", request=request_record()
+    )
+    growing = exchange.reply.message.id
+    await store.flush_reply(growing, thinking("", "a badger"))
+    assert await ids(store, "badger") == []
+    for thought in ("a badger", "an otter"):
+        await store.finish_reply(growing, message=thinking("", thought), status="complete")
+    assert await ids(store, "badger") == []
+    assert await ids(store, "otter") == [growing]
+    await store.delete_message("call")
+    assert await ids(store, "vixen") == []
+    await store.restore_message("call")
+    assert await ids(store, "vixen") == ["call"]
+    await store.delete_message("thought")
+    await store.purge_trash(-9.0)
+    await store.delete_session(fork.session_id)
+    assert await ids(store, "garden") == []
+    await store.import_session(
+        Transcript(Session("i", "Imported"), (Entry(replace(said["thought"], id="i1")),))
+    )
+    assert await ids(store, "garden") == ["i1"]
+    assert faults(store.path) == []
+
+
+async def test_both_roads_find_the_same_beside_texts(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(5)
+    words = ["fox", "dog", "cat", "owl"]
+    entries = [
+        Entry(
+            replace(thinking("said", " ".join(chance.choices(words, k=3))), id=f"m{n}"),
+            None,
+            model=chance.choice("ab"),
+        )
+        for n in range(140)
+    ]
+    await store.import_session(Transcript(Session("s", "Many"), tuple(entries)))
+    for text in ("fox", "fox dog", "ow*", '"cat owl"'):
+        for model in ("", "a"):
+            found = {
+                entry.message.id
+                for entry in entries
+                if Finder(terms(text)).has_all(entry.message.semantics.reasoning[0].text)
+                and model in ("", entry.model)
+            }
+            for rare in (0, candidates._RARE):
+                with monkeypatch.context() as patched:
+                    patched.setattr(candidates, "_RARE", rare)
+                    got = await ids(store, text, model=model, limit=300)
+                    assert set(got) == found, (text, model, rare)
+
+
+async def test_what_stood_beside_texts_before_the_index_is_found(
+    path: Path, open_store: Opener
+) -> None:
+    store = await open_store()
+    session = (await store.create_session(title="old")).session_id
+    for name in ("kept", "gone"):
+        message = thinking("", "a fox", "", ToolCall("c", "dice", "[6]"))
+        await store.add_message(session, replace(message, id=name), None)
+    await store.close()
+    with closing(schema.connect(path, 1.0)) as connection:
+        schema.undo(connection, 8)
+    store = await open_store()
+    await store.delete_message("gone")
+    await store.purge_trash(-9.0)
+    await store.add_message(session, thinking("", "a fox too"), "kept")
+    assert len(await ids(store, "fox")) == 2
+    assert await ids(store, "dice") == ["kept"]
+    assert faults(path) == []
+
+
+@given(st.text(), st.text())
+def test_whatever_stands_in_the_columns_has_words(calls: str, semantics: str) -> None:
+    assert len(asides_of(calls, semantics)) == 3
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_whatever_a_call_is_given_is_read(arguments: object) -> None:
+    call = ToolCall("c", "f", json.dumps(arguments))
+    odd = pack([arguments, {"name": arguments, "arguments": arguments}])
+    for columns in (pack((call,)), odd):
+        _, calls, _ = asides_of(columns, pack({"reasoning": arguments, "refusal": arguments}))
+        assert asides_of(columns, "")[1] == calls
+    if isinstance(arguments, str):
+        assert arguments.strip() in asides_of(pack((call,)), "")[1]
+
+
+def faults(path: Path) -> list[str]:
+    heard: list[Check] = []
+    check(path, heard.append)
+    return [fault for each in heard for fault in each.faults]

@@ -115,7 +115,7 @@ def search_command(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Search all that was said, and the titles and roles of sessions.
+    """Search all that was said, reasoning and tool calls too, and titles and roles of sessions.
 
     All words must be there; "words in quotes" follow each other, and word* finds what begins so.
     Exits with 1 where nothing is found.

@@ -49,7 +49,8 @@ def _print(hits: Sequence[Hit]) -> None:
         click.echo(f"{click.style(title, bold=True) if colour else title}  {session_id}")
         for hit in found:
             at = datetime.fromtimestamp(hit.created, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
-            click.echo(f"  {at}  {hit.message_role or 'title':<9}  {highlighted(hit, colour)}")
+            where = hit.message_role or "title" if hit.place == "text" else hit.place
+            click.echo(f"  {at}  {where:<9}  {highlighted(hit, colour)}")
 
 
 def highlighted(hit: Hit, colour: bool) -> str:

@@ -13,7 +13,8 @@ class Query:
     """What to look for. All words must be there; a filter that is empty lets everything pass.
 
     Looked through are titles, role names and the text of messages, results of tools among them;
-    not reasoning, the arguments of tool calls, or attached files.
+    then reasoning, tool calls with their arguments, and refusals: there, too, all words must be
+    in that of one message. Attached files are not looked through.
 
     In `text`, words in "quotes" must follow each other, and `word*` finds what begins so.
     Languages written without spaces are found by any part of a word. Anything else is taken
@@ -47,6 +48,10 @@ class Query:
         return dates or self.message_role is not None or bool(names)
 
 
+HitPlace = Literal["text", "reasoning", "call", "refusal"]
+"""Where in a message the words are: `call` is the name of a tool or its arguments."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A message that was found, or a session by its title or its role's name."""
@@ -63,3 +68,5 @@ class Hit:
     """Where in the snippet the words are that were looked for: from, and up to."""
     created: float
     """Seconds since the epoch, UTC."""
+    place: HitPlace = "text"
+    """Where the words were found."""

@@ -4,7 +4,8 @@ aiosqlite, and it does so when a store is opened, so importing it costs little.
 store       Store: opening and closing; `api` has its methods, one per thing that is wanted
 sessions    messages  branches  transcripts  search  requests  roles  library  memory
             the SQL by subject, as functions over a transaction
-index       what is searched; words says what a word is, snippets finds words in a text again
+index       what is searched; words says what a word is, snippets finds words in a text again,
+            asides reads reasoning and tool calls
 growing     a streaming reply on its way to the disk
 rows        rows to values and back; json_values does it for JSON columns
 database    one connection, one writer, and what makes it safe to cancel

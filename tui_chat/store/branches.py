@@ -258,10 +258,7 @@ async def fork(
             for (old_id, fresh_id), parent_id in zip(fresh.items(), parents, strict=False)
         ],
     )
-    await index.add_messages(
-        tx,
-        await tx.rows("SELECT seq, content FROM messages WHERE session_id = ?", made.session_id),
-    )
+    await index.add_stored(tx, "session_id = ?", made.session_id)
     await tx.run_many(
         "INSERT INTO requests (message_id, endpoint, protocol, method, url, sha256, created, "
         "recipe, copied) SELECT ?, endpoint, protocol, method, url, sha256, created, recipe, 1 "

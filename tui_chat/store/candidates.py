@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from math import inf
 
 from tui_chat.model.search import Query
+from tui_chat.store.asides import TEXT, Searched
 from tui_chat.store.conditions import (
     Conditions,
     of_index,
@@ -33,7 +34,7 @@ from tui_chat.store.conditions import (
     rows_where,
 )
 from tui_chat.store.database import Row, Transaction
-from tui_chat.store.reading import Reading, reading_of
+from tui_chat.store.reading import Reading, as_read, reading_of
 from tui_chat.store.snippets import Finder
 from tui_chat.store.words import Term
 
@@ -42,9 +43,6 @@ COMPARED = 150
 
 DATED = 2_000
 """Matches that are put in order by when they were said, where the index found them."""
-
-SCANNED = 4000
-"""Characters of a text that are looked at to rank it."""
 
 _STEP = 400
 """Messages that are read at a time."""
@@ -80,18 +78,17 @@ _READ, _READ_CHARACTER = 4.0, 0.01
 """To look for the words in a message, and in each of its characters."""
 
 _PASSING = """
-    FROM message_index AS i CROSS JOIN messages AS m INDEXED BY messages_facts ON m.seq = i.rowid
-    WHERE message_index MATCH ? AND m.seq NOT IN (SELECT message FROM hidden_messages)
+    FROM {index} AS i CROSS JOIN messages AS m INDEXED BY messages_facts ON m.seq = i.rowid
+    WHERE {index} MATCH ? AND m.seq NOT IN (SELECT message FROM hidden_messages)
         AND m.session_id NOT IN (SELECT session_id FROM sessions WHERE deleted IS NOT NULL)
-        {filters}
+        {{filters}}
     ORDER BY i.rowid DESC
 """
-_SHOWN = f"m.session_id, m.message_id, s.title, m.message_role, substr(m.content, 1, {SCANNED})"
-
 _LATEST = f"SELECT i.rowid, m.created {_PASSING} LIMIT {COMPARED}"
 _DATES = f"SELECT i.rowid, m.created {_PASSING} LIMIT {DATED}"
-_THESE = f"""
-    SELECT {_SHOWN}, m.created FROM json_each(?) AS i CROSS JOIN messages AS m ON m.seq = i.value
+_THESE = """
+    SELECT m.session_id, m.message_id, s.title, m.message_role, {text}, m.created
+    FROM json_each(?) AS i CROSS JOIN messages AS m ON m.seq = i.value
         CROSS JOIN sessions AS s ON s.session_id = m.session_id
 """
 
@@ -103,6 +100,7 @@ class Sought:
     query: Query
     terms: tuple[Term, ...]
     finder: Finder
+    of: Searched = TEXT
 
     @property
     def match(self) -> str:
@@ -125,6 +123,7 @@ async def candidates(tx: Transaction, sought: Sought) -> list[Row]:
     writer, text, and when it was said.
     """
     reading = await reading_of(tx, sought.query)
+    reading.of = sought.of
     if reading.is_done:
         return []
     if await _is_rare(tx, sought):
@@ -145,9 +144,8 @@ async def _is_rare(tx: Transaction, sought: Sought) -> bool:
     """Tell whether the index has so few matches that nothing else need be thought of."""
     if any(term.is_beginning for term in sought.terms):
         return False
-    counted = (
-        "SELECT count(*) FROM (SELECT 1 FROM message_index WHERE message_index MATCH ? LIMIT ?)"
-    )
+    index = sought.of.index
+    counted = f"SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?)"
     [(matches,)] = await tx.rows(counted, sought.match, _RARE)
     return matches < _RARE
 
@@ -189,13 +187,14 @@ async def _sample(tx: Transaction, sought: Sought) -> _Common:
     conditions = of_messages(sought.query)
     passes = " AND ".join(condition for condition, _ in conditions) or "1"
     sample = await tx.rows(
-        f"SELECT m.content, {passes}, m.created >= ? "
+        f"SELECT {sought.of.whole}, {passes}, m.created >= ? "
         "FROM json_each(?) AS i CROSS JOIN messages AS m "
         f"ON m.seq > i.value AND m.seq <= i.value + {_TOGETHER}",
         *(value for condition, value in conditions for _ in range(condition.count("?"))),
         inf if sought.query.until is None else sought.query.until,
         json.dumps(starts),
     )
+    sample = [(sought.of.read(text), *more) for text, *more in sample]
     fits = [passing for _, passing, _ in sample]
     which = [sought.finder.which(text) for text, *_ in sample]
     size = len(sample)
@@ -271,6 +270,7 @@ async def _looked_up(tx: Transaction, sought: Sought, sessions: Conditions) -> l
     query = sought.query
     conditions = [*of_index(query), *sessions, *of_messages(query), *of_time(query, "m.created")]
     statement = _DATES if sought.is_newest_first else _LATEST
+    statement = statement.format(index=sought.of.index)
     return await _shown(tx, sought, await rows_where(tx, statement, (sought.match,), conditions))
 
 
@@ -278,9 +278,10 @@ async def _shown(tx: Transaction, sought: Sought, found: list[Row]) -> list[Row]
     """Return what is shown of the first of those that were found: `seq` and when it was said."""
     if sought.is_newest_first:
         found.sort(key=lambda row: row[1], reverse=True)
-    return await shown(tx, [seq for seq, _ in found[: sought.need]])
+    return await shown(tx, [seq for seq, _ in found[: sought.need]], sought.of)
 
 
-async def shown(tx: Transaction, seqs: list[int]) -> list[Row]:
+async def shown(tx: Transaction, seqs: list[int], of: Searched = TEXT) -> list[Row]:
     """Return of messages: session, id, title, writer, how the text begins, when it was said."""
-    return await tx.rows(_THESE, json.dumps(seqs))
+    rows = await tx.rows(_THESE.format(text=of.beginning), json.dumps(seqs))
+    return as_read(of, rows, 4)

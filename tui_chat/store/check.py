@@ -17,6 +17,7 @@ from zlib import crc32
 
 from tui_chat.store import schema
 from tui_chat.store.access import reading
+from tui_chat.store.asides import asides_of
 from tui_chat.store.faults import told
 from tui_chat.store.mend import UNREACHED, WRONG_HEADS
 from tui_chat.store.words import indexed
@@ -152,9 +153,11 @@ _MISCOUNTED = """
 
 def _search(connection: sqlite3.Connection) -> Iterator[str]:
     """Compare what the index says it holds with what there is."""
-    if schema.version_of(connection) < _INDEXED_SINCE:
-        return
-    for index, wanted in _INDEXES.items():
+    version = schema.version_of(connection)
+    # As they are joined here, words of one part never run into those of the next.
+    connection.create_function("asides", 2, _asides, deterministic=True)
+    indexes = {name: where for name, (since, where) in _INDEXES.items() if since <= version}
+    for index, wanted in indexes.items():
         found = f"SELECT id FROM {index}_docsize"
         for one, other, words in (
             (wanted, found, "is not in the search index"),
@@ -162,7 +165,8 @@ def _search(connection: sqlite3.Connection) -> Iterator[str]:
         ):
             for (seq,) in connection.execute(f"{one} EXCEPT {other}"):
                 yield f"{index.split('_')[0].capitalize()} {seq} {words}."
-    for index, texts in _TEXTS.items():
+    for index in indexes:
+        texts = indexes[index].replace("seq", _TEXTS[index], 1)
         if _words_in(connection, index) != _words_of(connection, texts):
             yield f"The words in the {index.replace('_', ' ')} are not those of the texts."
 
@@ -191,19 +195,37 @@ def _words_of(connection: sqlite3.Connection, texts: str) -> int:
 _TOKEN = re.compile(rb"[0-9a-z\x80-\xff]+")
 """What the index takes for a word (https://www.sqlite.org/fts5.html, “Ascii Tokenizer”)."""
 
-_INDEXED_SINCE = 4
+
+def _asides(tool_calls: str, semantics: str) -> str:
+    return "\n".join(asides_of(tool_calls, semantics)).strip()
+
 
 _INDEXES = {
-    "message_index": "SELECT seq FROM messages WHERE status <> 'streaming' AND content <> '' "
-    "AND seq NOT IN (SELECT message FROM unindexed_messages)",
-    "title_index": "SELECT seq FROM sessions WHERE title <> '' "
-    "AND seq NOT IN (SELECT session FROM unindexed_sessions)",
+    "message_index": (
+        4,
+        "SELECT seq FROM messages WHERE status <> 'streaming' AND content <> '' "
+        "AND seq NOT IN (SELECT message FROM unindexed_messages)",
+    ),
+    "title_index": (
+        4,
+        "SELECT seq FROM sessions WHERE title <> '' "
+        "AND seq NOT IN (SELECT session FROM unindexed_sessions)",
+    ),
+    "aside_index": (
+        9,
+        "SELECT seq FROM messages WHERE status <> 'streaming' "
+        "AND (tool_calls <> '' OR semantics <> '') AND asides(tool_calls, semantics) <> '' "
+        "AND seq NOT IN (SELECT message FROM unindexed_asides)",
+    ),
 }
+"""Since which version there is an index, and which rows are in it."""
 
 _TEXTS = {
-    "message_index": _INDEXES["message_index"].replace("seq", "content", 1),
-    "title_index": _INDEXES["title_index"].replace("seq", "title", 1),
+    "message_index": "content",
+    "title_index": "title",
+    "aside_index": "asides(tool_calls, semantics)",
 }
+"""What of these rows is in it."""
 
 
 def _json(connection: sqlite3.Connection) -> Iterator[str]:

@@ -3,23 +3,32 @@
 1. A message is put in when it is whole: not while it streams. Its row there has its `seq`.
 2. The index holds no text, so taking a row out needs the very text that was put in. Texts do not
    change after they were put in, and all removing goes through here.
-3. What was there before the index waits in `unindexed_messages` and `unindexed_sessions`, and is
-   put in step by step before the first search.
+3. What was there before the index waits in `unindexed_messages`, `unindexed_sessions` and
+   `unindexed_asides`, and is put in step by step before the first search.
+4. What stands beside a text (see `asides`) has an index of its own, so that messages without it
+   cost nothing there.
 """
 # ruff: noqa: S608 - only our own constants are put into SQL
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tui_chat.model.text import clean
+from tui_chat.store.asides import asides_of
 from tui_chat.store.database import Transaction
 from tui_chat.store.words import indexed
 
 _INTO = "INSERT INTO {} (rowid, words)"
 _PUT = f"{_INTO} VALUES (?, ?)"
 _TAKE = "INSERT INTO {0} ({0}, rowid, words) VALUES ('delete', ?, ?)"
+
+_PUT_ASIDES = "INSERT INTO aside_index (rowid, reasoning, calls, refusals) VALUES (?, ?, ?, ?)"
+_TAKE_ASIDES = """
+    INSERT INTO aside_index (aside_index, rowid, reasoning, calls, refusals)
+    VALUES ('delete', ?, ?, ?, ?)
+"""
 
 _STEP = 2000
 """Rows that are put in within one transaction: some tenths of a second."""
@@ -44,17 +53,35 @@ async def expect_many(tx: Transaction) -> None:
         )
 
 
-async def add_new(tx: Transaction, seq: int, text: str) -> None:
-    """Put in one message that was written whole just now, with its text as it was given."""
+async def add_asides(tx: Transaction, columns: Iterable[tuple[int, str, str]]) -> None:
+    """Put in what stands beside the texts of whole messages, each with its `seq`: the columns
+    with tool calls and semantics, as they are stored or as they were given.
+    """
+    await tx.run_many(_PUT_ASIDES, list(_aside_words(columns)))
+
+
+def _aside_words(columns: Iterable[tuple[int, str, str]]) -> Iterator[tuple[object, ...]]:
+    for seq, calls, semantics in columns:
+        asides = asides_of(clean(calls), clean(semantics)) if calls or semantics else ()
+        if any(asides):
+            yield seq, *map(indexed, asides)
+
+
+async def add_new(tx: Transaction, seq: int, text: str, calls: str, semantics: str) -> None:
+    """Put in one message that was written whole just now, with its columns as they were given."""
     if text:
         await tx.run(_PUT.format("message_index"), seq, indexed(clean(text)))
+    if calls or semantics:
+        await add_asides(tx, [(seq, calls, semantics)])
 
 
-async def add_message(tx: Transaction, message_id: str) -> None:
-    """Put in one message that is whole now."""
-    await add_messages(
-        tx, await tx.rows("SELECT seq, content FROM messages WHERE message_id = ?", message_id)
+async def add_stored(tx: Transaction, where: str, *values: object) -> None:
+    """Put in the messages that a condition on `messages` names; they are whole now."""
+    rows = await tx.rows(
+        f"SELECT seq, content, tool_calls, semantics FROM messages WHERE {where}", *values
     )
+    await add_messages(tx, ((seq, text) for seq, text, *_ in rows))
+    await add_asides(tx, ((seq, calls, semantics) for seq, _, calls, semantics in rows))
 
 
 async def remove_messages(tx: Transaction, where: str, *values: object) -> None:
@@ -67,6 +94,13 @@ async def remove_messages(tx: Transaction, where: str, *values: object) -> None:
     await tx.run_many(
         _TAKE.format("message_index"), ((seq, indexed(text)) for seq, text in rows if text)
     )
+    beside = await tx.rows(
+        f"SELECT m.seq, m.tool_calls, m.semantics FROM messages AS m WHERE ({where}) "
+        "AND m.status <> 'streaming' AND (m.tool_calls <> '' OR m.semantics <> '') "
+        "AND m.seq NOT IN (SELECT message FROM unindexed_asides)",
+        *values,
+    )
+    await tx.run_many(_TAKE_ASIDES, list(_aside_words(beside)))
 
 
 async def add_titles(tx: Transaction, session_ids: list[str]) -> None:
@@ -94,7 +128,8 @@ async def is_complete(tx: Transaction) -> bool:
     """Tell whether nothing waits to be put in."""
     found = await tx.row(
         "SELECT 1 WHERE EXISTS (SELECT 1 FROM unindexed_messages) "
-        "OR EXISTS (SELECT 1 FROM unindexed_sessions)"
+        "OR EXISTS (SELECT 1 FROM unindexed_sessions) "
+        "OR EXISTS (SELECT 1 FROM unindexed_asides)"
     )
     return found is None
 
@@ -115,3 +150,9 @@ async def catch_up(tx: Transaction) -> None:
     )
     await add_messages(tx, messages)
     await tx.run_many("DELETE FROM unindexed_messages WHERE message = ?", [m[:1] for m in messages])
+    beside = await tx.rows(
+        "SELECT m.seq, m.tool_calls, m.semantics FROM unindexed_asides AS u JOIN messages AS m "
+        f"ON m.seq = u.message ORDER BY m.seq DESC LIMIT {_STEP}"
+    )
+    await add_asides(tx, beside)
+    await tx.run_many("DELETE FROM unindexed_asides WHERE message = ?", [m[:1] for m in beside])

@@ -98,6 +98,12 @@ _REINDEX = (
     "INSERT INTO unindexed_messages SELECT seq FROM messages WHERE status <> 'streaming'",
     "INSERT INTO unindexed_sessions SELECT seq FROM sessions",
 )
+_REINDEX_ASIDES = (
+    "INSERT INTO aside_index (aside_index) VALUES ('delete-all')",
+    "DELETE FROM unindexed_asides",
+    "INSERT INTO unindexed_asides SELECT seq FROM messages "
+    "WHERE status <> 'streaming' AND (tool_calls <> '' OR semantics <> '')",
+)
 
 
 def mend(connection: sqlite3.Connection) -> list[str]:
@@ -168,9 +174,10 @@ def derive(connection: sqlite3.Connection) -> None:
     sessions, and the search index, which is filled before the next search.
     """
     connection.execute(_COUNTS)
-    if connection.execute("SELECT 1 FROM pragma_table_info('message_index')").fetchone():
-        for statement in _REINDEX:
-            connection.execute(statement)
+    for index, statements in (("message_index", _REINDEX), ("aside_index", _REINDEX_ASIDES)):
+        if connection.execute("SELECT 1 FROM pragma_table_info(?)", (index,)).fetchone():
+            for statement in statements:
+                connection.execute(statement)
 
 
 def _drop_loose_ends(connection: sqlite3.Connection) -> int:

@@ -14,7 +14,14 @@ from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS
 from tui_chat.model.session import Entry
 from tui_chat.store.database import Transaction
 from tui_chat.store.growing import drop_changes, folded
-from tui_chat.store.index import add_message, add_messages, add_new, expect_many, remove_messages
+from tui_chat.store.index import (
+    add_asides,
+    add_messages,
+    add_new,
+    add_stored,
+    expect_many,
+    remove_messages,
+)
 from tui_chat.store.rows import ENTRY_NAMES, entry_of, json_text, usage_values
 from tui_chat.store.sessions import require, tell_status, touch
 
@@ -110,7 +117,8 @@ async def insert(tx: Transaction, entry: Entry, place: Place) -> None:
     """
     [(seq,)] = await tx.rows(_INSERT, None, *_values(entry, place))
     if entry.status != "streaming":
-        await add_new(tx, seq, entry.message.content)
+        _, calls, semantics = _json_texts(entry.message)
+        await add_new(tx, seq, entry.message.content, calls, semantics)
 
 
 def _values(entry: Entry, place: Place) -> tuple[object, ...]:
@@ -156,6 +164,14 @@ async def add_many(tx: Transaction, fresh: Sequence[tuple[Entry, Place]]) -> Non
     await add_messages(
         tx, ((seq, entry.message.content) for seq, (entry, _) in enumerate(fresh, first))
     )
+    await add_asides(
+        tx,
+        (
+            (seq, *_json_texts(entry.message)[1:])
+            for seq, (entry, _) in enumerate(fresh, first)
+            if entry.message.tool_calls or entry.message.semantics is not NO_MESSAGE_SEMANTICS
+        ),
+    )
 
 
 _COUNT = """
@@ -179,7 +195,7 @@ async def finish(tx: Transaction, entry: Entry, now: float) -> Entry:
         raise StoreError("The session of this reply no longer exists.")
     await drop_changes(tx, message.id)
     *stored, seq, session_id = row
-    await add_new(tx, seq, message.content)
+    await add_new(tx, seq, message.content, *_json_texts(message)[1:])
     await touch(tx, session_id, now)
     return await counted(tx, entry_of(tuple(stored)), session_id)
 
@@ -219,7 +235,7 @@ async def interrupt_all(tx: Transaction, token: str) -> int:
             entry_id,
         )
         await drop_changes(tx, entry_id)
-        await add_message(tx, entry_id)
+        await add_stored(tx, "message_id = ?", entry_id)
         await tell_status(tx, session_id)
     return len(streaming)
 

@@ -14,6 +14,7 @@ from heapq import heapify, heappop, heappush
 from math import inf
 
 from tui_chat.model.search import Query
+from tui_chat.store.asides import TEXT, Searched
 from tui_chat.store.conditions import (
     Conditions,
     among,
@@ -49,10 +50,11 @@ _PASSING = """
     CROSS JOIN messages AS m INDEXED BY messages_facts ON m.seq = i.rowid WHERE 1 {{filters}}
 """
 _ROWS = """
-    SELECT m.seq, m.created, m.content
+    SELECT m.seq, m.created, {of.whole}
     FROM ({source}) AS i
     CROSS JOIN messages AS m ON m.seq = i.rowid
-    WHERE m.status <> 'streaming' AND m.seq NOT IN (SELECT message FROM hidden_messages)
+    WHERE m.status <> 'streaming' AND {of.is_there}
+        AND m.seq NOT IN (SELECT message FROM hidden_messages)
         AND m.session_id NOT IN (SELECT session_id FROM sessions WHERE deleted IS NOT NULL)
 """
 _OF_LONG = """
@@ -82,6 +84,8 @@ class Reading(ABC):
         """That a message is in one of the sessions that are left; empty where all are."""
         self.inside = 0
         """How many messages these have."""
+        self.of = TEXT
+        """What is read of each message."""
 
     async def read(self, tx: Transaction, count: int) -> list[Row]:
         """Look at about so many more; return those that pass: `seq`, when it was said, and text.
@@ -90,11 +94,19 @@ class Reading(ABC):
         source, value = await self._next(tx, count)
         if self.conditions:
             source = _PASSING.format(source=source)
-        return await rows_where(tx, _ROWS.format(source=source), (value,), self.conditions)
+        statement = _ROWS.format(source=source, of=self.of)
+        return as_read(self.of, await rows_where(tx, statement, (value,), self.conditions), 2)
 
     @abstractmethod
     async def _next(self, tx: Transaction, count: int) -> tuple[str, str]:
         """Return a statement that names more of them, and its value."""
+
+
+def as_read(of: Searched, rows: list[Row], place: int) -> list[Row]:
+    """Return rows whose column at that place is text."""
+    if of is TEXT:
+        return rows
+    return [(*row[:place], of.read(row[place]), *row[place + 1 :]) for row in rows]
 
 
 async def reading_of(tx: Transaction, query: Query) -> Reading:

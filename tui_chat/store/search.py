@@ -7,7 +7,9 @@
    decides between equals. Sessions that are called so come before messages.
 3. What is asked newest first is ordered by when it was said.
 4. Filters alone find the newest messages that pass them.
-5. Deleted messages and sessions in the trash are in the index, but are never found.
+5. What stands beside a text, such as reasoning, comes after what stands in texts, and is looked
+   for where those do not fill the answer. A message is found once.
+6. Deleted messages and sessions in the trash are in the index, but are never found.
 """
 # ruff: noqa: S608 - only our own constants are put into SQL
 
@@ -17,7 +19,8 @@ import json
 from dataclasses import replace
 
 from tui_chat.model.search import Hit, Query
-from tui_chat.store.candidates import COMPARED, SCANNED, Sought, candidates, shown
+from tui_chat.store.asides import ASIDES, PLACES, SCANNED, parts
+from tui_chat.store.candidates import COMPARED, Sought, candidates, shown
 from tui_chat.store.conditions import of_titles, rows_where
 from tui_chat.store.database import Row, Transaction
 from tui_chat.store.reading import reading_of
@@ -56,18 +59,46 @@ async def find(tx: Transaction, query: Query) -> tuple[Hit, ...]:
     sought = Sought(query, wanted, finder)
     rows = await candidates(tx, sought)
     sessions = await _sessions(tx, sought)
+    beside: list[Row] = []
+    if query.order == "newest" or len(sessions) + len(rows) < query.limit:
+        beside = await _beside(tx, sought, rows)
     if query.order == "newest":
-        ordered = sorted([*sessions, *rows], key=lambda row: row[_CREATED], reverse=True)
+        ordered = sorted([*sessions, *rows, *beside], key=lambda row: row[_CREATED], reverse=True)
     else:
         ordered = [
             *sorted(sessions, key=lambda row: finder.score(row[_TEXT]), reverse=True),
-            *sorted(
-                rows,
-                key=lambda row: (finder.score(row[_TEXT][:SCANNED]), row[_CREATED]),
-                reverse=True,
-            ),
+            *_ranked(rows, finder),
+            *_ranked(beside, finder),
         ]
     return tuple([await _hit(tx, row, finder) for row in ordered[: query.limit]])
+
+
+async def _beside(tx: Transaction, sought: Sought, texts: list[Row]) -> list[Row]:
+    """Return messages that have the words beside their texts, those aside that were found. Each
+    row ends with the place where they are, and has but that text.
+    """
+    there = "SELECT 1 FROM aside_index WHERE aside_index MATCH ? LIMIT 1"
+    if await tx.row(there, sought.match) is None:
+        return []
+    known = {row[_MESSAGE] for row in texts}
+    found: list[Row] = []
+    for row in await candidates(tx, replace(sought, of=ASIDES)):
+        if row[_MESSAGE] not in known:
+            placed = list(zip(parts(row[_TEXT]), PLACES, strict=True))
+            # All of the words are in one of them mostly; else that with any of them counts.
+            fitting = (each for each in placed if sought.finder.has_all(each[0]))
+            some = (each for each in placed if sought.finder.has_any(each[0]))
+            text, place = next(fitting, None) or next(some, placed[0])
+            found.append((*row[:_TEXT], text, row[_CREATED], place))
+    return found
+
+
+def _ranked(rows: list[Row], finder: Finder) -> list[Row]:
+    return sorted(
+        rows,
+        key=lambda row: (finder.score(row[_TEXT][:SCANNED]), row[_CREATED]),
+        reverse=True,
+    )
 
 
 async def _newest(tx: Transaction, query: Query) -> tuple[Hit, ...]:
@@ -87,7 +118,7 @@ async def _newest(tx: Transaction, query: Query) -> tuple[Hit, ...]:
     )
 
 
-_TEXT, _CREATED = 4, 5
+_MESSAGE, _TEXT, _CREATED = 1, 4, 5
 
 
 async def _sessions(tx: Transaction, sought: Sought) -> list[Row]:
@@ -110,9 +141,9 @@ async def _sessions(tx: Transaction, sought: Sought) -> list[Row]:
 
 
 async def _hit(tx: Transaction, row: Row, finder: Finder) -> Hit:
-    session_id, message_id, title, message_role, text, created = row
-    if message_id is not None and len(text) == SCANNED and not finder.has_any(text):
+    session_id, message_id, title, message_role, text, created, *beside = row
+    if message_id is not None and not beside and len(text) == SCANNED and not finder.has_any(text):
         whole = await tx.row("SELECT content FROM messages WHERE message_id = ?", message_id)
         text = whole[0] if whole else text
     snippet, marks = finder.snippet(text)
-    return Hit(session_id, message_id, title, message_role, snippet, marks, created)
+    return Hit(session_id, message_id, title, message_role, snippet, marks, created, *beside)

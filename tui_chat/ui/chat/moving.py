@@ -7,6 +7,7 @@ from textual.actions import SkipAction
 from tui_chat.model.session import Entry
 from tui_chat.ui.chat import posted
 from tui_chat.ui.chat.copying import Copying
+from tui_chat.ui.chat.search import Hit
 from tui_chat.ui.chat.viewport import START, Place
 
 
@@ -80,7 +81,7 @@ class Moving(Copying):
             return False
         self._search.find(words)
         self.go_to(index)
-        if words and (hit := self._search.in_message(index)):
+        if words and (hit := self._search.in_message(index) or self._unfolded_hit(index)):
             self._show_hit(hit[0])
         self.tell_found()
         return True
@@ -118,6 +119,12 @@ class Moving(Copying):
             self.screen.clear_selection()
         else:
             raise SkipAction
+
+    def _unfolded_hit(self, message: int) -> Hit | None:
+        """Unfold a message, since what is looked for may be in its reasoning."""
+        self._layouts.unfolded.update(self._layouts(message).folds)
+        self._refold(message)
+        return self._search.in_message(message)
 
     def _show_hit(self, place: Place) -> None:
         if place.part == 0 and self._layouts(place.message).folds:

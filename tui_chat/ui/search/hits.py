@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from tui_chat.model.search import Hit
+from tui_chat.model.search import Hit, HitPlace
 from tui_chat.model.visible import one_line
 from tui_chat.ui.ago import ago
 from tui_chat.ui.palette import Palette
@@ -20,6 +20,12 @@ from tui_chat.ui.search.lines import marked, wrapped
 
 TALL = 3
 """Lines of a hit: where it is, and two of its words."""
+PLACES: dict[HitPlace, str] = {
+    "reasoning": "Reasoning",
+    "call": "Tool call",
+    "refusal": "Refusal",
+}
+"""Where in a message, if not in its text."""
 WRITERS = {"user": "You", "assistant": "Reply", "tool": "Tool", "system": "System", None: "Title"}
 
 
@@ -113,7 +119,8 @@ class HitList(QuietScroll):
         return Strip(drawn).adjust_cell_length(width, self._palette(lit))
 
     def _head(self, hit: Hit, width: int, lit: str) -> list[Segment]:
-        who, time = WRITERS[hit.message_role], ago(hit.created, self._now)
+        who = PLACES.get(hit.place, WRITERS[hit.message_role])
+        time = ago(hit.created, self._now)
         aside = f" · {time} "
         room = max(width - 1 - cell_len(who) - cell_len(aside) - 2, 1)
         title = one_line(hit.title) or "Untitled"

@@ -10,11 +10,12 @@ from rich.segment import Segment
 from textual.geometry import Size
 from textual.strip import Strip
 
-from tui_chat.model.search import Hit
+from tui_chat.model.message import Message as ChatMessage
+from tui_chat.model.search import Hit, HitPlace
 from tui_chat.model.session import Entry
 from tui_chat.ui.palette import Palette
 from tui_chat.ui.scrolling import QuietScroll
-from tui_chat.ui.search.hits import WRITERS
+from tui_chat.ui.search.hits import PLACES, WRITERS
 from tui_chat.ui.search.lines import marked, wrapped
 
 NEIGHBOUR = 4
@@ -74,15 +75,17 @@ class Preview(QuietScroll):
             for entry in self._entries:
                 message = entry.message
                 style = self._palette("user" if message.role == "user" else "who")
-                self._drawn.append([Segment(WRITERS[message.role], style)])
+                who = WRITERS[message.role]
                 if message.id == hit.message_id:
-                    lines, first = self._found(message.content, wanted, width)
-                    at = len(self._drawn) + first
+                    if hit.place in PLACES:
+                        who += f" · {PLACES[hit.place]}"
+                    lines, first = self._found(_text_at(message, hit.place), wanted, width)
+                    at = len(self._drawn) + 1 + first
                 else:
                     quiet = self._palette("quiet")
                     begin = message.content[: width * NEIGHBOUR * 2]
                     lines = wrapped(marked(begin, (), quiet, quiet), width, most=NEIGHBOUR)
-                self._drawn += [*lines, []]
+                self._drawn += [[Segment(who, style)], *lines, []]
         self.virtual_size = Size(self.scrollable_content_region.width, len(self._drawn))
         self.scroll_y = self.scroll_target_y = max(at - _ABOVE, 0)
         self.refresh()
@@ -113,6 +116,19 @@ class Preview(QuietScroll):
         if index >= len(self._drawn):
             return Strip.blank(width, style)
         return Strip([Segment(" ", style), *self._drawn[index]]).adjust_cell_length(width, style)
+
+
+def _text_at(message: ChatMessage, place: HitPlace) -> str:
+    """Return the text of a message in which words were found."""
+    match place:
+        case "text":
+            return message.content
+        case "reasoning":
+            return "\n\n".join(block.text for block in message.semantics.reasoning)
+        case "call":
+            return "\n\n".join(f"{call.name} {call.arguments}" for call in message.tool_calls)
+        case "refusal":
+            return message.semantics.refusal
 
 
 def found_words(hit: Hit) -> tuple[str, ...]:
