@@ -11,8 +11,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message
 from tui_chat.model.search import Hit, Query
+from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.model.session import Entry
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
@@ -209,6 +211,25 @@ async def test_a_hit_is_opened_on_its_branch_with_its_words_marked(tmp_path: Pat
         assert transcript.has_focus
         assert transcript.current is not None
         assert transcript.current.message.id == first.message.id
+
+        block = ReasoningBlock(Protocol.GEMINI, "Maybe a tangerine,\nor two.")
+        thought = Message("assistant", "Two.", semantics=MessageSemantics(reasoning=(block,)))
+        await desk._outside.store.add_message(desk.session_id, thought, first.message.id)
+        await desk.new("")
+        await pilot.press("ctrl+f", *"tangerine")
+        view = app.screen.query_one(HitList)
+        await until(pilot, lambda: any(hit.place == "reasoning" for hit in view.hits))
+        await settle(pilot)
+        assert "Reasoning" in view.render_line(0).text
+        preview = app.screen.query_one(Preview)
+        lines = [preview.render_line(y).text.strip() for y in range(preview.size.height)]
+        at = lines.index("Reply · Reasoning")
+        assert lines[at + 1 : at + 3] == ["Maybe a tangerine,", "or two."]
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(desk.entries) and len(app.screen_stack) == 1)
+        await settle(pilot)
+        shown = [transcript.render_line(y).text for y in range(transcript.size.height)]
+        assert any("Maybe a tangerine" in line for line in shown), "it is unfolded"
 
 
 async def test_esc_goes_back_to_where_one_was_and_the_words_are_kept(tmp_path: Path) -> None:
