@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.interop.exports import block, chatgpt, claude, claude_message, node
+from tui_chat import importing
 from tui_chat.importing import Report, import_files
 from tui_chat.store import Store
 
@@ -156,6 +157,24 @@ async def test_an_archive_without_conversations(store: Store, tmp_path: Path):
         archive.writestr("user.json", "{}")
     [report] = await import_files(store, [path])
     assert report.faults[0].sentence == "there are no conversations in the archive"
+
+
+async def test_an_archive_that_is_made_to_keep_one_busy_is_not_unpacked(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(importing, "_BOMB_SIZE", 2**20)
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(3):
+            archive.writestr(f"{number}.json", " " * 2**20)
+    [report] = await import_files(store, [path])
+    assert "would grow from 0.0 MB to 3 MB" in report.faults[0].sentence
+    assert "unpack it" in report.faults[0].advice
+    assert report.read == 0
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", json.dumps([conversation("one")]) + " " * 2**19)
+    [report] = await import_files(store, [path])
+    assert report.new == 1, "what is not large may shrink as it likes"
 
 
 async def test_progress_is_told_and_notes_are_counted(store: Store, tmp_path: Path):

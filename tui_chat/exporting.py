@@ -16,10 +16,12 @@ from tui_chat.errors import InputError
 if TYPE_CHECKING:
     from tui_chat.model.transcript import Transcript
 
-Format: TypeAlias = Literal["json", "jsonl", "markdown", "html"]
+Format: TypeAlias = Literal["json", "shared", "jsonl", "markdown", "html"]
+"""`shared` is our JSON without what was sent and what is being typed: to be given to others."""
 
 ENDINGS: dict[Format, str] = {
     "json": ".json",
+    "shared": ".json",
     "jsonl": ".jsonl",
     "markdown": ".md",
     "html": ".html",
@@ -27,10 +29,14 @@ ENDINGS: dict[Format, str] = {
 """How the names of files end."""
 
 
+ONE_FILE: frozenset[Format] = frozenset(("json", "shared"))
+"""Formats of which one file can hold many sessions."""
+
+
 class GivesOut(Protocol):
     """The store, as far as exports need it."""
 
-    async def read_session(self, session_id: str) -> Transcript | None:
+    async def read_session(self, session_id: str, *, requests: bool = True) -> Transcript | None:
         """Return a session with its whole tree, None if it is gone."""
         ...
 
@@ -44,22 +50,23 @@ async def exported(
     """
     from tui_chat.interop import own_json
 
-    if kind == "json":
+    is_ours = kind in ONE_FILE
+    if is_ours:
         yield own_json.begin(f"tui-chat {__version__}")
     first = True
     for session_id in session_ids:
-        transcript = await store.read_session(session_id)
+        transcript = await store.read_session(session_id, requests=kind == "json")
         if transcript is not None:
             for text in _texts(transcript, kind, zone, first):
                 yield text
             first = False
-    if kind == "json":
+    if is_ours:
         yield own_json.end()
 
 
 def _texts(transcript: Transcript, kind: Format, zone: tzinfo, first: bool) -> Iterator[str]:
     match kind:
-        case "json":
+        case "json" | "shared":
             from tui_chat.interop.own_json import session_text
 
             return session_text(transcript, first=first)

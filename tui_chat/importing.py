@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _PIECE = 2**20
 _BATCH = 2_000
 """Messages that go to the store in one transaction."""
+_BOMB_SIZE, _BOMB_RATIO = 64 * 2**20, 200
+"""Bytes that a file may unpack to whatever it weighs, and how many times its weight beyond that.
+Exports shrink to a tenth."""
 _MOST_FAULTS = 100
 """Faults of one file that are told in full; the others are counted."""
 
@@ -211,6 +214,7 @@ def _archived(file: IO[bytes], report: Report) -> Iterator[Found]:
         with zipfile.ZipFile(file) as archive:
             members = [each for each in archive.infolist() if _may_hold(each.filename)]
             report.size = sum(member.file_size for member in members)
+            _refuse_bomb(report.size, sum(member.compress_size for member in members))
             for member in members:
                 with archive.open(member) as inner:
                     for found in _conversations(member.filename, inner, report):
@@ -220,6 +224,16 @@ def _archived(file: IO[bytes], report: Report) -> Iterator[Found]:
         raise InputError(f"the archive cannot be read: {error}") from error
     if not held:
         raise InputError("there are no conversations in the archive", advice=KNOWN)
+
+
+def _refuse_bomb(unpacked: int, packed: int) -> None:
+    """Refuse an archive that is made to keep its reader busy; no member gives more than it says."""
+    if unpacked > _BOMB_SIZE and unpacked > _BOMB_RATIO * packed:
+        raise InputError(
+            f"the archive would grow from {packed / 1e6:,.1f} MB to {unpacked / 1e6:,.0f} MB, "
+            "which no export does",
+            advice="If you trust it, unpack it and import the folder.",
+        )
 
 
 def _may_hold(name: str) -> bool:

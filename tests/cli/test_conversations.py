@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
+from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +19,10 @@ import pytest
 
 from tests.cli.conftest import Done, Run
 from tests.interop.exports import chatgpt, node
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import Message
+from tui_chat.model.request import RequestRecord
+from tui_chat.store import Store
 
 Command = Callable[..., Done]
 
@@ -52,6 +61,27 @@ def test_import_tells_what_came_of_it(chat: Command, file: Path):
     assert (done.code, done.err) == (0, "")
     assert "2 sessions read: 2 new, 0 grown, 0 already there; 6 messages added." in done.out
     assert "0 new, 0 grown, 2 already there; 0 messages added." in chat("import", file).out
+
+
+def test_the_standard_input_is_taken_in(chat: Command, file: Path, monkeypatch: pytest.MonkeyPatch):
+    """A program may hand over what cannot be read from its middle."""
+
+    def given(data: bytes) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    given(file.read_bytes())
+    done = chat("import", "-", file)
+    assert "standard input: 2 sessions read: 2 new" in done.out
+    assert "0 new, 0 grown, 2 already there" in done.out
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.write(file, "conversations.json")
+    given(archive.getvalue())
+    [told] = json.loads(chat("import", "-", "--json").out)
+    assert (told["file"], told["sessions"]["known"]) == ("-", 2)
+    given(b"")
+    empty = chat("import", "-")
+    assert (empty.code, empty.err) == (1, "standard input: is empty\n")
 
 
 def test_a_dry_run_is_told_as_one(chat: Command, file: Path):
@@ -148,6 +178,36 @@ def test_export_and_import_elsewhere(filled: Command, run: Run, tmp_path: Path):
     other = ("--data-dir", tmp_path / "other")
     assert "1 new" in run(*other, "import", path).out
     assert run(*other, "export", told["session"]["session_id"]).out == done.out
+
+
+def test_what_is_given_to_others_tells_nothing_of_what_was_sent(filled: Command, tmp_path: Path):
+    async def sent() -> None:
+        path = tmp_path / "data" / "chat.db"
+        numbers = count()
+        store = await Store.open(path, now=lambda: 1.0, new_id=lambda: f"new{next(numbers)}")
+        async with store:
+            session_id = (await store.sessions())[0].session_id
+            text = '{"name": "my secret preset"}'
+            await store.keep_revision("preset", text)
+            record = RequestRecord(
+                *("e", Protocol.GEMINI, "POST", "https://x", sha256(b"my body").hexdigest()),
+                {"preset": sha256(text.encode()).hexdigest()},
+                b"my body",
+            )
+            begun = await store.begin_exchange(
+                session_id, parent_id=None, user=None, model="m", endpoint="e", request=record
+            )
+            said = Message("assistant", "Done.")
+            await store.finish_reply(begun.reply.message.id, message=said, status="complete")
+            await store.save_draft(session_id, "my draft")
+
+    asyncio.run(sent())
+    whole = filled("export", "--all").out
+    shared = filled("export", "--all", "--without-requests").out
+    for secret in ("my secret preset", "my body", "my draft"):
+        assert secret in whole
+        assert secret not in shared
+    assert shared.count('"content"') == whole.count('"content"')
 
 
 def test_export_to_read_and_for_other_programs(filled: Command, tmp_path: Path):

@@ -139,6 +139,15 @@ def test_a_rollback_is_asked_for(db: Database, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "n")
     refused = db("rollback")
     assert refused.code == 130
+
+    def at_its_end(_: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("click.termui.visible_prompt_func", at_its_end)
+    unasked = db("rollback")
+    assert unasked.code == 2
+    assert "nothing was changed" in unasked.err
+    assert "tui-chat db rollback --yes" in unasked.err
     assert json.loads(db("status", "--json").out)["version"] == LATEST
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "y")
     assert db("rollback").code == 0
@@ -356,7 +365,7 @@ def test_the_way_back_from_damage(db: Database, tmp_path: Path) -> None:
 
 def test_space_is_given_back(db: Database) -> None:
     db.spoil(
-        "INSERT INTO settings VALUES ('k', zeroblob(0) || hex(zeroblob(500000)))",
+        "INSERT INTO settings VALUES ('k', zeroblob(0) || hex(zeroblob(900000)))",
         "DELETE FROM settings",
     )
     before = db.path.stat().st_size

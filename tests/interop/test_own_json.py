@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -176,3 +178,37 @@ def test_nothing_in_the_place_of_anything_breaks_the_reader(data: st.DataObject)
         break
     for found in read(json.dumps(said).encode()):
         assert found.transcript is not None or found.fault
+
+
+def test_a_body_is_the_one_that_was_sent_or_refused():
+    body = b'{"text": "\xe2\x80\xae odd \xef\xbb\xbf"}'
+    for exact in (body, b"\xff\x00 no text", b""):
+        record = RequestRecord(
+            "e", Protocol.GEMINI, "POST", "https://x/", sha256(exact).hexdigest(), {}, exact
+        )
+        entries = (Entry(Message("assistant", "a", "m")),)
+        told = Transcript(Session("s", "T"), entries, requests=(Sent("m", record),), draft="x")
+        said = json.loads(written(told))
+        assert only(said) == told
+        sent = said["sessions"][0]["requests"][0]
+        for odd in ("another", 5, "\ud800"):
+            sent.pop("body_base64", None)
+            sent["body"] = odd
+            [found] = read(said)
+            assert found.transcript is None
+            assert "requests[0].body" in found.place
+    sent["body"] = None
+    sent["body_base64"] = "not that"
+    [found] = read(said)
+    assert "requests[0].body" in found.place
+    lost = Transcript(
+        Session("s", "T"), entries, requests=(Sent("m", replace(record, body=b"damaged")),)
+    )
+    assert only(json.loads(written(lost))).requests[0].request.body is None
+
+
+def test_a_draft_is_a_text():
+    said = example()
+    said["sessions"][0]["draft"] = 5
+    [found] = read(said)
+    assert found.place.endswith(".draft")

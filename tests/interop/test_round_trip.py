@@ -47,6 +47,13 @@ async def there_and_back(folder: Path, told: Sequence[Transcript]) -> None:
         assert (report.faults, report.new) == ([], len(told))
         assert report.added == sum(len(each.entries) for each in told)
         assert [as_told(await two.read_session(each)) for each in ids] == before
+        await write_file(exported(one, ids, "shared", UTC), folder / "shared.json")
+        async with await opened(folder / "three.db") as three:
+            await import_files(three, [folder / "shared.json"])
+            for whole in before:
+                assert whole is not None
+                shared = await three.read_session(whole.session.session_id)
+                assert as_told(shared) == replace(whole, requests=(), revisions=(), draft="")
         [again] = await import_files(two, [file])
         assert (again.new, again.grown, again.added, again.known) == (0, 0, 0, len(told))
         assert [as_told(await two.read_session(each)) for each in ids] == before

@@ -160,7 +160,9 @@ def transcripts(draw: st.DrawFn, ids: st.SearchStrategy[str] | None = None) -> T
     recipe = {"format": 1, "lorebooks": sorted(hashes), "variables": {"é": draw(words)}}
     sent = tuple(
         Sent(each.message.id, RequestRecord("e", draw(protocols), "POST", "https://x.example/v1",
-             sha256(each.message.id.encode()).hexdigest(), recipe, created=draw(moments)))
+             sha256(body or b"").hexdigest(), recipe, body, created=draw(moments)))
         for each in told if draw(st.booleans())
+        for body in [draw(st.none() | words.map(str.encode) | st.binary(max_size=9))]
     )  # fmt: skip
-    return Transcript(session, tuple(told), role, variables, sent, revisions if sent else ())
+    revisions = revisions if sent else ()
+    return Transcript(session, tuple(told), role, variables, sent, revisions, draw(words))

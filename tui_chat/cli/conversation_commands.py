@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 _FILE = click.Path(path_type=Path, allow_dash=False)
+_FILE_OR_INPUT = click.Path(path_type=Path, allow_dash=True)
 
 
 @click.command("import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_FILE)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_FILE_OR_INPUT)
 @click.option("--dry-run", is_flag=True, help="Only tell what would be taken in.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list, for programs.")
 @click.pass_obj
@@ -24,8 +25,8 @@ def import_command(
 
     Read are the exports of ChatGPT and Claude (the archive, the folder it was unpacked to, or the
     conversations.json in it), SillyTavern's chats, tui-chat's own JSON, and JSON or JSON lines of
-    messages. Of a folder every such file is read. What is there already is not added
-    again. Exits with 1 where something could not be read; the rest is in.
+    messages; `-` is the standard input. Of a folder every such file is read. What is there
+    already is not added again. Exits with 1 where something could not be read; the rest is in.
     """
     from tui_chat.cli.imports import run_import
 
@@ -46,6 +47,12 @@ def import_command(
 )
 @click.option("--output", type=_FILE, help="A file; with --all a folder, or one file for JSON.")
 @click.option("--all", "everything", is_flag=True, help="Every session.")
+@click.option(
+    "--without-requests",
+    is_flag=True,
+    help="Of JSON, leave out what was sent for the replies, with its presets, profiles and "
+    "lorebooks, and the draft: for a file that is given to others.",
+)
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 @click.pass_obj
 def export_command(
@@ -54,6 +61,7 @@ def export_command(
     kind: Any,
     output: Path | None,
     everything: bool,
+    without_requests: bool,
     force: bool,
 ) -> None:
     """Write a session to a file or the standard output.
@@ -62,6 +70,8 @@ def export_command(
     """
     from tui_chat.cli.exports import run_export
 
+    if without_requests and kind == "json":
+        kind = "shared"
     run_export(settings, session, kind, output, everything=everything, force=force)
 
 

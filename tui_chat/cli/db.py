@@ -11,7 +11,7 @@ from typing import Any, cast
 import click
 
 from tui_chat import paths
-from tui_chat.errors import StoreDamaged
+from tui_chat.errors import InputError, StoreDamaged
 
 
 def database(settings: dict[str, object]) -> Path:
@@ -76,10 +76,23 @@ def run_rollback(path: Path, target: int | None, *, sure: bool) -> None:
     for loss in losses:
         click.echo(f"  {loss}")
     if not sure:
-        click.confirm("Undo it? A backup is made before.", abort=True)
+        _ask("Undo it? A backup is made before.", "tui-chat db rollback --yes")
     saved = upkeep.rollback(path, after, now=time.time())
     click.echo(f"The database has version {after} now; the app brings it up again when it starts.")
     _tell_backup(saved)
+
+
+def _ask(question: str, unasked: str) -> None:
+    """Go on only where a person agrees; `unasked` is what needs nobody to ask."""
+    try:
+        click.confirm(question, abort=True)
+    except click.Abort as error:
+        if isinstance(error.__context__, EOFError):
+            raise InputError(
+                "Nobody is there to answer; nothing was changed.",
+                advice=f"`{unasked}` does not ask.",
+            ) from error
+        raise
 
 
 def run_backup(path: Path, target: Path | None, *, force: bool) -> None:

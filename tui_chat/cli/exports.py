@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.cli.open_store import open_store
 from tui_chat.errors import InputError
-from tui_chat.exporting import ENDINGS, Format, exported, write_file
+from tui_chat.exporting import ENDINGS, ONE_FILE, Format, exported, write_file
 from tui_chat.model.session import SessionSummary
 from tui_chat.model.visible import one_line
 
@@ -36,11 +36,12 @@ def run_export(
     """
     if everything == (name is not None):
         raise InputError("Name one session, or give --all for all of them.")
-    if everything and kind != "json" and output is None:
+    if everything and kind not in ONE_FILE and output is None:
         raise InputError(
             f"All sessions as {kind} are many files.", advice="Name a folder with --output."
         )
-    if output is not None and output.exists() and not (force or (everything and kind != "json")):
+    into_folder = everything and kind not in ONE_FILE
+    if output is not None and output.exists() and not (force or into_folder):
         raise InputError(f"{output} exists already.", advice="Overwrite it with --force.")
     asyncio.run(_export(settings, name, kind, output, force))
 
@@ -52,7 +53,7 @@ async def _export(
         sessions = await store.sessions()
         chosen = list(sessions) if name is None else [find_session(sessions, name)]
         ids = [each.session_id for each in chosen]
-        if name is None and kind != "json":
+        if name is None and kind not in ONE_FILE:
             assert output is not None  # checked before
             await _write_each(store, chosen, kind, output, force)
         elif output is None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
 from tui_chat.cli.open_store import open_store
+from tui_chat.errors import InputError
 from tui_chat.importing import Report, import_files
 from tui_chat.model.visible import one_line
 
@@ -41,8 +45,38 @@ def run_import(
 async def _import(
     settings: Mapping[str, object], files: Sequence[Path], dry_run: bool, meter: Meter
 ) -> tuple[Report, ...]:
-    async with open_store(settings) as store:
-        return await import_files(store, files, dry_run=dry_run, progress=meter.show)
+    with _readable(files) as paths:
+        async with open_store(settings) as store:
+            reports = await import_files(store, paths, dry_run=dry_run, progress=meter.show)
+    for report, file in zip(reports, files, strict=True):
+        report.path = file
+    return reports
+
+
+INPUT = Path("-")
+"""The name of the standard input."""
+
+
+@contextmanager
+def _readable(files: Sequence[Path]) -> Generator[Sequence[Path]]:
+    """Give files that can be read from their middle, too: the standard input is written into one.
+
+    Raises InputError.
+    """
+    if INPUT not in files:
+        yield files
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "standard input")
+        try:
+            with path.open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file, _PIECE)
+        except (OSError, ValueError, AttributeError) as error:  # the latter: there is none
+            raise InputError(f"The standard input cannot be read: {error}.") from error
+        yield [path if each == INPUT else each for each in files]
+
+
+_PIECE = 2**20
 
 
 def report_json(report: Report) -> dict[str, object]:
@@ -62,7 +96,7 @@ def report_json(report: Report) -> dict[str, object]:
 
 
 def _tell(report: Report, dry_run: bool) -> None:
-    name = one_line(str(report.path))
+    name = _name(report)
     sessions = report.new + report.grown + report.known
     if sessions:
         new = "would be new" if dry_run else "new"
@@ -92,7 +126,7 @@ def _tell_all(reports: Sequence[Report], dry_run: bool) -> None:
 
 def tell_faults(report: Report) -> None:
     """Tell on the standard error stream what of a file could not be read, and what to do."""
-    name = one_line(str(report.path))
+    name = _name(report)
     for fault in report.faults:
         place = f"{one_line(fault.place)}: " if fault.place else ""
         click.echo(f"{name}: {place}{one_line(fault.sentence)}", err=True)
@@ -100,6 +134,10 @@ def tell_faults(report: Report) -> None:
         click.echo(f"{name}: {advice}", err=True)
     if report.more_faults:
         click.echo(f"{name}: {_counted(report.more_faults, 'fault')} more.", err=True)
+
+
+def _name(report: Report) -> str:
+    return "standard input" if report.path == INPUT else one_line(str(report.path))
 
 
 def _counted(number: int, word: str) -> str:

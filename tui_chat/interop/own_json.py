@@ -2,7 +2,7 @@
 
     {"format": "tui-chat", "version": 1, "program": "tui-chat 0.1.0",
      "sessions": [{"session": {...}, "role": {...}, "variables": {...}, "messages": [{...}, ...],
-                   "revisions": [...], "requests": [...]}]}
+                   "revisions": [...], "requests": [...], "draft": "..."}]}
 
 1. The keys of a session, a role and a message are the fields of `Session`, `Role`, `Message` and
    `Entry`, those at their default left out. So a field that is added is exported from that day
@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, cast
 
 from tui_chat.interop.found import Found, Unreadable, readable
@@ -83,12 +85,19 @@ def session_text(transcript: Transcript, *, first: bool) -> Iterator[str]:
             between = ",\n"
         if between == ",\n":
             yield "\n]"
-    yield "}"
+    yield f', "draft": {_text(transcript.draft)}}}' if transcript.draft else "}"
 
 
 def _plain_request(sent: Sent) -> dict[str, Any]:
     plain = _plain(RequestRecord, replace(sent.request, body=None))
-    return {"message_id": sent.message_id, **plain}
+    told = {"message_id": sent.message_id, **plain}
+    body = sent.request.body
+    if body is not None and sha256(body).hexdigest() == sent.request.sha256:
+        try:
+            told["body"] = body.decode()
+        except UnicodeDecodeError:  # no protocol has such a body, but it would be the exact one
+            told["body_base64"] = b64encode(body).decode()
+    return told
 
 
 def end() -> str:
@@ -168,6 +177,9 @@ def read_session(said: JsonObject) -> Transcript:
         _entry(message, known, f".messages[{index}]")
         for index, message in enumerate(cast("list[object]", told))
     )
+    draft = said.get("draft", "")
+    if not isinstance(draft, str):
+        raise Unreadable(".draft", "must be a text")
     if session.head_id is not None and session.head_id not in known:
         raise Unreadable(".session.head_id", "must be one of the messages")
     return Transcript(
@@ -177,6 +189,7 @@ def read_session(said: JsonObject) -> Transcript:
         tuple(cast("dict[str, str]", variables).items()),
         tuple(_request(each, known, place) for place, each in _each(said, "requests")),
         tuple(_revision(each, place) for place, each in _each(said, "revisions")),
+        draft,
     )
 
 
@@ -194,6 +207,7 @@ def _request(said: JsonObject, known: set[str], place: str) -> Sent:
     message_id = said.get("message_id")
     if not isinstance(message_id, str) or message_id not in known:
         raise Unreadable(f"{place}.message_id", "must be one of the messages")
+    body = _body(said, place)
     record: RequestRecord = _read(RequestRecord, {**said, "body": None}, place)
     _check_time(record.created, f"{place}.created")
     for name, pattern, found in (
@@ -203,7 +217,23 @@ def _request(said: JsonObject, known: set[str], place: str) -> Sent:
     ):
         if not pattern.fullmatch(found):
             raise Unreadable(f"{place}.{name}", "is none")
-    return Sent(message_id, record)
+    if body is not None and sha256(body).hexdigest() != record.sha256:
+        raise Unreadable(f"{place}.body", "is not the one that `sha256` tells")
+    return Sent(message_id, replace(record, body=body))
+
+
+def _body(said: JsonObject, place: str) -> bytes | None:
+    text, coded = said.get("body"), said.get("body_base64")
+    try:
+        if isinstance(text, str):
+            return text.encode()
+        if isinstance(coded, str):
+            return b64decode(coded, validate=True)
+    except ValueError as error:  # a lone surrogate, or no base64
+        raise Unreadable(f"{place}.body", "must be a text, or base64 as `body_base64`") from error
+    if text is not None or coded is not None:
+        raise Unreadable(f"{place}.body", "must be a text")
+    return None
 
 
 def _revision(said: JsonObject, place: str) -> tuple[str, str]:

@@ -34,9 +34,11 @@ class Transcript:
     variables: tuple[tuple[str, str], ...] = ()
     """What macros remembered in this session, by name."""
     requests: tuple[Sent, ...] = ()
-    """The requests that produced its replies, oldest first, without their bodies."""
+    """The requests that produced its replies, oldest first."""
     revisions: tuple[tuple[str, str], ...] = ()
     """Kind and JSON of what their recipes name by its hash: presets, profiles and the like."""
+    draft: str = ""
+    """What was being typed; for a session that is new where it is taken in."""
 
 
 @dataclass(frozen=True, slots=True)

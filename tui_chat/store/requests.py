@@ -25,6 +25,7 @@ kept whatever it weighs."""
 
 _COLUMNS = "endpoint, protocol, method, url, sha256, created, recipe, body"
 
+_WHOLE = "r.endpoint, protocol, method, url, sha256, r.created, recipe, body"
 _LIGHT = "r.endpoint, protocol, method, url, sha256, r.created, recipe, NULL"
 
 _PRUNE = """
@@ -35,7 +36,7 @@ _PRUNE = """
                 row_number() OVER newest AS number,
                 sum(length(body)) OVER newest AS weight
             FROM requests WHERE body IS NOT NULL
-            WINDOW newest AS (ORDER BY seq DESC)
+            WINDOW newest AS (PARTITION BY copied ORDER BY seq DESC)
         )
         WHERE number > ? OR (weight > ? AND number > 1)
     )
@@ -54,19 +55,22 @@ async def insert(tx: Transaction, entry_id: str, record: RequestRecord, now: flo
 
 
 async def insert_many(tx: Transaction, sent: Iterable[Sent]) -> None:
-    """Remember requests that another database knew; none of them is the last one sent here."""
+    """Remember requests that another database knew; none of them is the last one sent here. Their
+    bodies have room of their own, so that they push out none of those that were sent here.
+    """
     await tx.run_many(
         "INSERT INTO requests (message_id, endpoint, protocol, method, url, sha256, created, "
-        "recipe, copied) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)",
+        "recipe, body, copied) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
         [
             (
                 *(each.message_id, each.request.endpoint, each.request.protocol.value),
                 *(each.request.method, each.request.url, each.request.sha256),
-                *(each.request.created, pack(each.request.recipe)),
+                *(each.request.created, pack(each.request.recipe), each.request.body),
             )
             for each in sent
         ],
     )
+    await tx.run(_PRUNE, BODIES_KEPT, BODY_BYTES_KEPT)
 
 
 async def find(tx: Transaction, entry_id: str) -> RequestRecord | None:
@@ -90,10 +94,12 @@ async def last(tx: Transaction, endpoint: str | None, before: str | None) -> Sen
     return None if row is None else Sent(row[0], _record(row[1:]))
 
 
-async def of_session(tx: Transaction, session_id: str) -> tuple[Sent, ...]:
-    """Return the requests of a session, oldest first, without their bodies."""
+async def of_session(tx: Transaction, session_id: str, *, bodies: bool = False) -> tuple[Sent, ...]:
+    """Return the requests of a session, oldest first, with their bodies where these are asked for
+    and kept.
+    """
     rows = await tx.rows(
-        f"SELECT r.message_id, {_LIGHT} FROM messages AS m "
+        f"SELECT r.message_id, {_WHOLE if bodies else _LIGHT} FROM messages AS m "
         "JOIN requests AS r USING (message_id) WHERE m.session_id = ? "
         "AND m.seq NOT IN (SELECT message FROM hidden_messages) ORDER BY r.seq",
         session_id,

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from tui_chat.model.session import Entry, Session
 from tui_chat.model.transcript import Imported, Transcript
-from tui_chat.store import branches, library, messages, requests, roles, sessions
+from tui_chat.store import branches, library, memory, messages, roles, sessions
 from tui_chat.store.database import Transaction
+from tui_chat.store.requests import insert_many, of_session
 
 _HIDE_WHAT_FOLLOWS = """
     INSERT INTO hidden_messages (message, deletion)
@@ -41,13 +42,17 @@ async def take_in(tx: Transaction, batch: Sequence[Transcript], now: float) -> t
     for transcript in batch:
         sent = [each for each in transcript.requests if each.message_id in fresh]
         if sent:
-            await requests.insert_many(tx, sent)
+            await insert_many(tx, sent)
             for kind, text in transcript.revisions:
                 await library.keep_revision(tx, kind, text, now)
     for transcript in batch:
         if transcript.variables and transcript.session.session_id in plan.titles:
             values = dict(transcript.variables)
             await library.add_variables(tx, transcript.session.session_id, values)
+    fresh_sessions = {session.session_id for session in plan.sessions}
+    for transcript in batch:
+        if transcript.draft and transcript.session.session_id in fresh_sessions:
+            await memory.save_draft(tx, transcript.session.session_id, transcript.draft)
     await sessions.move_heads(tx, [(head, session_id) for session_id, head in plan.heads.items()])
     for session_id, updated in plan.longer.items():
         await _go_on(tx, session_id)
@@ -55,14 +60,14 @@ async def take_in(tx: Transaction, batch: Sequence[Transcript], now: float) -> t
     return done
 
 
-async def give_out(tx: Transaction, session_id: str) -> Transcript | None:
-    """Return a session with all its branches and requests, None if it is gone; the requests'
-    bodies stay here.
+async def give_out(tx: Transaction, session_id: str, *, requests: bool = True) -> Transcript | None:
+    """Return a session with all its branches, None if it is gone; with `requests`, also with what
+    was sent for it, and its draft.
     """
     session = await sessions.find(tx, session_id)
     if session is None:
         return None
-    sent = await requests.of_session(tx, session_id)
+    sent = await of_session(tx, session_id, bodies=True) if requests else ()
     return Transcript(
         session,
         await branches.everything(tx, session_id),
@@ -70,6 +75,7 @@ async def give_out(tx: Transaction, session_id: str) -> Transcript | None:
         tuple((await library.variables(tx, session_id)).items()),
         sent,
         await library.named_revisions(tx, (each.request.recipe for each in sent)) if sent else (),
+        await memory.draft(tx, session_id) if requests else "",
     )
 
 

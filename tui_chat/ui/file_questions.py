@@ -19,6 +19,7 @@ FORMATS: dict[Format, str] = {
     "markdown": "To read and to edit",
     "html": "To read in a browser, offline",
     "json": "Everything, branches too; can be imported again",
+    "shared": "The same without requests, presets, profiles and draft: to give away",
     "jsonl": "The shown branch's messages, one a line, for programs",
 }
 

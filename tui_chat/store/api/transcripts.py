@@ -43,9 +43,15 @@ class Transcripts(Base):
         except _Tried as tried:
             return tried.done
 
-    async def read_session(self, session_id: str) -> Transcript | None:
-        """Return a session with all its branches, its role and variables; None if it is gone."""
-        return await self._database.read(lambda tx: transcripts.give_out(tx, session_id))
+    async def read_session(self, session_id: str, *, requests: bool = True) -> Transcript | None:
+        """Return a session with all its branches, its role and variables; None if it is gone.
+
+        With `requests`, also what was sent for its replies, the exact bodies as far as they are
+        kept, and what is being typed.
+        """
+        return await self._database.read(
+            lambda tx: transcripts.give_out(tx, session_id, requests=requests)
+        )
 
 
 class _Tried(Exception):
