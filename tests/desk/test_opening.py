@@ -24,6 +24,7 @@ async def test_the_end_is_shown_first_and_what_is_sent_waits_for_the_whole(
         assert await desk.submit(word)
         await settled(desk, heard)
     long = desk.session_id
+    await desk.keep_draft(desk.session, "kept")
     await desk.new()
     heard.changes.clear()
     store, gate = desk._outside.store, asyncio.Event()
@@ -39,6 +40,7 @@ async def test_the_end_is_shown_first_and_what_is_sent_waits_for_the_whole(
     await heard.until(lambda: bool(heard.of(NewestRead)))
     (shown,) = heard.of(NewestRead)
     assert [entry.message.content for entry in shown.entries] == ["two", "two"]
+    assert shown.draft == "kept"
     assert desk.entries == ()
     assert not desk.is_whole
     sends = asyncio.create_task(desk.submit("three"))

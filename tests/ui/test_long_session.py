@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,14 @@ from typing import Any
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.desk import opening
+from tui_chat.store import Store
 from tui_chat.ui.acting import drafting
 from tui_chat.ui.chat import ChatPane, Composer
+from tui_chat.ui.chat.strips import ActivityLine
 from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.sidebar import SessionList
+from tui_chat.ui.sidebar.rows import SessionRows
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -48,3 +54,65 @@ async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_tim
             return inspector.composed.payload.body if inspector.composed is not None else b""
 
         await until(pilot, lambda: b"a question" in body() and b'"hi"' in body())
+
+
+async def test_what_is_sent_while_a_long_session_is_loaded_goes_out_when_all_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "SHOWN_AT_ONCE", 2)
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "first")
+        await say(pilot, "second")
+        desk, composer = app.desk, app.query_one(Composer)
+        assert desk is not None
+        long = desk.session_id
+        composer.text = "kept"
+        await app.keep_draft()
+        await desk.new()
+        await app.bring_draft()
+        composer.text = "of the new chat"
+        branch, gate = desk._outside.store.branch, asyncio.Event()
+
+        async def later(session_id: str, *, last: int | None = None):
+            if last is None:
+                await gate.wait()
+            return await branch(session_id, last=last)
+
+        monkeypatch.setattr(Store, "branch", lambda _, *given, **more: later(*given, **more))
+        rows = app.query_one(SessionRows)
+        rows.post_message(SessionList.Opened(long))
+        await until(pilot, lambda: composer.text == "kept")
+        composer.text = "third"
+        await pilot.press("enter")
+        activity = app.query_one(ActivityLine)
+        await until(pilot, lambda: "Loading 4 messages" in str(activity.render()))
+        await pilot.press("enter")  # a key that is pressed again sends once
+        assert len(app.query_one(ChatPane).transcript.entries) == 2
+        gate.set()
+        await until(pilot, lambda: len(desk.entries) == 6)
+        await until(pilot, lambda: desk.entries[-1].status == "complete")
+        await settle(pilot)
+        said = [entry.message.content for entry in desk.entries if entry.message.role == "user"]
+        assert said == ["first", "second", "third"]
+        assert composer.text == ""
+        assert "Loading" not in str(activity.render())
+
+        # One that is left meanwhile gets nothing, and what was typed is its draft.
+        await desk.new()
+        await app.bring_draft()
+        assert composer.text == "of the new chat"
+        gate.clear()
+        rows.post_message(SessionList.Opened(long))
+        await until(pilot, lambda: composer.text == "")
+        composer.text = "not sent"
+        await pilot.press("enter")
+        await until(pilot, lambda: "Loading" in str(activity.render()))
+        await app.keep_draft()
+        await desk.new()
+        await app.bring_draft()
+        gate.set()
+        await settle(pilot)
+        assert composer.text == "of the new chat"
+        assert await desk._outside.store.draft(long) == "not sent"
+        assert len(await branch(long)) == 6

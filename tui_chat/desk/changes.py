@@ -27,6 +27,8 @@ class NewestRead:
     """
 
     entries: tuple[Entry, ...]
+    draft: str
+    """What was being typed there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,8 +86,10 @@ class Opening:
             await self._choosing.as_session(session, role)
             if is_other:
                 newest = await self._store.branch(session_id, last=SHOWN_AT_ONCE)
-                if len(newest) == SHOWN_AT_ONCE and state.shows(session_id):
-                    self._outside.tell(NewestRead(newest))
+                if len(newest) == SHOWN_AT_ONCE:
+                    draft = await self._store.draft(session_id)
+                    if state.shows(session_id):
+                        self._outside.tell(NewestRead(newest, draft))
             entries = await self._read(session_id)
         # From here to the showing nothing may wait: what waited for the whole goes on then.
         if state.shows(session_id):

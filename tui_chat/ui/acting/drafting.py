@@ -7,6 +7,7 @@ a long conversation of which nothing is remembered yet, are composed in a thread
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,10 @@ class Drafting(Shell):
     _being_sent: tuple[str, str] | None = None
     """Where a text was sent that is not known to be stored: the session's id, and the text."""
     _parts: tuple[Part, ...] = ()
+    _opening: object = None
+    """Stands for the latest opening of a session."""
+    _is_between = False
+    """Whether the shown session is another one than that whose draft is in the composer."""
 
     @on(Composer.Changed)
     def _typed(self) -> None:
@@ -127,6 +132,35 @@ class Drafting(Shell):
         self._chat.attach(tuple(attachment.label for attachment in attachments))
         self._typed()
 
+    async def show_session(self, opens: Callable[[Desk], Awaitable[None]]) -> None:
+        """Open another session: what is typed stays with the old one, and the draft of the new one
+        comes; that of a long session before all of it is read.
+        """
+        desk = self.desk
+        if desk is None:
+            return
+        self._opening = this = object()
+        self._opened.clear()
+        try:
+            await self.keep_draft()
+            self._is_between = True
+            await opens(desk)
+            if self._is_between:
+                await self.bring_draft()
+                self._is_between = False
+            elif files := await desk.draft_files():
+                await self._bring_files(files)
+        finally:
+            if self._opening is this:  # else the next opening goes on from here
+                self._opened.set()
+
+    def bring_early(self, draft: str) -> None:
+        """Put the draft of a session that is still being opened into the composer."""
+        if self._is_between:
+            self._is_between = False
+            self._composer.text = draft
+            self.show_attachments(())
+
     async def bring_draft(self, keep_typed: bool = False) -> None:
         """Put the shown session's draft into the composer."""
         if self.desk is None:
@@ -151,7 +185,9 @@ class Drafting(Shell):
 
     async def keep_draft(self) -> None:
         """Have the shown session's draft on disk."""
-        if self.desk is not None and self.is_laid:  # before that the kept one was not brought
+        # Before the desk is laid the kept one was not brought; between two sessions what stands
+        # there is the old one's.
+        if self.desk is not None and self.is_laid and not self._is_between:
             files = tuple(str(attachment.path) for attachment in self._attachments)
             text, sent = self._composer.text, self._being_sent
             if not text and sent is not None and sent[0] == self.desk.session_id:

@@ -103,6 +103,7 @@ class Hearing(Editing):
                 self._show_branch()
             case NewestRead():
                 self._show_chat(change.entries, is_part=True)
+                self.bring_early(change.draft)
             case PresetChanged():
                 self.show_preset()
                 self.compose_soon()

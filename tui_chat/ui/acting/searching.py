@@ -51,15 +51,11 @@ class Searching(Drafting):
     async def _go_to(self, hit: Hit) -> None:
         from tui_chat.ui.search.preview import found_words
 
-        desk = self.desk
-        if desk is None:
-            return
-        await self.keep_draft()
-        if hit.message_id is None:
-            await desk.open(hit.session_id)
+        message_id = hit.message_id
+        if message_id is None:
+            await self.show_session(lambda desk: desk.open(hit.session_id))
         else:
-            await desk.open_at(hit.session_id, hit.message_id)
-        await self.bring_draft()
+            await self.show_session(lambda desk: desk.open_at(hit.session_id, message_id))
         if self._panes.is_narrow:
             self._panes.close_overlay()
         if hit.message_id is None:

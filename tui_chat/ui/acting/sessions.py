@@ -18,9 +18,7 @@ class Sessions(Choosing):
     @work(group="open", exclusive=True)
     async def _open(self, event: SessionList.Opened) -> None:
         if self.desk is not None:
-            await self.keep_draft()
-            await self.desk.open(event.session_id)
-            await self.bring_draft()
+            await self.show_session(lambda desk: desk.open(event.session_id))
             self._after_choosing_session()
 
     @on(SessionList.NewRequested)

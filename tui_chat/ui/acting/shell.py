@@ -52,6 +52,9 @@ class Shell(App[None]):
         """The keys of each action, as the config has them."""
         self._laid = asyncio.Event()
         """Set once the desk is laid."""
+        self._opened = asyncio.Event()
+        """Not set while another session is being opened."""
+        self._opened.set()
 
     def get_driver_class(self) -> type[Driver]:
         """Read the terminal with our own keyboard, where there is a Unix terminal."""

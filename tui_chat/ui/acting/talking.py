@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual import on, work
 
 from tui_chat.errors import InputError
 from tui_chat.ui.acting.commanding import Commanding
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.commands import Order, Unknown, understood
+
+if TYPE_CHECKING:
+    from tui_chat.desk import Desk
 
 
 class Talking(Commanding):
@@ -36,14 +41,19 @@ class Talking(Commanding):
         try:
             await self._laid.wait()  # Enter may come before the conversations are open
             desk = self.desk
-            if desk is None or not desk.is_whole:
+            if desk is None or self._is_between:
                 return  # another session is being opened, and what stands here is not its draft
+            stood, session_id = self._composer.text, desk.session_id
+            await self._until_opened(desk)
+            if desk.session_id != session_id or not desk.is_whole:
+                return  # it was left meanwhile, and what was typed is its draft
             files, parts = self._attachments, self.parts
             if not await may_send(self, desk.composed(draft, attachments=parts).errors):
                 return
             session = desk.session
             self._being_sent = desk.session_id, typed
-            self._composer.text = ""
+            if self._composer.text == stood:  # else more was typed meanwhile
+                self._composer.text = ""
             self.show_attachments(())
             is_stored = await desk.submit(draft, parts)
             self._being_sent = None
@@ -57,6 +67,15 @@ class Talking(Commanding):
         finally:
             self._being_sent = None
             self._sending = False
+
+    async def _until_opened(self, desk: Desk) -> None:
+        """Wait until all of the session that is being opened is read, and say so."""
+        if not self._opened.is_set():
+            listed = (s.message_count for s in desk.sessions if s.session_id == desk.session_id)
+            count = next(listed, 0)
+            self._chat.set_status(f"Loading {count:,} messages. Then this is sent.")
+            await self._opened.wait()
+            self._chat.set_status("")
 
     @work(group="send")
     async def action_again(self) -> None:
