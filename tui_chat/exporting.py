@@ -93,8 +93,15 @@ async def write_file(chunks: AsyncIterator[str], path: Path) -> None:
 
 @contextmanager
 def _replacing(path: Path) -> Generator[IO[str]]:
-    """Give a file to write; it becomes `path` when the block is through."""
+    """Give a file to write; it becomes `path` when the block is through.
+
+    What is no file, such as a pipe, is written into.
+    """
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            with path.open("w", encoding="utf-8", newline="\n") as file:
+                yield file  # a device or a pipe: it stays what it is
+            return
         target = path.resolve()  # a link stays a link: what it points to is replaced
         temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
         try:

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import zipfile
 from collections.abc import Callable
 from hashlib import sha256
@@ -178,6 +179,20 @@ def test_export_and_import_elsewhere(filled: Command, run: Run, tmp_path: Path):
     other = ("--data-dir", tmp_path / "other")
     assert "1 new" in run(*other, "import", path).out
     assert run(*other, "export", told["session"]["session_id"]).out == done.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes have no names there")
+def test_a_pipe_is_written_into_and_stays_one(filled: Command, tmp_path: Path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    done = filled("export", "A walk", "--output", pipe)
+    reader.join()
+    assert (done.code, done.err) == (0, "")
+    assert pipe.is_fifo()
+    assert read == [filled("export", "A walk").out]
 
 
 def test_what_is_given_to_others_tells_nothing_of_what_was_sent(filled: Command, tmp_path: Path):

@@ -41,7 +41,8 @@ def run_export(
             f"All sessions as {kind} are many files.", advice="Name a folder with --output."
         )
     into_folder = everything and kind not in ONE_FILE
-    if output is not None and output.exists() and not (force or into_folder):
+    is_there = output is not None and (output.is_file() or output.is_dir())
+    if is_there and not (force or into_folder):
         raise InputError(f"{output} exists already.", advice="Overwrite it with --force.")
     asyncio.run(_export(settings, name, kind, output, force))
 
