@@ -94,7 +94,8 @@ async def test_requests_travel_with_their_conversation(make_desk, tmp_path: Path
     file = tmp_path / "all.json"
     assert await desk.export(desk.session.session_id, "json", file)
     told = json.loads(file.read_text())
-    assert not any("body" in each for each in told["sessions"][0]["requests"])
+    bodies = [each["body"].encode() for each in told["sessions"][0]["requests"]]
+    assert bodies == [request.body for request in received]
     await desk.close()
 
     async def elsewhere():
@@ -105,13 +106,18 @@ async def test_requests_travel_with_their_conversation(make_desk, tmp_path: Path
         assert not report.faults
         return desk
 
-    desk = await elsewhere()
-    for entry_id, request in zip(replies, received, strict=True):
-        sent = await desk.sent_request(entry_id)
-        assert sent is not None
-        assert (sent.how, sent.why, sent.body) == ("rebuilt", "", request.body)
-        assert await desk.recall_last(sent.record.endpoint) is None, "nothing was sent from here"
-    await desk.close()
+    for how in ("kept", "rebuilt"):
+        desk = await elsewhere()
+        for entry_id, request in zip(replies, received, strict=True):
+            sent = await desk.sent_request(entry_id)
+            assert sent is not None
+            assert (sent.how, sent.why, sent.body) == (how, "", request.body)
+            last = await desk.recall_last(sent.record.endpoint)
+            assert last is None, "nothing was sent from here"
+        await desk.close()
+        for each in told["sessions"][0]["requests"]:  # as where they are kept no longer
+            each.pop("body", None)
+        file.write_text(json.dumps(told))
 
     # A stranger's file may say anything about what a request was made of.
     odd = json.dumps({"name": 5, "protocol": "gemini", "base_url": [], "models": 7})
