@@ -131,6 +131,7 @@ class Panes(Horizontal):
         left.dock, right.dock = ("left", "top") if narrow else ("none", "none")
         left.width = 36 if narrow else 30
         right.width = "100%" if narrow else "50%" if width < WIDE else "42%"
+        right.height = "100%" if narrow else "1fr"  # of all there is, less its margin
         self._choose(width)
 
     def on_resize(self) -> None:
