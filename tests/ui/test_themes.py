@@ -1,16 +1,23 @@
+import re
+from collections.abc import Iterable
 from itertools import combinations, product
 from pathlib import Path
 
 import pytest
 from textual.color import Color
+from textual.strip import Strip
 from textual.theme import Theme
 
+from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tests.ui.inspector_requests import DATE, DRAFT, MODEL, ROLE, STYLE, InspectorApp, composed
 from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.paths import bundled
+from tui_chat.ui.chat import Composer
 from tui_chat.ui.inspector.legend import Legend
+from tui_chat.ui.presets import PresetPane
+from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.themes import DARK, LIGHT, load_theme, load_themes, origin_defaults
 
 THEMES = {theme.name: theme for theme in load_themes([bundled("themes")])[0]}
@@ -112,13 +119,17 @@ def test_texts_can_be_read(name: str, text: str, ground: str) -> None:
     assert contrast(value(THEMES[name], text), value(THEMES[name], ground)) >= 4.5
 
 
-def hardly_read(app: InspectorApp) -> list[tuple[float, str]]:
-    """What the request's body shows, as far as it cannot be read well."""
+LINES = re.compile(r"[\s─-▟⋯›·•]*")
+"""What is drawn with: lines, bars, blocks and points, which are not read."""
+
+
+def hardly_read(strips: Iterable[Strip]) -> list[tuple[float, str]]:
+    """What is said in lines of the screen, as far as it cannot be read well."""
     shown = [
         (contrast(ink.name, ground.name), segment.text)
-        for y in range(app.view.size.height)
-        for segment in app.view.render_line(y)
-        if segment.text.strip() and (style := segment.style) is not None
+        for strip in strips
+        for segment in strip
+        if not LINES.fullmatch(segment.text) and (style := segment.style) is not None
         if (ink := style.color) is not None and (ground := style.bgcolor) is not None
     ]
     assert shown
@@ -139,12 +150,29 @@ async def test_what_is_lit_or_found_in_a_request_can_be_read_in_every_theme() ->
                 bars = {strip.text[0] for strip in lit}
                 told = bars & set("SPFLHDMT") if name == MONO else bars & {"▌"}
                 assert told, "seen without colour too"
-                assert hardly_read(app) == [], (name, origin)
+                assert hardly_read(lit) == [], (name, origin)
             assert app.view.find("light")
-            assert hardly_read(app) == [], name
+            found = [app.view.render_line(y) for y in range(app.view.size.height)]
+            assert hardly_read(found) == [], name
             app.view.find("")
             by_letter = "s system prompt" in app.query_one(Legend).render().plain
             assert by_letter is (name == MONO)
+
+
+@pytest.mark.usefixtures("undrawn")
+async def test_everything_on_the_screen_can_be_read_in_every_theme(tmp_path: Path) -> None:
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(160, 45)) as pilot:
+        await opened(pilot)
+        await say(pilot, "Look: `x = 1` and <https://example.org>\n\n```py\nx = 1\n```")
+        await pilot.press("f3")
+        await until(pilot, lambda: bool(app.query(PresetPane)))
+        for name, pane in product(THEMES, (PresetPane, SessionList, Composer)):
+            app.theme = name
+            app.query_one(pane).focus()
+            await settle(pilot)
+            strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+            assert hardly_read(strips) == [], (name, pane)
 
 
 @pytest.mark.parametrize(("name", "sight"), list(product(IN_COLOUR, SIGHT)))

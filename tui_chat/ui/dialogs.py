@@ -45,7 +45,7 @@ class Dialog(ModalScreen[T]):
         VerticalScroll { height: auto; max-height: 60vh; }
         .buttons { height: auto; margin-top: 1; align-horizontal: right; }
         .buttons Button { margin-left: 2; }
-        .hint { color: $text-muted; margin-top: 1; }
+        .hint { color: $foreground 72%; margin-top: 1; }
     }
     """
 

@@ -40,7 +40,7 @@ class ReadOnlyLine(Static):
         max-height: 3;
         padding: 0 1;
         background: $panel;
-        color: $text-muted;
+        color: $foreground 72%;
     }
     """
 

@@ -63,7 +63,7 @@ class AttachedLine(Widget):
         for _, chip in chips:
             pieces += [(chip, "$text-primary on $primary 20%"), " "]
         if hidden := len(self._labels) - len(chips):
-            pieces.append((f"+{hidden}", "$foreground 60%"))
+            pieces.append((f"+{hidden}", "$foreground 72%"))
         return Content.assemble(*pieces)
 
     def on_click(self, event: events.Click) -> None:

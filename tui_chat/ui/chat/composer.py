@@ -49,7 +49,7 @@ class Composer(TextArea, inherit_bindings=False):
 
         &.-lit { border: round $origin-draft; }
         &:focus { border: round $primary; background: $background; }
-        & .text-area--placeholder { color: $foreground 45%; }
+        & .text-area--placeholder { color: $foreground 67%; }
         & .composer--chip { color: $text-primary; background: $primary 20%; text-style: bold; }
     }
     """

@@ -22,9 +22,9 @@ class FindBar(Horizontal):
         background: $panel;
         display: none;
 
-        & > .find--label { width: auto; color: $foreground 60%; }
+        & > .find--label { width: auto; color: $foreground 72%; }
         & > Input, & > Input:focus { width: 1fr; background: $panel; background-tint: $panel 0%; }
-        & > .find--count { width: auto; color: $foreground 60%; }
+        & > .find--count { width: auto; color: $foreground 72%; }
         & > .find--count.-none { color: $text-warning; }
     }
     """

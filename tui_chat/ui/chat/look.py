@@ -21,19 +21,19 @@ Transcript {
     & .transcript--cursor-bar { color: $accent; text-style: bold; }
     & .transcript--speaker-user { color: $text-primary; text-style: bold; }
     & .transcript--speaker-assistant { color: $text-accent; text-style: bold; }
-    & .transcript--speaker-small { color: $foreground 45%; text-style: bold; }
-    & .transcript--meta { color: $foreground 45%; }
-    & .transcript--quiet { color: $foreground 60%; }
+    & .transcript--speaker-small { color: $foreground 67%; text-style: bold; }
+    & .transcript--meta { color: $foreground 67%; }
+    & .transcript--quiet { color: $foreground 72%; }
     & .transcript--live { color: $success; }
-    & .transcript--reasoning { color: $foreground 60%; text-style: italic; }
-    & .transcript--fold { color: $foreground 60%; }
+    & .transcript--reasoning { color: $foreground 72%; text-style: italic; }
+    & .transcript--fold { color: $foreground 72%; }
     & .transcript--fold-mark { color: $text-accent; }
     & .transcript--strong { text-style: bold; }
     & .transcript--emphasis { text-style: italic; }
     & .transcript--strike { text-style: strike; }
     & .transcript--code { color: $text-warning; background: $foreground 8%; }
     & .transcript--link { color: $text-primary; text-style: underline; }
-    & .transcript--url { color: $foreground 45%; }
+    & .transcript--url { color: $foreground 67%; }
     & .transcript--heading { color: $text-secondary; text-style: bold; }
     & .transcript--heading-first { color: $text-primary; text-style: bold underline; }
     & .transcript--heading-second { color: $text-primary; text-style: bold; }
@@ -59,17 +59,17 @@ Transcript {
         text-style: bold;
     }
     & .transcript--code-block { background: $foreground 5%; }
-    & .transcript--code-label { color: $foreground 45%; }
-    & .transcript--code-copy { color: $foreground 30%; }
+    & .transcript--code-label { color: $foreground 67%; }
+    & .transcript--code-copy { color: $foreground 67%; }
     & .transcript--maths { color: $text-secondary; }
     & .transcript--tool { color: $foreground; text-style: bold; }
     & .transcript--answered { color: $text-success; }
     & .transcript--awaiting { color: $text-warning; }
     & .transcript--pinned { color: $text-warning; }
-    & .transcript--siblings { color: $foreground 60%; }
+    & .transcript--siblings { color: $foreground 72%; }
     & .transcript--arrow { color: $text-accent; text-style: bold; }
     & .transcript--code-text { color: $foreground; }
-    & .transcript--code-comment { color: $foreground 50%; text-style: italic; }
+    & .transcript--code-comment { color: $foreground 67%; text-style: italic; }
     & .transcript--code-keyword { color: $text-accent; }
     & .transcript--code-string { color: $text-success; }
     & .transcript--code-number { color: $text-warning; }

@@ -78,9 +78,9 @@ class TitleLine(Widget):
         used = cell_len(title) + cell_len(between) + cell_len(subtitle) + cell_len(status)
         return Content.assemble(
             (title, "bold"),
-            (between + subtitle, "$foreground 60%"),
+            (between + subtitle, "$foreground 72%"),
             " " * max(width - used, 0),
-            (status, "$foreground 45%"),
+            (status, "$foreground 67%"),
         )
 
 
@@ -91,7 +91,7 @@ class ActivityLine(Widget):
     ActivityLine { height: 1; padding: 0 2; background: $background; color: $foreground; }
     """
     _TONES: ClassVar[dict[Tone, str]] = {
-        "hint": "$foreground 45%",
+        "hint": "$foreground 67%",
         "warning": "$text-warning",
         "error": "$text-error",
     }
@@ -161,7 +161,7 @@ class ActivityLine(Widget):
         gap = " " * max(width - 2 - cell_len(facts) - len(stops), 1)
         return Content.assemble(
             (f"{frame} ", "$text-success"),
-            (facts, "$foreground 60%"),
+            (facts, "$foreground 72%"),
             gap,
             (stops, "bold $foreground 80%"),
         )

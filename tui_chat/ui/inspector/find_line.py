@@ -26,7 +26,7 @@ class FindLine(Horizontal):
         background: $panel;
         Input, Input:focus { height: 1; width: 1fr; border: none; padding: 0 1; }
         Input, Input:focus { background: $panel; }
-        Static { width: auto; padding: 0 1; color: $foreground-muted; }
+        Static { width: auto; padding: 0 1; color: $foreground 72%; }
     }
     """
 

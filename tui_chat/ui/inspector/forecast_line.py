@@ -72,7 +72,7 @@ class ForecastLine(Widget):
         style = "$text-success" if share > 0.5 else "$text-warning"
         sentence = shown(f" · {told.at.sentence}")
         rest = cut(sentence, max(width - len(same) - 2, 0)) if height < 2 else sentence
-        return Content.assemble(("⛁ ", style), (same, style), (rest, "$foreground-muted"))
+        return Content.assemble(("⛁ ", style), (same, style), (rest, "$foreground 72%"))
 
     def on_click(self) -> None:
         """Say so."""

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _EMPTY = """[bold]Nothing to send yet[/]
 
-[$foreground-muted]Write a message: the request that Enter would send appears here while you \
+[$foreground 72%]Write a message: the request that Enter would send appears here while you \
 type, byte for byte, each character in the colour of where it came from.[/]"""
 
 _MANY = 1_000

@@ -138,18 +138,18 @@ class NotesHeader(Widget):
         if not self.notes:
             told = "✓ nothing changed or left out"
             told = told if self.size.width >= len(told) else "✓ no notes"
-            return Content.styled(told, "$foreground-muted")
+            return Content.styled(told, "$foreground 72%")
         numbers = Counter(note.level for note in self.notes)
         fold = "▾ " if self.expanded else "▸ "
         words = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
-        parts: list[tuple[str, str]] = [(fold, "$foreground-muted")]
+        parts: list[tuple[str, str]] = [(fold, "$foreground 72%")]
         for level, word in words.items():
             if numbers[level]:
                 parts.append(
                     (f"{SYMBOLS[level]} {counted(numbers[level], word)}  ", _COLOURS[level])
                 )
         if len(self.notes) > MOST:
-            parts.append((fitting([f"the first {MOST} below"], 30), "$foreground-muted"))
+            parts.append((fitting([f"the first {MOST} below"], 30), "$foreground 72%"))
         return Content.assemble(*parts)
 
     def on_click(self) -> None:

@@ -49,19 +49,19 @@ class OriginStatus(Widget):
         width = self.size.width
         if under is None:
             told = _wrapped(self.rule, width, self.lines)
-            return Content.styled("\n".join(told), "$foreground-muted")
+            return Content.styled("\n".join(told), "$foreground 72%")
         label = cut(phrase(under), width - 2)
         kind = under.origin.kind
         parts = [("▍ ", f"$origin-{kind}"), (label, f"bold $origin-{kind}")]
         room = width - 2 - cell_len(label)
         if self.lines == 1 and self.rule and not self.places and room >= 10:
-            parts.append((f"  {cut(self.rule, room - 2)}", "$foreground-muted"))
+            parts.append((f"  {cut(self.rule, room - 2)}", "$foreground 72%"))
         elif room >= 10:
             place = self.places or under.pointer or "/" * bool(under.line)
             place = cut_front(place, room - 2)
-            parts += [(" " * (room - cell_len(place)), ""), (place, "$foreground-muted")]
+            parts += [(" " * (room - cell_len(place)), ""), (place, "$foreground 72%")]
         told = f"hides {under.hidden}" if under.hidden else self.rule
-        style = "$text-warning" if under.hidden else "$foreground-muted"
+        style = "$text-warning" if under.hidden else "$foreground 72%"
         for row in _wrapped(told, width - 2, self.lines - 1):
             parts.append((f"\n  {row}", style))
         return Content.assemble(*parts)

@@ -65,7 +65,7 @@ class ProtocolTabs(Widget, can_focus=True):
             elif protocol is self.own:
                 parts.append((text, "$foreground"))
             else:
-                parts.append((text, "$foreground-muted"))
+                parts.append((text, "$foreground 72%"))
         return Content.assemble(*parts)
 
     def _labels(self) -> list[tuple[Protocol, str]]:

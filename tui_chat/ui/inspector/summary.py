@@ -90,7 +90,7 @@ class Summary(Widget):
             style = "$text-warning"
         else:
             url = short_url(composed.url, room - 5)
-            told, style = (f"{composed.method} {url}" if room > 12 else ""), "$foreground-muted"
+            told, style = (f"{composed.method} {url}" if room > 12 else ""), "$foreground 72%"
         gap = " " * (width - cell_len(model) - cell_len(told))
         return Content.assemble((model, "bold"), gap, (told, style))
 
@@ -109,7 +109,7 @@ class Summary(Widget):
         if dropped:
             rest.insert(0, f"{dropped:,} left out")
         others = fitting(["", *rest], width - cell_len(tokens))
-        return Content.assemble((tokens, style), (others, "$foreground-muted"))
+        return Content.assemble((tokens, style), (others, "$foreground 72%"))
 
 
 def _tokens(budget: Budget, width: int) -> tuple[str, str]:
@@ -137,5 +137,5 @@ def _bar(budget: Budget, limit: int, width: int) -> Content:
         ("━" * history, "$text-error" if free < 0 else "$origin-history"),
         ("─" * open_, "$foreground-disabled"),
         ("╌" * reserve, "$origin-setting"),
-        (told, "$text-error" if free < 0 else "$foreground-muted"),
+        (told, "$text-error" if free < 0 else "$foreground 72%"),
     )

@@ -27,28 +27,28 @@ class Coloured(QuietScroll):
         height: 1fr;
         min-height: 3;
         & .preset-rows--unsaved { color: $text-warning; text-style: bold; }
-        & .preset-rows--box { color: $foreground 60%; }
-        & .preset-rows--off { color: $foreground 45%; }
+        & .preset-rows--box { color: $foreground 72%; }
+        & .preset-rows--off { color: $foreground 72%; }
         & .preset-rows--system { color: $origin-system; }
         & .preset-rows--user { color: $origin-draft; }
         & .preset-rows--assistant { color: $origin-profile; }
-        & .preset-rows--tool { color: $foreground 70%; }
-        & .preset-rows--info { color: $foreground 60%; }
+        & .preset-rows--tool { color: $foreground 72%; }
+        & .preset-rows--info { color: $foreground 72%; }
         & .preset-rows--warning { color: $text-warning; }
         & .preset-rows--error { color: $text-error; text-style: bold; }
         & .preset-rows--place { color: $origin-preset; }
-        & .preset-rows--tokens { color: $foreground 70%; }
+        & .preset-rows--tokens { color: $foreground 72%; }
         & .preset-rows--name { color: $foreground; }
-        & .preset-rows--preview { color: $foreground 50%; }
+        & .preset-rows--preview { color: $foreground 72%; }
         & .preset-rows--anchor { color: $text-primary; text-style: bold; }
         & .preset-rows--line { color: $foreground 25%; }
-        & .preset-rows--ghost { color: $foreground 45%; text-style: italic; }
+        & .preset-rows--ghost { color: $foreground 67%; text-style: italic; }
         & .preset-rows--hover { background: $foreground 5%; }
         & .preset-rows--cursor { background: $foreground 9%; }
-        &:focus .preset-rows--cursor { background: $primary 35%; }
+        &:focus .preset-rows--cursor { background: $primary 20%; }
         & .preset-rows--lit { background: $origin-preset 25%; }
         & .preset-rows--drop { color: $text-accent; text-style: bold; }
-        & .preset-rows--empty { color: $foreground 60%; }
+        & .preset-rows--empty { color: $foreground 72%; }
     }
     """
 

@@ -21,7 +21,7 @@ class EditForm(Vertical):
         background: $background;
         border-top: solid $foreground 20%;
         & > Horizontal { height: 1; }
-        .label { width: auto; color: $foreground 60%; padding: 0 1; }
+        .label { width: auto; color: $foreground 72%; padding: 0 1; }
     }
     """
 

@@ -19,7 +19,7 @@ class Options(Widget, can_focus=True):
     Options {
         height: 1;
         width: auto;
-        color: $foreground 60%;
+        color: $foreground 72%;
         &:focus { background: $primary 20%; }
     }
     """

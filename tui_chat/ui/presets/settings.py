@@ -27,7 +27,7 @@ class Variable(Horizontal):
     Variable {
         height: 1;
         .variable-name { width: 24; }
-        .sign { width: 3; color: $foreground 60%; padding: 0 1; }
+        .sign { width: 3; color: $foreground 72%; padding: 0 1; }
     }
     """
 
@@ -53,7 +53,7 @@ class SettingsForm(EditForm):
 
     DEFAULT_CSS = """
     SettingsForm {
-        .hint { height: auto; color: $foreground 60%; padding: 0 1; }
+        .hint { height: auto; color: $foreground 72%; padding: 0 1; }
         #settings-variables { height: 1fr; scrollbar-size-vertical: 1; padding: 0 1; }
     }
     """

@@ -40,12 +40,12 @@ class HitList(QuietScroll):
     DEFAULT_CSS = """
     HitList {
         & .hit-list--title { text-style: bold; }
-        & .hit-list--detail { color: $foreground 55%; }
+        & .hit-list--detail { color: $foreground 67%; }
         & .hit-list--user { color: $text-primary; }
         & .hit-list--mark { color: $text-warning; text-style: bold underline; }
         & .hit-list--hover { background: $foreground 5%; }
-        & .hit-list--cursor { background: $primary 30%; }
-        & .hit-list--empty { color: $foreground 60%; }
+        & .hit-list--cursor { background: $primary 20%; }
+        & .hit-list--empty { color: $foreground 72%; }
     }
     """
 

@@ -37,7 +37,7 @@ class Preview(QuietScroll):
     Preview {
         & .preview--who { text-style: bold; color: $foreground 70%; }
         & .preview--user { text-style: bold; color: $text-primary; }
-        & .preview--quiet { color: $foreground 60%; }
+        & .preview--quiet { color: $foreground 72%; }
         & .preview--mark { color: $text-warning; text-style: bold underline; }
     }
     """

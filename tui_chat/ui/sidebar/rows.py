@@ -38,9 +38,9 @@ class SessionRows(QuietScroll, can_focus=True):
         & .session-rows--open { text-style: bold; }
         & .session-rows--unread { text-style: bold; }
         & .session-rows--unread-mark { color: $text-accent; text-style: bold; }
-        & .session-rows--heading { color: $foreground 60%; text-style: bold; }
-        & .session-rows--detail { color: $foreground 50%; }
-        & .session-rows--cursor-detail { color: $foreground 70%; }
+        & .session-rows--heading { color: $foreground 72%; text-style: bold; }
+        & .session-rows--detail { color: $foreground 67%; }
+        & .session-rows--cursor-detail { color: $foreground 76%; }
         & .session-rows--tag { color: $text-accent 80%; }
         & .session-rows--bar { color: $primary; }
         & .session-rows--streaming { color: $text-success; }
@@ -50,8 +50,8 @@ class SessionRows(QuietScroll, can_focus=True):
         & .session-rows--chosen { background: $accent 20%; }
         & .session-rows--chosen-mark { color: $text-accent; text-style: bold; }
         & .session-rows--cursor { background: $foreground 9%; }
-        &:focus .session-rows--cursor { background: $primary 35%; }
-        & .session-rows--empty { color: $foreground 50%; }
+        &:focus .session-rows--cursor { background: $primary 20%; }
+        & .session-rows--empty { color: $foreground 67%; }
     }
     """
 

@@ -47,7 +47,7 @@ class NewSession(Widget):
         gap = width - len(words) - cell_len(self._aside)
         if gap < 1:
             return Content.styled(words[: max(width, 1)], "bold")
-        return Content.assemble((words, "bold"), " " * gap, (self._aside, "$foreground 60%"))
+        return Content.assemble((words, "bold"), " " * gap, (self._aside, "$foreground 72%"))
 
     def on_click(self) -> None:
         """Tell the list."""
@@ -64,7 +64,7 @@ class Filter(Input):
         padding: 0 1;
         background: $surface;
         &:focus { border: none; background: $foreground 8%; }
-        & .input--placeholder { color: $foreground 40%; }
+        & .input--placeholder { color: $foreground 67%; }
     }
     """
 

@@ -67,7 +67,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         & > .rows--macro { color: $origin-macro; }
         & > .rows--setting { color: $origin-setting; }
         & > .rows--glue { color: $origin-glue; }
-        & > .rows--muted { color: $foreground-muted; }
+        & > .rows--muted { color: $foreground 72%; }
         & > .rows--strong { text-style: bold; }
         & > .rows--heading { text-style: bold; color: $text-primary; }
         & > .rows--warning { color: $text-warning; }

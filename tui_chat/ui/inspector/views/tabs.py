@@ -68,7 +68,7 @@ class ViewTabs(Widget):
         """Draw the tabs."""
         parts: list[tuple[str, str]] = []
         for view, text in self._labels():
-            style = "bold reverse" if view is self.active else "$foreground-muted"
+            style = "bold reverse" if view is self.active else "$foreground 72%"
             at = text.lower().find(KEYS[view])
             pieces = [(text, style)]
             if at >= 0:
