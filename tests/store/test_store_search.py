@@ -679,6 +679,20 @@ async def test_what_stood_beside_texts_before_the_index_is_found(
     assert faults(path) == []
 
 
+async def test_what_json_spells_out_in_a_call_can_be_found_and_written(
+    path: Path, open_store: Opener
+) -> None:
+    store = await open_store()
+    session = (await store.create_session(title="hostile")).session_id
+    call = ToolCall("c", "dice", r'{"x": "fox \u001e half \ud800"}')
+    message = thinking("", "a \x1e thought", "no \x1e", call)
+    await store.add_message(session, replace(message, id="odd"), None)
+    (hit,) = await store.search(Query("fox"))
+    assert (hit.message_id, hit.place) == ("odd", "call")
+    assert hit.snippet.encode()
+    assert faults(path) == []
+
+
 @given(st.text(), st.text())
 def test_whatever_stands_in_the_columns_has_words(calls: str, semantics: str) -> None:
     assert len(asides_of(calls, semantics)) == 3
@@ -697,7 +711,7 @@ def test_whatever_a_call_is_given_is_read(arguments: object) -> None:
         _, calls, _ = asides_of(columns, pack({"reasoning": arguments, "refusal": arguments}))
         assert asides_of(columns, "")[1] == calls
     if isinstance(arguments, str):
-        assert arguments.strip() in asides_of(pack((call,)), "")[1]
+        assert arguments.strip().replace("\x1e", " ") in asides_of(pack((call,)), "")[1]
 
 
 def faults(path: Path) -> list[str]:

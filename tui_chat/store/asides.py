@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from tui_chat.model.search import HitPlace
+from tui_chat.model.text import clean
 
 _Object = dict[str, Any]
 Asides = tuple[str, str, str]
@@ -22,7 +23,7 @@ PLACES: tuple[HitPlace, ...] = ("reasoning", "call", "refusal")
 """What each of them is called."""
 
 _APART = "\x1e"
-"""Stands between texts; JSON never has it as it is."""
+"""Stands between texts. No text has it: columns of JSON only as an escape."""
 
 _MOST_BRACKETS = 500
 """Arguments with more are taken as they are: how deep JSON can be read depends on who asks."""
@@ -38,7 +39,14 @@ def asides_of(tool_calls: str, semantics: str) -> Asides:
         f"{_text(call, 'name')} {_spoken(_text(call, 'arguments'))}".strip()
         for call in _objects(_json(tool_calls))
     )
-    return reasoning, "\n".join(calls), refusal
+    return _shown(reasoning), _shown("\n".join(calls)), _shown(refusal)
+
+
+def _shown(text: str) -> str:
+    """Return a text that can be stored, written out and put beside others: JSON may spell half
+    characters, and what stands between texts here.
+    """
+    return clean(text).replace(_APART, " ")
 
 
 def _json(text: str) -> Any:
