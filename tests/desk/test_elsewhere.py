@@ -225,15 +225,31 @@ async def test_a_list_that_takes_long_to_read_is_read_less_often(
     assert listed == [0] * 9 + [1] * 3
 
 
-async def test_a_store_that_cannot_be_read_is_looked_at_later(
-    make_desk, monkeypatch: pytest.MonkeyPatch
+async def test_what_could_not_be_looked_at_is_looked_at_later(
+    make_desk, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
 ):
-    desk, heard = await make_desk()
+    desk, heard = await make_desk(clock=Clock())
+    assert await desk.submit("mine")
+    await settled(desk, heard)
+    other = await other_program()
+    await desk.look_elsewhere()
 
-    async def busy(_: Store) -> int:
+    async def busy(*_: object) -> int:
         raise StoreBusy("Another program is using it.")
 
     heard.changes.clear()
-    monkeypatch.setattr(Store, "commits_elsewhere", busy)
-    assert await desk.look_elsewhere() > LOOK_EVERY
-    assert heard.changes == []
+    for fails in ("commits_elsewhere", "session", "sessions"):
+        await other.update_session(desk.session_id, title=f"before {fails}")
+        with monkeypatch.context() as patched:
+            patched.setattr(Store, fails, busy)
+            assert await desk.look_elsewhere() > LOOK_EVERY
+            assert not heard.of(Trouble)
+        assert await desk.look_elsewhere() == LOOK_EVERY
+        assert desk.session.title == f"before {fails}"
+        assert [each.title for each in desk.sessions] == [f"before {fails}"]
+    await other.update_session(desk.session_id, title="while it is read")
+    with desk._opening._being_read():
+        await desk.look_elsewhere()
+        assert desk.session.title == "before sessions"
+    await desk.look_elsewhere()
+    assert desk.session.title == "while it is read"

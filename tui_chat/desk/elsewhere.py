@@ -62,6 +62,8 @@ class Elsewhere:
         """Of others, as they were counted at the last look."""
         self._since = -inf
         """When the last of them was seen."""
+        self._is_seen = True
+        """Whether the shown session was looked at since then; it is not while it is being read."""
         self._list_from = -inf
         """When the list may be read again."""
         self._is_listed = True
@@ -91,19 +93,19 @@ class Elsewhere:
     async def _look(self) -> None:
         commits, now = await self._store.commits_elsewhere(), self._outside.clock()
         if commits != self._commits:
-            self._commits, self._since, self._is_listed = commits, now, False
-            await self._see_shown()
-        elif self._gone or self._is_new_here():
-            await self._see_shown()
+            self._commits, self._since = commits, now
+            self._is_seen = self._is_listed = False
+        if not self._is_seen or self._gone or self._is_new_here():
+            self._is_seen = await self._see_shown()
         elif now - self._since >= QUIET and self._awaits_others():
             self._since = now
             if await self._store.interrupt_orphans():
                 self._is_listed = False
-                await self._see_shown()
+                self._is_seen = await self._see_shown()
         if not self._is_listed and now >= self._list_from:
-            self._is_listed = True
             began = self._outside.clock()
             await self._opening.list_again()
+            self._is_listed = True
             ended = self._outside.clock()
             self._list_from = ended + _LISTING_SHARE * (ended - began)
 
@@ -133,19 +135,23 @@ class Elsewhere:
             return None
         return last
 
-    async def _see_shown(self) -> None:
+    async def _see_shown(self) -> bool:
+        """Take in what became of the shown session; return False where it could not be told."""
         session = self._state.session
-        if session is None or not self._opening.is_whole:
-            return
+        if session is None:
+            return True
+        if not self._opening.is_whole:
+            return False
         stored = await self._store.session(session.session_id)
         if self._state.session is not session:
-            return  # it was changed or left meanwhile, by us
+            return False  # it was changed or left meanwhile, by us
         if stored is None:
             await self._see_gone(session)
-            return
+            return True
         self._gone = ""
         await self._see_branch(session, stored)
         await self._follow()
+        return True
 
     async def _see_gone(self, session: Session) -> None:
         """Leave a session that others deleted; at the second look, since we may be about to."""
