@@ -88,7 +88,8 @@ def test_paths_are_completed(tmp_path: Path):
     assert paths_beginning(f"{tmp_path}/nested/d", Path("/")) == [f"{tmp_path}/nested/deep.md"]
     assert paths_beginning(".h", tmp_path) == [".hidden"]
     assert paths_beginning("你", tmp_path) == ["你好.md"]
-    assert paths_beginning("missing/x", tmp_path) == []
+    for nowhere in ("missing/x", "~nobody-is-called-so/x", "\0/x"):
+        assert paths_beginning(nowhere, tmp_path) == []
     assert paths_beginning("", tmp_path, limit=2) == ["my-notes.txt", "nested/"]
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from tui_chat.errors import InputError
 from tui_chat.model.message import Part, PartKind
 from tui_chat.model.text import clean
+from tui_chat.paths import expanded
 
 LARGEST = 20_000_000
 """Bytes of a picture, a sound or a PDF; no provider takes larger ones inside a request."""
@@ -54,7 +55,7 @@ class Attachment:
 
 def read_attachment(path: Path) -> Attachment:
     """Read a file as a part of a message. Raises InputError naming file and fault."""
-    path = path.expanduser()
+    path = expanded(path)
     try:
         if path.is_dir():
             raise InputError(f"{path} is a folder.", advice="Attach the files in it.")
@@ -114,7 +115,7 @@ def paths_beginning(typed: str, here: Path, limit: int = 50) -> list[str]:
     """
     folder, _, name = typed.rpartition("/")
     before = typed[: len(typed) - len(name)]
-    start = Path(folder + "/" if before else "").expanduser()
+    start = expanded(Path(folder + "/" if before else ""))
     found = sorted(_listed(here / start, name), key=lambda path: (path[0], path[1].casefold()))
     return [before + path for _, path in found[:limit]]
 
@@ -133,5 +134,5 @@ def _listed(folder: Path, name: str) -> Iterator[tuple[bool, str]]:
                     except OSError:
                         slash = ""
                     yield not own.startswith(wanted), entry.name + slash
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a NUL in the path
         return

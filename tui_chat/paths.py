@@ -59,6 +59,19 @@ def bundled(folder: Literal["themes", "sample_presets"]) -> Path:
     return inside if inside.is_dir() else _PACKAGE.parent / folder
 
 
+def typed_path(typed: str) -> Path:
+    """Return the path that somebody typed, or dropped in quotes, from the root on."""
+    return expanded(Path(typed.strip().strip("'\""))).absolute()
+
+
+def expanded(path: Path) -> Path:
+    """Return a path with the home folder for `~`. `~name` stays as it is where that is nobody."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
+
+
 @cache
 def _system() -> tuple[Path, Path, Path]:
     """Ask the system once. The import waits until then: `--version` needs no directories."""

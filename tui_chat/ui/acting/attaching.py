@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 from textual import on, work
 
 from tui_chat.errors import InputError
+from tui_chat.paths import typed_path
 from tui_chat.ui.acting.drafting import Drafting
 from tui_chat.ui.chat import AttachedLine, Composer
 
@@ -24,7 +24,7 @@ class Attaching(Drafting):
         """Read a file and let it go with the draft."""
         from tui_chat.attachments import read_attachment
 
-        path = Path(typed.strip("\"'")).expanduser().absolute()  # noqa: ASYNC240 - asks no disk
+        path = typed_path(typed)
         try:
             attachment = await asyncio.to_thread(read_attachment, path)
         except InputError as fault:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import on, work
 
 from tui_chat.errors import InputError
+from tui_chat.paths import typed_path
 from tui_chat.ui.acting.drafting import Drafting
 from tui_chat.ui.chat import Transcript
 
@@ -34,7 +34,7 @@ class Carrying(Drafting):
         await self._laid.wait()
         if self.desk is None:
             return
-        reports = await self.desk.import_files((_path(typed),), self._import_goes_on)
+        reports = await self.desk.import_files((typed_path(typed),), self._import_goes_on)
         self._chat.set_status("")
         for report in reports:
             words, severity = told(report)
@@ -84,7 +84,7 @@ class Carrying(Drafting):
         if desk is None or desk.session is None:
             self.complain(_nothing_yet())
             return
-        session_id, path = desk.session.session_id, _path(typed)
+        session_id, path = desk.session.session_id, typed_path(typed)
         exists = path.exists()
         if not exists or await may_overwrite(self, path):
             await desk.export(session_id, kind, path, overwrite=exists)
@@ -121,10 +121,6 @@ class Carrying(Drafting):
         chosen = await self.push_screen_wait(screen)
         if chosen is not None:
             await desk.show_branch(chosen)
-
-
-def _path(typed: str) -> Path:
-    return Path(typed.strip().strip("\"'")).expanduser().absolute()
 
 
 def _nothing_yet() -> InputError:

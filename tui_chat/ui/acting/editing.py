@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import work
 
 from tui_chat.errors import InputError
 from tui_chat.model.visible import one_line
+from tui_chat.paths import typed_path
 from tui_chat.ui.acting.drafting import Drafting
 
 if TYPE_CHECKING:
@@ -309,5 +309,5 @@ def _read_in(named: str) -> Imported:
     from tui_chat.preset_files import read_text
     from tui_chat.preset_files.sillytavern import import_sillytavern
 
-    path = Path(named.strip("'\"")).expanduser()
+    path = typed_path(named)
     return import_sillytavern(read_text(path), str(path), path.stem)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import on, work
@@ -11,6 +10,7 @@ from textual import on, work
 from tui_chat.errors import InputError
 from tui_chat.model.session import Entry
 from tui_chat.model.text import Origin, OriginKind
+from tui_chat.paths import typed_path
 from tui_chat.ui.acting.inspecting import Inspecting, Seen
 from tui_chat.ui.acting.tracing import Tracing
 from tui_chat.ui.chat import Transcript
@@ -81,7 +81,7 @@ class Revisiting(Inspecting, Tracing):
         typed = await ask_file(self, "Write the turn to", f"turn-{entry.message.id[:8]}.json")
         if typed is None:
             return
-        path = Path(typed).expanduser().absolute()  # noqa: ASYNC240 - asks no disk
+        path = typed_path(typed)
         if await asyncio.to_thread(path.exists) and not await may_overwrite(self, path):
             return
         try:
