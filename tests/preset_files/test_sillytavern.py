@@ -79,6 +79,15 @@ def test_the_order_list_says_what_stands_where_and_what_is_on() -> None:
     assert "temperature 0.7" in sentences(found)
 
 
+def test_the_line_before_a_new_chat_takes_an_id_that_is_free() -> None:
+    own = ["newChat", "newChat-2"]
+    found = taken(
+        [prompt(each, "X") for each in own], [*own, "chatHistory"], new_chat_prompt="[New]"
+    )
+    ids = [message.id for message in found.preset.messages]
+    assert len(ids) == len(set(ids))
+
+
 def test_without_an_order_its_own_is_taken() -> None:
     text = json.dumps({"prompts": [prompt("main", "Go."), prompt("mine", "never")]})
     found = import_sillytavern(text, "x.json", "x")

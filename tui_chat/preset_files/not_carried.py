@@ -29,7 +29,6 @@ class Told:
     """What could not be taken over as it was."""
 
     level: Level
-    code: str
     sentence: str
 
 
@@ -47,17 +46,17 @@ def not_carried(found: Mapping[str, Any]) -> Iterator[Told]:
     ]
     if sampling or limits:
         sentence = f"Settings are no part of a preset here: {', '.join([*sampling, *limits])}."
-        yield Told(Level.INFO, "not-supported", sentence)
+        yield Told(Level.INFO, sentence)
     if found.get("names_behavior") in (1, 2):
         sentence = "Names are not put before or beside what is said (“names_behavior”)."
-        yield Told(Level.WARNING, "not-supported", sentence)
+        yield Told(Level.WARNING, sentence)
     if found.get("squash_system_messages") is True:
         sentence = "System messages are not joined (“squash_system_messages”)."
-        yield Told(Level.WARNING, "not-supported", sentence)
+        yield Told(Level.WARNING, sentence)
     if isinstance(prefill := found.get("assistant_prefill"), str) and prefill.strip():
         sentence = "“assistant_prefill” is not taken over: write it as an assistant's message."
-        yield Told(Level.WARNING, "not-supported", sentence)
+        yield Told(Level.WARNING, sentence)
     extensions = mapping(found.get("extensions")) or {}
     if listed(extensions.get("regex_scripts")):
         sentence = "Its regex scripts are not taken over."
-        yield Told(Level.WARNING, "not-supported", sentence)
+        yield Told(Level.WARNING, sentence)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
@@ -141,7 +142,7 @@ class _Import:
             messages.append(message)
         if "chatHistory" not in ids:
             sentence = "It has no chat history: there nothing of a chat is sent; here it goes last."
-            self._tell(Level.WARNING, "no-history-anchor", sentence)
+            self._tell(Level.WARNING, sentence)
         deep = self._joined(deep)
         after_history = next(
             (n + 1 for n, each in enumerate(messages) if each.type == "chat_history"), len(messages)
@@ -151,14 +152,14 @@ class _Import:
         ]
         preset = Preset(
             name,
-            tuple(self._distinct(messages)),
+            tuple(self._with_new_chat(messages)),
             system_placement="in_place",
             variables=MappingProxyType(dict(self.variables)),
         )
         return Imported(preset, (*self.told, *not_carried(self.found)))
 
-    def _tell(self, level: Level, code: str, sentence: str) -> None:
-        self.told.append(Told(level, code, sentence))
+    def _tell(self, level: Level, sentence: str) -> None:
+        self.told.append(Told(level, sentence))
 
     # --- which prompts, in which order -----------------------------------------------------
 
@@ -173,7 +174,7 @@ class _Import:
         for identity, enabled in listing:
             if identity in seen:
                 sentence = f"“{identity}” stands twice in the order; the first place counts."
-                self._tell(Level.INFO, "doubled-id", sentence)
+                self._tell(Level.INFO, sentence)
             elif identity in prompts or identity in _BUILT_IN:
                 yield _Prompt(identity, prompts.get(identity, {}), enabled)
             seen.add(identity)
@@ -189,7 +190,7 @@ class _Import:
             some = ", ".join(f"“{name}”" for name in unlisted[:5])
             more = f" and {len(unlisted) - 5} more" if len(unlisted) > 5 else ""
             sentence = f"Left out, for its order does not name them: {some}{more}."
-            self._tell(Level.INFO, "not-supported", sentence)
+            self._tell(Level.INFO, sentence)
 
     def _order_list(self) -> list[tuple[str, bool]]:
         for each in listed(self.found.get("prompt_order")):
@@ -202,7 +203,7 @@ class _Import:
                     if isinstance(row.get("identifier"), str)
                 ]
         sentence = f"It has no order for character {_GLOBAL_ORDER}; SillyTavern's own is taken."
-        self._tell(Level.INFO, "not-supported", sentence)
+        self._tell(Level.INFO, sentence)
         return [(identity, identity != "enhanceDefinitions") for identity in _BUILT_IN]
 
     # --- one prompt ------------------------------------------------------------------------
@@ -223,7 +224,7 @@ class _Import:
                 return replace(plain, role="user", type="placeholder")
             case "dialogueExamples":
                 sentence = "Example dialogues are not taken over: write them as messages."
-                self._tell(Level.INFO, "not-supported", sentence)
+                self._tell(Level.INFO, sentence)
                 return None
             case identity if identity in _VARIABLES:
                 return replace(plain, content=self._of_character(identity))
@@ -236,7 +237,7 @@ class _Import:
         variable = macro[2:-2]
         self.variables[variable] = ""
         sentence = f"{called} is the variable “{variable}” of the preset (p in the editor)."
-        self._tell(Level.INFO, "position-mapped", sentence)
+        self._tell(Level.INFO, sentence)
         written = self.found.get(_FORMATS.get(identity, ""))
         return _spoken(written) if isinstance(written, str) and written.strip() else macro
 
@@ -249,7 +250,7 @@ class _Import:
         why = self._why_never(prompt)
         if why and prompt.enabled:
             sentence = f"“{prompt.name}” is switched off: SillyTavern {why}."
-            self._tell(Level.WARNING, "never-sent", sentence)
+            self._tell(Level.WARNING, sentence)
         return replace(message, enabled=prompt.enabled and not why)
 
     @staticmethod
@@ -273,7 +274,7 @@ class _Import:
         depth = prompt.found.get("injection_depth")
         if not isinstance(depth, int) or isinstance(depth, bool) or depth < 0:
             sentence = f"“{prompt.name}” has no depth that SillyTavern knows; it is switched off."
-            self._tell(Level.WARNING, "never-sent", sentence)
+            self._tell(Level.WARNING, sentence)
             return None
         order = _number(prompt.found.get("injection_order", _USUAL_ORDER)) - _USUAL_ORDER
         sorted_by = (-depth, order, _ROLES.index(cast("Any", message.role)))
@@ -292,20 +293,21 @@ class _Import:
             if len(names) > 1:
                 sentence = f"{', '.join(names[:-1])} and {names[-1]} stand at one depth: "
                 sentence += "SillyTavern sends them as one message, here they are several."
-                self._tell(Level.INFO, "position-mapped", sentence)
+                self._tell(Level.INFO, sentence)
             else:
                 messages[:] = [replace(each, content=each.content.strip()) for each in messages]
         return [(place, message) for place, group in groups.items() for message in group]
 
     # --- the rest --------------------------------------------------------------------------
 
-    def _distinct(self, messages: list[PresetMessage]) -> Iterator[PresetMessage]:
+    def _with_new_chat(self, messages: list[PresetMessage]) -> Iterator[PresetMessage]:
         """Yield the messages, before the history the line that begins a new chat."""
         line = self.found.get("new_chat_prompt")
         taken = {message.id for message in messages}
         for message in messages:
             if message.type == "chat_history" and isinstance(line, str) and line:
-                identity = "newChat" if "newChat" not in taken else "newChat-2"
+                numbered = (f"newChat-{number}" for number in count(2))
+                identity = next(n for n in chain(("newChat",), numbered) if n not in taken)
                 yield PresetMessage(identity, content=_spoken(line), name="New chat")
             yield message
 
