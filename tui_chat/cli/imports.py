@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from tui_chat.cli.files import STANDARD_INPUT, named
 from tui_chat.cli.open_store import open_store
 from tui_chat.errors import InputError
 from tui_chat.importing import Report, import_files
@@ -53,17 +54,13 @@ async def _import(
     return reports
 
 
-INPUT = Path("-")
-"""The name of the standard input."""
-
-
 @contextmanager
 def _readable(files: Sequence[Path]) -> Generator[Sequence[Path]]:
     """Give files that can be read from their middle, too: the standard input is written into one.
 
     Raises InputError.
     """
-    if INPUT not in files:
+    if STANDARD_INPUT not in files:
         yield files
         return
     with TemporaryDirectory() as folder:
@@ -73,7 +70,7 @@ def _readable(files: Sequence[Path]) -> Generator[Sequence[Path]]:
                 shutil.copyfileobj(sys.stdin.buffer, file, _PIECE)
         except (OSError, ValueError, AttributeError) as error:  # the latter: there is none
             raise InputError(f"The standard input cannot be read: {error}.") from error
-        yield [path if each == INPUT else each for each in files]
+        yield [path if each == STANDARD_INPUT else each for each in files]
 
 
 _PIECE = 2**20
@@ -96,7 +93,7 @@ def report_json(report: Report) -> dict[str, object]:
 
 
 def _tell(report: Report, dry_run: bool) -> None:
-    name = _name(report)
+    name = one_line(named(report.path))
     sessions = report.new + report.grown + report.known
     if sessions:
         new = "would be new" if dry_run else "new"
@@ -126,7 +123,7 @@ def _tell_all(reports: Sequence[Report], dry_run: bool) -> None:
 
 def tell_faults(report: Report) -> None:
     """Tell on the standard error stream what of a file could not be read, and what to do."""
-    name = _name(report)
+    name = one_line(named(report.path))
     for fault in report.faults:
         place = f"{one_line(fault.place)}: " if fault.place else ""
         click.echo(f"{name}: {place}{one_line(fault.sentence)}", err=True)
@@ -134,10 +131,6 @@ def tell_faults(report: Report) -> None:
         click.echo(f"{name}: {advice}", err=True)
     if report.more_faults:
         click.echo(f"{name}: {_counted(report.more_faults, 'fault')} more.", err=True)
-
-
-def _name(report: Report) -> str:
-    return "standard input" if report.path == INPUT else one_line(str(report.path))
 
 
 def _counted(number: int, word: str) -> str:
