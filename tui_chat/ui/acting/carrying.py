@@ -40,9 +40,8 @@ class Carrying(Drafting):
             words, severity = told(report)
             self.notify(words, severity=severity, timeout=12, markup=False)
             if len(report.session_ids) == 1:
-                await self.keep_draft()
-                await self.desk.open(report.session_ids[0])
-                await self.bring_draft()
+                session_id = report.session_ids[0]
+                await self.show_session(lambda desk, session_id=session_id: desk.open(session_id))
 
     def _import_goes_on(self, report: Report) -> None:
         done = min(report.read * 100 // report.size, 100) if report.size else 0

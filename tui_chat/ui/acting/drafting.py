@@ -147,7 +147,6 @@ class Drafting(Shell):
             await opens(desk)
             if self._is_between:
                 await self.bring_draft()
-                self._is_between = False
             elif files := await desk.draft_files():
                 await self._bring_files(files)
         finally:
@@ -167,6 +166,7 @@ class Drafting(Shell):
             return
         kept = await self.desk.draft()
         self._composer.text = kept + (self._composer.text if keep_typed else "")
+        self._is_between = False
         files = await self.desk.draft_files()
         if files or (self._attachments and not keep_typed):
             await self._bring_files(files)
