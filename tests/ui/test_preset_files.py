@@ -132,14 +132,21 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         assert pilot.app.desk.preset_name == "plain"  # type: ignore[attr-defined]
 
         theirs = tmp_path / "calm.json"
-        theirs.write_text('{"prompts": [{"identifier": "main", "content": "Be calm."}]}')
+        prompts = [
+            {"identifier": name, "content": "Be calm."} for name in ("main", *map(str, range(30)))
+        ]
+        rows = [{"identifier": each["identifier"]} for each in prompts]
+        order = [{"character_id": 100001, "order": rows}]
+        theirs.write_text(json.dumps({"prompts": prompts, "prompt_order": order}))
         await more(pilot, "take in")
         await until(pilot, lambda: isinstance(pilot.app.screen, AskText))
         pilot.app.screen.query_one(Input).value = str(theirs)
         await press(pilot, "enter")
+        await until(pilot, lambda: "Be calm." in body(pane))
         assert pilot.app.desk.preset_name == "calm"  # type: ignore[attr-defined]
+        (told,) = (n.message for n in pilot.app._notifications if "yours now" in n.message)
+        assert len(told.splitlines()) < 20, "not one line for each of them"
         assert (tmp_path / "presets" / "calm.json").is_file()
-        assert "Be calm." in body(pane)
 
 
 def shown(pilot: Pilot[None]) -> str:

@@ -14,9 +14,7 @@ from tui_chat.cli.app import shelf
 from tui_chat.config import load_config
 from tui_chat.errors import InputError
 from tui_chat.model.visible import one_line
-from tui_chat.preset_files import read_text
-from tui_chat.preset_files.sillytavern import import_sillytavern
-from tui_chat.preset_files.text_files import MAX_BYTES
+from tui_chat.preset_files.sillytavern import read_sillytavern
 
 
 def run_import(settings: dict[str, object], files: Sequence[Path], name: str) -> None:
@@ -29,8 +27,7 @@ def run_import(settings: dict[str, object], files: Sequence[Path], name: str) ->
     config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
     own = shelf(load_config(config_dir, Path(), os.environ, {}))
     for file in files:
-        text = read_text(file, max_bytes=MAX_BYTES)
-        found = import_sillytavern(text, str(file), name or file.stem)
+        found = read_sillytavern(file, name)
         kept = own.add_preset(found.preset)
         click.echo(str(own.preset_file(kept)))
         for told in found.told:

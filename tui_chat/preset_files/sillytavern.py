@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
@@ -29,6 +30,7 @@ from tui_chat.model.envelope import Level
 from tui_chat.model.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.preset_files.not_carried import Told, not_carried
 from tui_chat.preset_files.reading import Reading, listed, mapping
+from tui_chat.preset_files.text_files import MAX_BYTES, read_text
 
 _GLOBAL_ORDER = 100_001
 """The character whose order list counts for all."""
@@ -81,6 +83,15 @@ def is_sillytavern(value: object) -> bool:
     """Whether a JSON value looks like a chat completion preset of SillyTavern's."""
     found = mapping(value)
     return found is not None and isinstance(found.get("prompts"), list)
+
+
+def read_sillytavern(path: Path, name: str = "") -> Imported:
+    """Read SillyTavern's preset from a file, after which it is called if nothing names it.
+
+    Raises InputError naming the file and the fault.
+    """
+    text = read_text(path, max_bytes=MAX_BYTES)
+    return import_sillytavern(text, str(path), name or path.stem)
 
 
 def import_sillytavern(text: str, source: str, name: str) -> Imported:

@@ -47,7 +47,7 @@ async def ask_name(app: App[Any], title: str, name: str) -> str | None:
 
 async def ask_path(app: App[Any]) -> str | None:
     """Ask for the file of a preset of SillyTavern's."""
-    return await app.push_screen_wait(AskText("Path of the preset's file", ""))
+    return await app.push_screen_wait(AskText("Path of the preset's file", "", enter="takes it in"))
 
 
 async def ask_other(app: App[Any], desk: Desk) -> str | None:

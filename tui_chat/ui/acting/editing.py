@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -14,12 +15,14 @@ from tui_chat.ui.acting.drafting import Drafting
 if TYPE_CHECKING:
     from tui_chat.desk import Desk
     from tui_chat.model.text import Origin
-    from tui_chat.preset_files.sillytavern import Imported
     from tui_chat.ui.inspector import Inspector
     from tui_chat.ui.presets import PresetPane
 
 LOOK_EVERY = 1.0
 """Seconds between looks at the preset's file."""
+
+_MOST_TOLD = 12
+"""Sentences about an import that are shown."""
 
 
 class Editing(Drafting):
@@ -228,13 +231,17 @@ class Editing(Drafting):
 
     async def _take_in(self, desk: Desk, named: str) -> None:
         """Make a preset of one of SillyTavern's, use it, and tell what is not as it was."""
+        from tui_chat.preset_files.sillytavern import read_sillytavern
+
         try:
-            found = _read_in(named)
+            found = await asyncio.to_thread(read_sillytavern, typed_path(named))
         except InputError as fault:
             self.complain(fault)
             return
         await desk.add_preset(found.preset)
-        lines = [one_line(told.sentence, 200) for told in found.told]
+        lines = [one_line(told.sentence, 200) for told in found.told[:_MOST_TOLD]]
+        if more := len(found.told) - len(lines):
+            lines.append(f"{more:,} more; `tui-chat preset import` tells all of them.")
         words = "\n".join(["It is a preset of yours now.", *(f"· {line}" for line in lines)])
         self.notify(words, timeout=10 + 3 * len(lines), markup=False)
 
@@ -302,12 +309,3 @@ class Editing(Drafting):
                 raise InputError("The message is no longer there.", advice="Its text was: " + text)
         except InputError as fault:
             self.complain(fault)
-
-
-def _read_in(named: str) -> Imported:
-    """Read a preset of SillyTavern's from the file that was named. Raises InputError."""
-    from tui_chat.preset_files import read_text
-    from tui_chat.preset_files.sillytavern import import_sillytavern
-
-    path = typed_path(named)
-    return import_sillytavern(read_text(path), str(path), path.stem)
