@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.model.message import Message
-from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree
 from tui_chat.model.preset import Preset, PresetMessage
 from tui_chat.model.text import Origin, OriginKind, Span, Text
 

@@ -14,7 +14,7 @@ from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.desk import ReplyGrew, Trouble
 from tui_chat.loopback import Received, serve
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.payload import plain
+from tui_chat.model.json_tree import plain
 
 LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]
 HARD_TEXT = '你好 😀 \u2028 "quotes" \\ back\n\ttab \x00 nul \u202e bidi </script>'

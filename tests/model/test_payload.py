@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import sources, trees
-from tui_chat.model.payload import Arr, Obj, Str, plain, render, tree_of
+from tui_chat.model.json_tree import Arr, Obj, Str, plain, tree_of
+from tui_chat.model.payload import render
 from tui_chat.model.text import GLUE, Origin, OriginKind, Text
 
 DRAFT = Origin(OriginKind.DRAFT, "draft")

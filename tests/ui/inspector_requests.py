@@ -18,7 +18,8 @@ from tui_chat.model.envelope import (
     Sourced,
     Turn,
 )
-from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree, render, tree_of
+from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.model.payload import render
 from tui_chat.model.text import GLUE, Origin, OriginKind, Text
 from tui_chat.paths import bundled
 from tui_chat.ui.inspector import Inspector, PayloadView

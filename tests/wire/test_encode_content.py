@@ -24,9 +24,10 @@ from tests.wire.requests import (
     user,
 )
 from tui_chat.model.endpoint import Protocol
+from tui_chat.model.json_tree import Arr, Obj
 from tui_chat.model.message import ToolCall
 from tui_chat.model.namespaces import Semantics
-from tui_chat.model.payload import Arr, Obj, render
+from tui_chat.model.payload import render
 from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.model.text import OriginKind
 

@@ -10,7 +10,9 @@ endpoint    Endpoint, ModelFacts, Protocol: where and how a request is sent
 envelope    Turn, ChatEnvelope, Note: what the model will see, protocol-free
 semantics   what a protocol can express of a message and the unified message cannot
 namespaces  what a request can say in one protocol and not in all
-payload     Tree, Payload, Region, render: the request body and the map of its origins
+json_tree   Tree: the request body, whose characters know their origin, and its bytes
+pretty      Lines, Line, Piece: the tree laid out for reading
+payload     Payload, Region, render: both together, and the map of the origins
 reply       StreamEvent, Reply, advance: an answer growing as it arrives
 request     RequestRecord, Exchange: a request as it left, and what it was about
 transcript  Transcript, Imported: a conversation outside of any database

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Level, Note, Sourced, Turn
+from tui_chat.model.json_tree import Lit, Obj, Str, Tree, tree_of
 from tui_chat.model.message import ToolCall
-from tui_chat.model.payload import Lit, Obj, Str, Tree, tree_of
 from tui_chat.model.semantics import ReasoningBlock, WireForm
 from tui_chat.model.text import GLUE, Origin, OriginKind, Text, clean
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Turn
+from tui_chat.model.json_tree import Frame, Later, Str
 from tui_chat.model.memo import Memo
 from tui_chat.model.message import MessageRole
-from tui_chat.model.payload import Frame, Later, Str
 from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.wire.encoding import word
 

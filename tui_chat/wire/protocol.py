@@ -13,7 +13,7 @@ from typing import Protocol as Interface
 from tui_chat.errors import Refused
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import ChatEnvelope, Note
-from tui_chat.model.payload import Obj
+from tui_chat.model.json_tree import Obj
 from tui_chat.model.reply import Reply, StreamEvent
 
 

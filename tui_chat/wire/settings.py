@@ -24,8 +24,8 @@ from tui_chat.model.envelope import (
     ToolChoice,
     ToolDefinition,
 )
+from tui_chat.model.json_tree import Tree, tree_of
 from tui_chat.model.namespaces import UNSET, NativeTool
-from tui_chat.model.payload import Tree, tree_of
 from tui_chat.wire.encoding import Items, passed_on, setting
 from tui_chat.wire.left_out import setting_left_out
 

@@ -17,7 +17,8 @@ from __future__ import annotations
 from functools import lru_cache
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 
-from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree, body_of, first_line
+from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree, body_of
+from tui_chat.model.pretty import first_line
 from tui_chat.model.same import same_objects
 from tui_chat.model.text import OriginKind
 from tui_chat.ui.inspector.drawn_line import DrawnLine

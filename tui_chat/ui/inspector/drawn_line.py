@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from tui_chat.model.payload import Piece
+from tui_chat.model.pretty import Piece
 from tui_chat.ui.inspector.hostile import pieces as visible_pieces
 from tui_chat.ui.inspector.wrap import ESCAPE
 

@@ -13,7 +13,9 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from tui_chat.model.payload import Arr, Lit, Obj, Payload, Piece, Str, Tree, first_line, last_line
+from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree
+from tui_chat.model.payload import Payload
+from tui_chat.model.pretty import Piece, first_line, last_line
 from tui_chat.model.text import GLUE, Origin, OriginKind
 from tui_chat.ui.inspector.blocks import BIT, Block, Measure, bits_of, item_of, same_rows
 from tui_chat.ui.inspector.drawn_line import DrawnLine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tui_chat.model.payload import Tree
+from tui_chat.model.json_tree import Tree
 from tui_chat.model.text import Origin
 
 Part = Literal["open", "close", "leaf"]

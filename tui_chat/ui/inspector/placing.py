@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Turn
-from tui_chat.model.payload import Arr, Obj, Str, Tree
+from tui_chat.model.json_tree import Arr, Obj, Str, Tree
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.inspector.looking import Under
 from tui_chat.wire.roles import SYSTEM_INSTRUCTION, role_told

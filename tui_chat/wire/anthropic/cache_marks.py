@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 
 from tui_chat.model.envelope import CacheMark, Level, Note, Turn
-from tui_chat.model.payload import Obj, Str, Tree, tree_of
+from tui_chat.model.json_tree import Obj, Str, Tree, tree_of
 from tui_chat.model.preset import CacheLifetime
 from tui_chat.wire.encoding import field_of
 from tui_chat.wire.tool_pairing import variant

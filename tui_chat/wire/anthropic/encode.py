@@ -21,8 +21,8 @@ from tui_chat.model.envelope import (
     ToolChoice,
     ToolDefinition,
 )
+from tui_chat.model.json_tree import Arr, Lit, Obj, Tree, tree_of
 from tui_chat.model.namespaces import UNSET
-from tui_chat.model.payload import Arr, Lit, Obj, Tree, tree_of
 from tui_chat.wire.anthropic.cache_marks import few_marks
 from tui_chat.wire.anthropic.messages import converse
 from tui_chat.wire.anthropic.tools import say_choice, say_format

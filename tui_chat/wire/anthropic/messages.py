@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import ChatEnvelope, Level, Note, Turn
-from tui_chat.model.payload import Arr, Later, Obj, Str, Tree
+from tui_chat.model.json_tree import Arr, Later, Obj, Str, Tree
 from tui_chat.wire.anthropic.said import Said, said
 from tui_chat.wire.encoding import (
     FILLER,

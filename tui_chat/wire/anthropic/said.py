@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Note, Turn
+from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.model.memo import Memo
 from tui_chat.model.message import Part, ToolCall
-from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.model.quick import quick
 from tui_chat.model.semantics import Piece, ReasoningBlock, WireForm
 from tui_chat.model.text import GLUE, Origin, Text

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import ChatEnvelope, Level, Note, Turn
-from tui_chat.model.payload import Arr, Frame, Obj, Str, Tree, tree_of
+from tui_chat.model.json_tree import Arr, Frame, Obj, Str, Tree, tree_of
 from tui_chat.model.semantics import Layout, Piece
 from tui_chat.wire.encoding import (
     FILLER,

@@ -21,8 +21,8 @@ from tui_chat.model.envelope import (
     Sourced,
     ToolDefinition,
 )
+from tui_chat.model.json_tree import Arr, Obj, Tree, tree_of
 from tui_chat.model.namespaces import UNSET, GeminiSettings
-from tui_chat.model.payload import Arr, Obj, Tree, tree_of
 from tui_chat.wire.captured import camel
 from tui_chat.wire.encoding import Items, merged, passed_on, setting
 from tui_chat.wire.gemini.contents import converse

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from tui_chat.model.payload import Obj
+from tui_chat.model.json_tree import Obj
 from tui_chat.wire.captured import camel, snake
 from tui_chat.wire.fields import Fields
 

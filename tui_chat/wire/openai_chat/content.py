@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Protocol
+from tui_chat.model.json_tree import Obj
 from tui_chat.model.message import Part
-from tui_chat.model.payload import Obj
 from tui_chat.model.text import Origin
 from tui_chat.wire.encoding import Items, quote, word
 from tui_chat.wire.fields import Fields, kind_of

@@ -17,8 +17,8 @@ from typing import Any
 
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition, Turn
+from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.model.namespaces import UNSET
-from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.wire.encoding import (
     NOTHING_TO_SEND,
     Items,

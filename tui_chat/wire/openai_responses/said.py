@@ -18,9 +18,9 @@ from typing import Any, cast
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Level, Note, Turn
+from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.model.memo import Memo
 from tui_chat.model.message import Part, ToolCall
-from tui_chat.model.payload import Arr, Lit, Obj, Str, Tree
 from tui_chat.model.quick import quick
 from tui_chat.model.semantics import Piece, ReasoningBlock
 from tui_chat.model.text import GLUE, Origin, Text
