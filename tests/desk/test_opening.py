@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+from typing import Any
 from weakref import ref
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from tests.e2e.conftest import settled
 from tui_chat.desk import NewestRead, opening
 from tui_chat.loopback import Received
+from tui_chat.model.session import Entry
+from tui_chat.store import Store
 
 
 async def test_the_end_is_shown_first_and_what_is_sent_waits_for_the_whole(
@@ -112,3 +115,25 @@ async def test_the_messages_of_a_session_that_is_left_are_let_go_of(make_desk):
     await desk.new()
     gc.collect()
     assert kept() is None
+
+
+async def test_what_was_read_late_is_not_put_over_what_is_newer(
+    make_desk, monkeypatch: pytest.MonkeyPatch
+):
+    desk, heard = await make_desk()
+    assert await desk.submit("one")
+    await settled(desk, heard)
+    read, is_first = Store.branch, True
+
+    async def late(store: Store, *asked: Any, **more: Any) -> tuple[Entry, ...]:
+        nonlocal is_first
+        entries = await read(store, *asked, **more)
+        if is_first:
+            is_first = False
+            assert await desk.submit("two")
+            await settled(desk, heard)
+        return entries
+
+    monkeypatch.setattr(Store, "branch", late)
+    await desk._opening.reload()
+    assert [entry.message.content for entry in desk.entries][2:3] == ["two"]

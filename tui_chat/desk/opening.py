@@ -164,13 +164,18 @@ class Opening:
 
     async def reload(self) -> None:
         """Read the shown branch again."""
-        if self._state.session is None:
+        state = self._state
+        if state.session is None:
             return
-        session_id = self._state.session.session_id
-        entries = await self._read(session_id)
-        # Another session may have been opened meanwhile; its own reload shows it.
-        if self._state.shows(session_id):
-            self._show(entries)
+        session_id = state.session.session_id
+        while True:
+            known = state.entries
+            entries = await self._read(session_id)
+            if not state.shows(session_id):
+                return  # another session was opened meanwhile; that shows itself
+            if state.entries is known:
+                break  # else what was shown meanwhile may be newer than what was read
+        self._show(entries)
 
     async def _read(self, session_id: str) -> tuple[Entry, ...]:
         """Read a branch; entries that are shown and as they were stay the same objects."""
