@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from textual.geometry import Region
 
 from tests.ui.inspector_requests import (
     DRAFT,
@@ -78,12 +79,21 @@ async def test_a_key_costs_a_long_conversation_what_it_costs_a_short_one(
 
 
 @pytest.mark.parametrize("walk", [(), ("up", "up"), ("home",)])
-async def test_rows_that_were_not_drawn_anew_are_right(walk: tuple[str, ...]) -> None:
+async def test_rows_that_were_not_drawn_anew_are_right(
+    walk: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refresh, laid_out = PayloadCanvas.refresh, list[bool]()
+
+    def noting(self: PayloadCanvas, *regions: Region, layout: bool = False, **rest: bool) -> object:
+        laid_out.append(layout)
+        return refresh(self, *regions, layout=layout, **rest)
+
     stored = long_chat(12)
     app = InspectorApp(composed(tree=chat_tree(stored)))
     async with app.run_test(size=(60, 40)) as pilot:
         view = app.view
         await pilot.press(*walk)
+        monkeypatch.setattr(PayloadCanvas, "refresh", noting)
         for draft in DRAFTS:
             said_now = said("user", Text.of(draft, DRAFT), DRAFT)
             app.inspector.show(composed(tree=chat_tree((*stored, said_now))))
@@ -91,5 +101,6 @@ async def test_rows_that_were_not_drawn_anew_are_right(walk: tuple[str, ...]) ->
             drawn = view._drawn  # pyright: ignore[reportPrivateUsage]
             kept = [drawn[y] for y in range(view.size.height)]
             assert kept == [view.render_line(y) for y in range(view.size.height)]
+        assert not any(laid_out), "a draft of more rows lays nothing else out anew"
         lists = [one for one in gc.get_referrers(stored[0]) if type(one) is tuple]
         assert len(lists) == 2, "the stored messages, and those of the request that is shown"

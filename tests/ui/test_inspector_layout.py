@@ -1,3 +1,5 @@
+from copy import deepcopy
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from tests.ui.inspector_requests import DRAFT, chat_tree, composed, history, lon
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.json_tree import Arr, Obj, Str, Tree
 from tui_chat.model.payload import Payload, render
-from tui_chat.model.text import Origin, OriginKind, Text
+from tui_chat.model.text import GLUE, Origin, OriginKind, Text
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.layout import Layout
 
@@ -55,6 +57,27 @@ def test_what_is_taken_over_is_what_would_be_measured(a: Tree, b: Tree, width: i
     taken = Layout(render(shorter), width, before)
     assert rows_of(taken) == rows_of(Layout(render(shorter), width))
     assert taken.size == len(render(shorter).body)
+
+
+@given(random_trees, random_trees, random_trees, widths)
+def test_rows_that_are_called_the_same_are(a: Tree, b: Tree, c: Tree, width: int) -> None:
+    before = Layout(render(Obj((("x", Arr((a, c))), ("y", b), ("z", c)))), width)
+    for items in ((deepcopy(a), b), (a,), (a, c, b)):
+        again = Obj((("x", Arr(items)), ("y", deepcopy(b)), ("z", c)))
+        after = Layout(render(again), width, before)
+        assert rows_of(before)[: after.same_rows] == rows_of(after)[: after.same_rows]
+
+
+def test_a_system_prompt_that_is_made_anew_is_the_same() -> None:
+    def request(draft: str) -> Payload:
+        system = said("system", Text.of("Be kind.", Origin(OriginKind.SYSTEM)), GLUE)
+        asked = said("user", Text.of(draft, DRAFT), DRAFT)
+        return render(Obj((("system", Obj((("parts", Arr((system,))),))), ("x", Arr((asked,))))))
+
+    before = Layout(request("h"), 50)
+    after = Layout(request("hi"), 50, before)
+    changed = [old == new for old, new in zip(rows_of(before), rows_of(after), strict=True)]
+    assert after.same_rows == changed.index(False)
 
 
 def test_a_keystroke_measures_only_what_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -214,28 +214,39 @@ def same_rows(old: Block, new: Block | None) -> int:
     """
     row = 0
     while new is not None and new is not old:
-        alike = type(old.node) is type(new.node) and old.node.origin == new.node.origin
-        if not alike or old.key != new.key or old.folded or new.folded:
+        if not _opens_alike(old, new):
             return row
-        index = _alike_to(old, new)
+        index, last = new.taken, min(len(old.children), len(new.children)) - 1
+        while index < last and _same_child(old, new, index):
+            index += 1
         row += new.starts[index]
         below = old.children[index] if index < len(old.children) else None
         if below is None:
             return row
         old, new = below, new.children[index]
-    return row if new is None else row + new.rows
+    # The last row of the last child may have another comma.
+    return row if new is None else row + new.rows - (row > 0)
 
 
-def _alike_to(old: Block, new: Block) -> int:
-    """Return which child is the first that differs, has children of its own, or is the last."""
-    index, last = new.taken, min(len(old.children), len(new.children)) - 1
-    while index < last and new.children[index] is None:
-        key, node = item_of(new.node, index)
-        was_key, was = item_of(old.node, index)
-        if key != was_key or not _same_leaf(was, node):
-            break
-        index += 1
-    return index
+def _opens_alike(old: Block, new: Block) -> bool:
+    alike = type(old.node) is type(new.node) and old.node.origin == new.node.origin
+    return alike and old.key == new.key and not old.folded and not new.folded
+
+
+def _same_child(old: Block, new: Block, index: int) -> bool:
+    """Whether a child says the same in both: a system prompt is made anew for every request, and
+    seldom another.
+    """
+    was, now = old.children[index], new.children[index]
+    if was is not None and now is not None:
+        return was is now or (
+            _opens_alike(was, now)
+            and len(was.children) == len(now.children)
+            and all(_same_child(was, now, below) for below in range(now.taken, len(now.children)))
+        )
+    was_key, before = item_of(old.node, index)
+    key, node = item_of(new.node, index)
+    return key == was_key and _same_leaf(before, node)
 
 
 def _same_leaf(one: Tree, other: Tree) -> bool:

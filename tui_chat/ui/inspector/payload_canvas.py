@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, work
 from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tui_chat.model.envelope import Level, Note
 from tui_chat.model.payload import Payload
@@ -29,6 +30,11 @@ from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.looking import Under, run_at, under
 from tui_chat.ui.inspector.place import Place, Spot
 from tui_chat.ui.inspector.row_painter import GUTTER, Lights, RowPainter
+
+if TYPE_CHECKING:
+    from textual.reactive import Reactive
+
+_VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
 
 LONG = 4_000
 """Rows from which a body is laid out for another width beside the work on the screen."""
@@ -198,7 +204,7 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         self._layouts[self._form] = layout
         self._settling = True
         try:
-            self.virtual_size = Size(width + GUTTER, layout.rows)
+            self._take_size(Size(width + GUTTER, layout.rows))
             if self._cursor is None:
                 self._cursor_row = self._home_row()
             else:
@@ -216,6 +222,14 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         else:
             self.refresh()
         self._notes_moved = False
+
+    def _take_size(self, size: Size) -> None:
+        """Take how big the body is now. What stands around it is laid out anew only where a scroll
+        bar comes or goes, and not whenever the draft has another row.
+        """
+        if size != self.virtual_size:
+            self.set_reactive(_VIRTUAL_SIZE, size)
+            self._scroll_update(size)
 
     def _refresh_changed(self, same: int, was_on: int) -> None:
         """Have the rows drawn that are not on the screen as they are. So many first ones are the
@@ -315,7 +329,7 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
             return
         self._settling = True
         try:
-            self.virtual_size = Size(layout.width + GUTTER, layout.rows)
+            self._take_size(Size(layout.width + GUTTER, layout.rows))
         finally:
             self._settling = False
         self.refresh()
