@@ -79,7 +79,8 @@ class Inspecting(Comparing):
         inspector, desk = self._panes.inspector, self.desk
         if inspector is None or desk is None:
             return
-        if desk.session_id != self._inspected_in:
+        is_another = desk.session_id != self._inspected_in
+        if is_another:
             self._inspected_in = desk.session_id
             self._forget(inspector)
         seen = self._seen
@@ -92,6 +93,8 @@ class Inspecting(Comparing):
             draft = to_send(self._composer.text)
             composed = desk.what_if(draft, self._what_if, self._protocol, self.parts)
         inspector.show(composed)
+        if is_another:
+            self._chat.transcript.point_anew()  # there was nothing to point into before
         if not inspector.is_on_screen:
             return
         if desk.entries is not self._pinned_in:

@@ -121,6 +121,11 @@ class Canvas(QuietScroll, can_focus=True):
             if now:
                 self.post_message(self.Pointed(now))
 
+    def point_anew(self) -> None:
+        """Say again on which message the cursor is: who hears it knows of another request."""
+        self._pointed = ""
+        self.tell_pointed()
+
     def move(self, lines: int) -> None:
         """Scroll by lines, up where they are negative."""
         if self.entries:
