@@ -53,7 +53,7 @@ class Tracing(Shell):
             return
         self._composer.set_class(False, "-lit")
         self._chat.transcript.light("")
-        if event.widget is self._composer:
+        if event.widget is self._composer is self.focused:  # it may have gone on meanwhile
             inspector.point(None)
 
     def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:

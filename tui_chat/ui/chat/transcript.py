@@ -225,11 +225,14 @@ class Transcript(Moving):
     def on_focus(self) -> None:
         """Show the cursor."""
         self.post_message(self.Focused(True))
-        self.tell_pointed()
         self.refresh()
 
     def on_blur(self) -> None:
         """Hide the cursor."""
         self.post_message(self.Focused(False))
-        self.tell_pointed()
         self.refresh()
+
+    def watch_has_focus(self, value: bool) -> None:
+        """Say what the cursor is on; with the event alone the focus is not yet here."""
+        super().watch_has_focus(value)
+        self.tell_pointed()
