@@ -31,7 +31,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
-from tui_chat.cli.app import calm_collector
+from tui_chat.cli.app import tune_interpreter
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message
 from tui_chat.model.session import Entry, Session
@@ -155,7 +155,7 @@ async def main(count: int, of_memory: bool, chosen: Chosen) -> None:
             await app.desk.open("long")
             await until(pilot, lambda: app.desk is not None and len(app.desk.entries) >= count)
             await say(pilot, "One more thing.")
-            calm_collector()  # as the command does
+            tune_interpreter()  # as the command does
             print(f"{len(app.desk.entries):,} messages on a screen of 160 by 45\n")
             await (memory if of_memory else speed)(app, pilot, chosen)
 
