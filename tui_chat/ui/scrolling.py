@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
+from textual.geometry import Size
 from textual.scroll_view import ScrollView
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from textual.reactive import Reactive
+
+_VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
 
 
 class QuietScroll(ScrollView):
@@ -18,8 +27,8 @@ class QuietScroll(ScrollView):
         scrollbar-background: $background;
         scrollbar-background-hover: $background;
         scrollbar-background-active: $background;
-        scrollbar-color: $foreground 15%;
-        scrollbar-color-hover: $foreground 30%;
+        scrollbar-color: $foreground 25%;
+        scrollbar-color-hover: $foreground 40%;
         scrollbar-color-active: $primary;
 
         &.-raised {
@@ -30,3 +39,9 @@ class QuietScroll(ScrollView):
         }
     }
     """
+
+    def take_extent(self, size: Size) -> None:
+        """Take how big the whole is now. Setting `virtual_size` would have the screen laid out,
+        whenever a text has another row; the scroll bar is the caller's to move.
+        """
+        self.set_reactive(_VIRTUAL_SIZE, size)

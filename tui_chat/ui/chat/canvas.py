@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from textual.reactive import Reactive
     from textual.selection import Selection
 
-_VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
 _SCROLL_Y = Widget.scroll_y
 _SCROLL_TARGET_Y = cast("Reactive[float]", Widget.scroll_target_y)
 
@@ -97,7 +96,7 @@ class Canvas(QuietScroll, can_focus=True):
         """Tell the scroll bar where the screen stands; nobody else need know, and lay out anew."""
         view = self._viewport
         total, offset = view.total, float(view.offset)
-        self.set_reactive(_VIRTUAL_SIZE, Size(self._width, total))
+        self.take_extent(Size(self._width, total))
         self.set_reactive(_SCROLL_Y, offset)
         self.set_reactive(_SCROLL_TARGET_Y, offset)
         bar, size = self.vertical_scrollbar, view.height

@@ -17,7 +17,6 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -26,6 +25,7 @@ from tui_chat.model.text import OriginKind
 from tui_chat.ui.inspector.figures import counted, fitting
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.wrap import LEAST, breaks
+from tui_chat.ui.scrolling import QuietScroll
 
 SYMBOLS = {Level.ERROR: "✖", Level.WARNING: "▲", Level.INFO: "●"}
 MOST = 200
@@ -157,7 +157,7 @@ class NotesHeader(Widget):
         self.post_message(self.Pressed())
 
 
-class NoteRows(ScrollView, can_focus=True, inherit_bindings=False):
+class NoteRows(QuietScroll, can_focus=True, inherit_bindings=False):
     """The notes, wrapped, one of them under the cursor."""
 
     ALLOW_SELECT = False
@@ -177,13 +177,7 @@ class NoteRows(ScrollView, can_focus=True, inherit_bindings=False):
         height: auto;
         max-height: 6;
         padding: 0 0 0 1;
-        background: $surface;
-        color: $foreground;
-        overflow-x: hidden;
         scrollbar-gutter: stable;
-        scrollbar-size: 0 1;
-        scrollbar-background: $surface;
-        scrollbar-color: $foreground 25%;
         & > .notes--error { color: $text-error; }
         & > .notes--warning { color: $text-warning; }
         & > .notes--info { color: $text-accent; }
@@ -192,7 +186,7 @@ class NoteRows(ScrollView, can_focus=True, inherit_bindings=False):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(classes="-raised")
         self._notes: tuple[Note, ...] = ()
         self._rows: list[tuple[int, bool, str]] = []
         """For each row: which note, whether it is its first row, its text."""

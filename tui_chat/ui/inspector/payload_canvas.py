@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual import events, work
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
-from textual.widget import Widget
 
 from tui_chat.model.envelope import Level, Note
 from tui_chat.model.payload import Payload
@@ -30,17 +28,13 @@ from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.looking import Under, run_at, under
 from tui_chat.ui.inspector.place import Place, Spot
 from tui_chat.ui.inspector.row_painter import GUTTER, Lights, RowPainter
-
-if TYPE_CHECKING:
-    from textual.reactive import Reactive
-
-_VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
+from tui_chat.ui.scrolling import QuietScroll
 
 LONG = 4_000
 """Rows from which a body is laid out for another width beside the work on the screen."""
 
 
-class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
+class PayloadCanvas(QuietScroll, can_focus=True, inherit_bindings=False):
     """The body, laid out for reading."""
 
     ALLOW_SELECT = False
@@ -56,18 +50,7 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
     }
     DEFAULT_CSS = """
     PayloadCanvas {
-        background: $background;
-        color: $foreground;
-        overflow-x: hidden;
-        overflow-y: auto;
         scrollbar-gutter: stable;
-        scrollbar-size: 0 1;
-        scrollbar-background: $background;
-        scrollbar-background-hover: $background;
-        scrollbar-background-active: $background;
-        scrollbar-color: $foreground 25%;
-        scrollbar-color-hover: $foreground 40%;
-        scrollbar-color-active: $primary;
         & > .payload--system { color: $origin-system; }
         & > .payload--preset { color: $origin-preset; }
         & > .payload--profile { color: $origin-profile; }
@@ -228,7 +211,7 @@ class PayloadCanvas(ScrollView, can_focus=True, inherit_bindings=False):
         bar comes or goes, and not whenever the draft has another row.
         """
         if size != self.virtual_size:
-            self.set_reactive(_VIRTUAL_SIZE, size)
+            self.take_extent(size)
             self._scroll_update(size)
 
     def _refresh_changed(self, same: int, was_on: int) -> None:

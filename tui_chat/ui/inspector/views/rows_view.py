@@ -11,17 +11,17 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_chat.model.text import OriginKind
 from tui_chat.ui.inspector.views.rows import Row, Rows
 from tui_chat.ui.palette import Palette
+from tui_chat.ui.scrolling import QuietScroll
 
 _STYLES = ("muted", "strong", "heading", "warning", "error", "good", "link", "new", "gone")
 
 
-class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
+class RowsView(QuietScroll, can_focus=True, inherit_bindings=False):
     """Shows the rows that `build` makes for a width."""
 
     ALLOW_SELECT = False
@@ -46,18 +46,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
     DEFAULT_CSS = """
     RowsView {
         height: 1fr;
-        background: $background;
-        color: $foreground;
-        overflow-x: hidden;
-        overflow-y: auto;
         scrollbar-gutter: stable;
-        scrollbar-size: 0 1;
-        scrollbar-background: $background;
-        scrollbar-background-hover: $background;
-        scrollbar-background-active: $background;
-        scrollbar-color: $foreground 25%;
-        scrollbar-color-hover: $foreground 40%;
-        scrollbar-color-active: $primary;
         & > .rows--system { color: $origin-system; }
         & > .rows--preset { color: $origin-preset; }
         & > .rows--profile { color: $origin-profile; }
