@@ -12,8 +12,10 @@ from textual.widgets import Input
 
 from tests.ui.app_under_test import until
 from tests.ui.test_transcript import LIVE, Stage, branch, entry, shown
+from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.reply import Reply, TextDelta, Usage, advance
+from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.model.session import Entry
 from tui_chat.model.timing import Timing
 from tui_chat.ui.chat import Transcript, posted
@@ -261,6 +263,34 @@ async def test_words_are_found_counted_and_walked_through() -> None:
         await pilot.press("escape")
         await until(pilot, lambda: not bar.display)
         assert app.focused is app.transcript
+
+
+async def test_what_is_folded_is_found_and_unfolded() -> None:
+    reasoning = ReasoningBlock(Protocol.ANTHROPIC, "A needle, a needle. " + "And so on. " * 40)
+    call = ToolCall("c", "sew", '{"with": "\\u006eeedle"}')
+    said = MessageSemantics(reasoning=(reasoning,))
+    reply = Message("assistant", "Some needle.", id="said", tool_calls=(call,), semantics=said)
+    result = Message("tool", "\n".join("abcdefg") + "\nlast needle", id="result", tool_call_id="c")
+    async with Stage().run_test(size=(80, 60)) as pilot:
+        app = await shown(pilot, (entry(0), Entry(reply), Entry(result)))
+        await pilot.press("g", "slash", *"need")
+        count = app.query_one(FindBar).query_one(".find--count")
+
+        def sees(number: int, *unfolded: bool) -> bool:
+            told = f"{number} of 5" if number else "nothing"
+            rows = "\n".join(app.rows())
+            folds = ("A needle", '"with": "needle"', "last needle") if unfolded else ()
+            return told in str(count.render()) and unfolded == tuple(map(rows.__contains__, folds))
+
+        await until(pilot, lambda: sees(1, True, False, False))
+        await pilot.press("f")
+        await until(pilot, lambda: sees(0, False, False, False))
+        await pilot.press("backspace", "enter", "n")
+        await until(pilot, lambda: sees(2, True, False, False))
+        await pilot.press("n", "n")
+        await until(pilot, lambda: sees(4, True, True, False))
+        await pilot.press("n")
+        await until(pilot, lambda: sees(5, True, True, True))
 
 
 async def test_nothing_found_is_said_and_nothing_moves() -> None:

@@ -71,6 +71,12 @@ def answer_line(calls: Sequence[ToolCall], answered: Collection[str]) -> list[Li
     ]
 
 
+def said_by(call: ToolCall) -> str:
+    """Return what is found in a call: its name and arguments, as they are read when unfolded."""
+    escaped = "\\" in call.arguments
+    return f"{call.name} {pretty(call.arguments) if escaped else call.arguments}"
+
+
 def pretty(arguments: str) -> str:
     """Return arguments laid out for reading; broken JSON as it is."""
     if len(arguments) > SHOWN:

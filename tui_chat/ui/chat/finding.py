@@ -3,8 +3,9 @@
 1. Messages are searched as they were written, so that counting in ten thousand of them lays
    nothing out. Lines are searched as they are drawn, once they are drawn.
 2. A hit may go over the end of a wrapped line: what was wrapped is put together again.
-3. The two may differ: Markdown hides its marks, folds hide reasoning. Where a message has the
-   words and no line of it does, its first line stands for them.
+3. Reasoning and calls are searched too. What is folded is found at the line that unfolds it.
+4. The two may differ still: Markdown hides its marks. Where a message has the words and no line
+   of it does, its first line stands for them.
 """
 
 from __future__ import annotations
@@ -13,8 +14,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
+from tui_chat.model.message import Message
+from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS
 from tui_chat.model.session import Entry
+from tui_chat.ui.chat.calls import said_by
 from tui_chat.ui.chat.lines import Line
+
+_APART = "\0"
+"""Stands between texts, so that nothing is found across them: no text has it."""
 
 Spans = dict[int, list[tuple[int, int]]]
 """By index of the line: from which character to which."""
@@ -29,9 +36,28 @@ def pattern(words: Iterable[str]) -> re.Pattern[str] | None:
 
 
 def counts(wanted: re.Pattern[str], entries: Sequence[Entry]) -> list[int]:
-    """Return how often each entry's text has the words, large or small."""
+    """Return how often each entry has the words, large or small."""
+    return [count(wanted, _said(entry.message)) for entry in entries]
+
+
+def count(wanted: re.Pattern[str], text: str) -> int:
+    """Return how often a text has the words, large or small."""
     # Small letters on both sides: ten times as fast as a pattern that ignores case.
-    return [len(wanted.findall(entry.message.content.lower())) for entry in entries]
+    return len(wanted.findall(text.lower()))
+
+
+def thought_of(message: Message) -> str:
+    """Return the reasoning of a message that can be read."""
+    return "\n\n".join(block.text for block in message.semantics.reasoning if block.text)
+
+
+def _said(message: Message) -> str:
+    """Return all that is said in a message, one after the other."""
+    if message.semantics is NO_MESSAGE_SEMANTICS and not message.tool_calls:
+        return message.content
+    refusal = message.semantics.refusal
+    calls = map(said_by, message.tool_calls)
+    return _APART.join((thought_of(message), message.content, *calls, refusal))
 
 
 def _small(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tui_chat.ui.chat import label
 from tui_chat.ui.chat.calls import SHOWN
 from tui_chat.ui.chat.lines import Action, Line, Run, run, wrap
@@ -9,6 +11,19 @@ from tui_chat.ui.chat.markdown import plain_lines
 
 FOLDED = 4
 """Lines that a system or tool message shows before it is unfolded."""
+
+
+class Fold(NamedTuple):
+    """A line that unfolds more of a message."""
+
+    part: int
+    first: int
+    """The first line of the part that shows the beginning of what is folded."""
+    line: int
+    """The line itself."""
+    key: str
+    text: str
+    """All that is folded, with what is shown of it."""
 
 
 def fold_line(key: str, words: str, width: int, *, open_: bool) -> Line:

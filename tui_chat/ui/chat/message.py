@@ -10,15 +10,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from tui_chat.model.message import ToolCall
 from tui_chat.model.session import Entry
 from tui_chat.model.timing import NO_TIMING, Timing
 from tui_chat.ui.chat import label
-from tui_chat.ui.chat.calls import CallState, answer_line, call_lines
-from tui_chat.ui.chat.folding import FOLDED, fold_line, small_lines
+from tui_chat.ui.chat.calls import CallState, answer_line, call_lines, said_by
+from tui_chat.ui.chat.finding import thought_of
+from tui_chat.ui.chat.folding import FOLDED, Fold, fold_line, small_lines
 from tui_chat.ui.chat.foot import foot_lines
 from tui_chat.ui.chat.lines import BLANK, Line, Run
 from tui_chat.ui.chat.parts import Code, Growing, Part, framed, ready
@@ -79,7 +80,7 @@ class MessageLayout:
             self._thought = Growing(self._width - 2, ("reasoning",))
             if live is None or live.reply is None:
                 self._body.feed(entry.message.content)
-                self._thought.feed(_thought(entry))
+                self._thought.feed(thought_of(entry.message))
         self._blocks = 0
         self._apart = False
         self._body_at = 0
@@ -98,13 +99,34 @@ class MessageLayout:
     @property
     def folds(self) -> list[str]:
         """Keys of what can be unfolded."""
+        return [key for *_, key in self._toggles()]
+
+    @property
+    def folded(self) -> list[Fold]:
+        """What is folded now."""
         return [
-            line.action.key
-            for index, part in enumerate(self.parts)
-            if part.height <= 2 * FOLDED or index < self._body_at
-            for line in self.lines(index)
-            if line.action and line.action.name == "toggle"
+            Fold(part, 0 if key == self._key("text") else line, line, key, self._text_of(key))
+            for part, line, key in self._toggles()
+            if key not in self._unfolded
         ]
+
+    def _toggles(self) -> Iterator[tuple[int, int, str]]:
+        """Yield the lines that fold and unfold: part, line, and the key of what."""
+        for index, part in enumerate(self.parts):
+            if part.height <= 2 * FOLDED or index < self._body_at:
+                for number, line in enumerate(self.lines(index)):
+                    if line.action and line.action.name == "toggle":
+                        yield index, number, line.action.key
+
+    def _text_of(self, key: str) -> str:
+        """Return what a fold hides."""
+        message = self.entry.message
+        if key == self._key("text"):
+            return message.content
+        if key == self._key("thought"):
+            return thought_of(message)
+        calls = {self._key(f"call/{i}"): call for i, call in enumerate(message.tool_calls)}
+        return said_by(calls[key]) if key in calls else ""
 
     @property
     def codes(self) -> list[Code]:
@@ -162,7 +184,7 @@ class MessageLayout:
         reply = self._live.reply if self._live else None
         if reply is None or self._width != width or entry.status == "streaming":
             return False
-        text, thought = entry.message.content, _thought(entry)
+        text, thought = entry.message.content, thought_of(entry.message)
         said, thought_so_far = reply.text, reply.thought
         if not (text.startswith(said) and thought.startswith(thought_so_far)):
             return False
@@ -270,7 +292,3 @@ class MessageLayout:
             refusal = str(self._live.reply.refusal)
         lines = foot_lines(self.entry, refusal, self._width)
         return [ready(lines)] if lines else []
-
-
-def _thought(entry: Entry) -> str:
-    return "\n\n".join(b.text for b in entry.message.semantics.reasoning if b.text)

@@ -8,7 +8,7 @@ from tui_chat.model.session import Entry
 from tui_chat.ui.chat import posted
 from tui_chat.ui.chat.copying import Copying
 from tui_chat.ui.chat.search import Hit
-from tui_chat.ui.chat.viewport import START, Place
+from tui_chat.ui.chat.viewport import START
 
 
 class Moving(Copying):
@@ -20,6 +20,8 @@ class Moving(Copying):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._find_from = START
+        self._opened: tuple[int, str] | None = None
+        """What typing has unfolded, in which message; the next letter may be found elsewhere."""
 
     @property
     def current(self) -> Entry | None:
@@ -81,8 +83,8 @@ class Moving(Copying):
             return False
         self._search.find(words)
         self.go_to(index)
-        if words and (hit := self._search.in_message(index) or self._unfolded_hit(index)):
-            self._show_hit(hit[0])
+        if words and (hit := self._search.in_message(index)):
+            self._show_hit(hit)
         self.tell_found()
         return True
 
@@ -92,10 +94,14 @@ class Moving(Copying):
         """Find words in the conversation, from where it is shown; no words end it."""
         if not self._search.is_on:
             self._find_from = self._viewport.top
+        if self._opened and self._opened[0] < len(self.entries):
+            self._layouts.unfolded.discard(self._opened[1])
+            self._refold(self._opened[0])
+        self._opened = None
         self._search.find((words,))
         hit = self._search.first_from(self._find_from) if self.entries else None
         if hit:
-            self._show_hit(hit[0])
+            self._show_hit(hit)
         self.tell_found()
         self.refresh()
 
@@ -106,7 +112,8 @@ class Moving(Copying):
     def action_hit(self, direction: int) -> None:
         """Go to the next hit, or the one before."""
         if hit := self._search.step(direction):
-            self._show_hit(hit[0])
+            self._show_hit(hit)
+            self._opened = None
             self.tell_found()
         else:
             self.refuse("Nothing is found; / finds words in this conversation.")
@@ -120,20 +127,14 @@ class Moving(Copying):
         else:
             raise SkipAction
 
-    def _unfolded_hit(self, message: int) -> Hit | None:
-        """Unfold a message, since what is looked for may be in its reasoning."""
-        self._layouts.unfolded.update(self._layouts(message).folds)
-        self._refold(message)
-        return self._search.in_message(message)
-
-    def _show_hit(self, place: Place) -> None:
-        if place.part == 0 and self._layouts(place.message).folds:
-            folds = self._layouts(place.message).folds
-            if not any(key in self._layouts.unfolded for key in folds):
-                self._layouts.unfolded.update(folds)
-                self._refold(place.message)
-                if hit := self._search.in_message(place.message):
-                    place = hit[0]
+    def _show_hit(self, hit: Hit) -> None:
+        """Show a hit; one in what is folded is unfolded."""
+        place = hit[0]
+        if key := self._search.fold_at(place):
+            self._opened = place.message, key
+            self._layouts.unfolded.add(key)
+            self._refold(place.message)
+            place = (self._search.go_on_from(place) or hit)[0]
         self._viewport.show(place)
         self.cursor = place.message
         self._publish()

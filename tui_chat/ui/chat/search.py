@@ -87,6 +87,11 @@ class Search:
         self.at = hits[0] if hits else None
         return self.at
 
+    def go_on_from(self, place: Place) -> Hit | None:
+        """Go to the first hit of a message at or below a line of it, if there is one."""
+        self.at = next((hit for hit in self._hits(place.message) if hit[0] >= place), self.at)
+        return self.at
+
     def step(self, direction: int) -> Hit | None:
         """Go to the next hit, or the one before; from the last one to the first."""
         if not self.count:
@@ -119,8 +124,14 @@ class Search:
         yield from (m for m in range(min(start, size - 1), -1, -1) if self._counts[m])
         yield from (m for m in range(size - 1, start, -1) if self._counts[m])
 
+    def fold_at(self, place: Place) -> str | None:
+        """Return the key of what is folded at a line."""
+        folded = self._layouts(place.message).folded
+        at = (place.part, place.line)
+        return next((fold.key for fold in folded if (fold.part, fold.line) == at), None)
+
     def _hits(self, message: int) -> list[Hit]:
-        if not 0 <= message < len(self._layouts.entries):
+        if not 0 <= message < len(self._layouts.entries) or self._wanted is None:
             return []
         layout = self._layouts(message)
         hits: list[Hit] = [
@@ -129,9 +140,14 @@ class Search:
             for line, found in self._spans(message, part).items()
             for start, _ in found
         ]
+        for fold in layout.folded:
+            shown = self._spans(message, fold.part)
+            seen = sum(len(shown.get(line, ())) for line in range(fold.first, fold.line + 1))
+            if not shown.get(fold.line) and finding.count(self._wanted, fold.text) > seen:
+                hits.append((Place(message, fold.part, fold.line), 0))
         if not hits and self._counts[message]:
             hits.append((Place(message, 0, 0), 0))
-        return hits
+        return sorted(hits)
 
     def _spans(self, message: int, part: int) -> finding.Spans:
         layout = self._layouts(message)
