@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import json
 import os
@@ -20,6 +21,8 @@ from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message
 from tui_chat.model.request import RequestRecord
 from tui_chat.store import Store, schema
+
+pytestmark = pytest.mark.usefixtures("impatient")
 
 LATEST = len(schema.migrations())
 OTHER_PROGRAM = Path(__file__).parents[1] / "store" / "child_locks.py"
@@ -361,6 +364,45 @@ def test_the_way_back_from_damage(db: Database, tmp_path: Path) -> None:
     assert db("restore", new).code == 0
     assert db("check").code == 0
     assert db.titles() == ["one"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE sessions SET title = CAST(x'6fb765' AS TEXT)",
+        "UPDATE sessions SET tags = '[\"work'",
+        "UPDATE messages SET tool_calls = '[{' WHERE seq = 2",
+        "UPDATE messages SET content = CAST(x'ff' AS TEXT), semantics = '[]' WHERE seq = 2",
+        "UPDATE requests SET recipe = '[3]', protocol = 'gemimi', body = x'00'",
+        (b"CREATE INDEX messages_parent", b"\xb7REATE INDEX messages_parent"),
+        (b"CREATE TABLE sessions", b"CREATE TABLE se\xff\xffons"),
+    ],
+)
+def test_what_was_hit_is_told_by_all_commands_and_saved_around(
+    db: Database, tmp_path: Path, run: Run, damage: str | tuple[bytes, bytes]
+) -> None:
+    if isinstance(damage, str):
+        db.spoil(damage)
+    else:
+        data = db.path.read_bytes()
+        assert damage[0] in data
+        db.path.write_bytes(data.replace(*damage))
+    before = db.path.read_bytes()
+    new = tmp_path / "new.db"
+    for command in (
+        *("db status", "db check", "db check --json", f"db backup {tmp_path / 'copy.db'}"),
+        *("sessions list", "search hi", f"export --all --format json --output {tmp_path / 'out'}"),
+        *(f"db salvage --to {new}", "db repair"),
+    ):
+        assert db.path.read_bytes() == before, command
+        done = run("--data-dir", db.path.parent, *command.split())
+        assert done.code != 2 or done.err.startswith("Error: The "), command
+    gc.collect()  # what a program leaves behind in an error's frames ends with it
+    restored = db("restore", new)
+    assert restored.code == 0, restored.err
+    assert db("check").code == 0
+    listed = run("--data-dir", db.path.parent, "sessions", "list", "--json")
+    assert [each["message_count"] for each in json.loads(listed.out)] == [2]
 
 
 def test_space_is_given_back(db: Database) -> None:

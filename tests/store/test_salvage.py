@@ -7,6 +7,7 @@ import random
 import shutil
 import sqlite3
 from contextlib import closing, suppress
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 
@@ -44,7 +45,8 @@ async def fill(path: Path) -> None:
         return f"id-{next(numbers):06}"
 
     def request(body: bytes) -> RequestRecord:
-        return RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", {"a": [1]}, body)
+        sha = sha256(body).hexdigest()
+        return RequestRecord("e", Protocol.GEMINI, "POST", "https://x", sha, {"a": [1]}, body)
 
     chance = random.Random(5)
     async with await Store.open(path, now=lambda: float(next(seconds)), new_id=new_id) as store:

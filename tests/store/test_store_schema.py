@@ -16,6 +16,7 @@ from tui_chat.store import Store, copies, schema
 
 Opener = Callable[[], Awaitable[Store]]
 LATEST = len(schema.migrations())
+pytestmark = pytest.mark.usefixtures("impatient")
 
 
 def plain(path: Path) -> closing[sqlite3.Connection]:

@@ -6,7 +6,6 @@ Everything is read from one state of the file, beside an open app too, and nothi
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -18,8 +17,9 @@ from zlib import crc32
 from tui_chat.store import schema
 from tui_chat.store.access import reading
 from tui_chat.store.asides import asides_of
-from tui_chat.store.faults import told
+from tui_chat.store.faults import damage, told
 from tui_chat.store.mend import UNREACHED, WRONG_HEADS
+from tui_chat.store.values import altered, unreadable
 from tui_chat.store.words import indexed
 
 DERIVED = ("counts", "search")
@@ -47,13 +47,10 @@ def check(path: Path, hear: Callable[[Check], object]) -> tuple[Check, ...]:
         for name, look in _CHECKS:
             try:
                 check = Check(name, tuple(_few(look(connection))))
-            except sqlite3.DatabaseError as error:
-                if error.sqlite_errorcode & 0xFF not in (
-                    sqlite3.SQLITE_CORRUPT,
-                    sqlite3.SQLITE_NOTADB,
-                ):
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+                if not (fault := damage(error)):
                     raise
-                check = Check(name, (f"The file is damaged: {error}.",))
+                check = Check(name, (f"The file is damaged: {fault}.",))
             hear(check)
             done.append(check)
     return tuple(done)
@@ -228,24 +225,12 @@ _TEXTS = {
 """What of these rows is in it."""
 
 
-def _json(connection: sqlite3.Connection) -> Iterator[str]:
-    for column in ("parts", "tool_calls", "semantics"):
-        for (message,) in connection.execute(
-            f"SELECT message_id FROM messages WHERE {column} <> '' AND NOT json_valid({column})"
-        ):
-            yield f"The {column} of message {message} cannot be read."
-    for (message,) in connection.execute(
-        "SELECT message_id FROM requests WHERE NOT json_valid(recipe)"
-    ):
-        yield f"The recipe of the request for {message} cannot be read."
+def _values(connection: sqlite3.Connection) -> Iterator[str]:
+    return (wrong.sentence for wrong in unreadable(connection))
 
 
-def _hashes(connection: sqlite3.Connection) -> Iterator[str]:
-    for message, sha256, body in connection.execute(
-        "SELECT message_id, sha256, body FROM requests WHERE body IS NOT NULL"
-    ):
-        if hashlib.sha256(body).hexdigest() != sha256:
-            yield f"The request kept for {message} is not the one that was sent."
+def _requests(connection: sqlite3.Connection) -> Iterator[str]:
+    return (wrong.sentence for wrong in altered(connection))
 
 
 _CHECKS: tuple[tuple[str, Callable[[sqlite3.Connection], Iterator[str]]], ...] = (
@@ -256,6 +241,6 @@ _CHECKS: tuple[tuple[str, Callable[[sqlite3.Connection], Iterator[str]]], ...] =
     ("deletions", _hidden),
     ("counts", _counts),
     ("search", _search),
-    ("values", _json),
-    ("requests", _hashes),
+    ("values", _values),
+    ("requests", _requests),
 )

@@ -1,4 +1,4 @@
-"""SQLite's errors, told in words a person understands.
+"""SQLite's errors, and values of ours that cannot be read, told in words a person understands.
 
 Whatever SQLite or the file system says about the database becomes a `StoreError`, with the
 file's name in its sentence and what to do about it as its advice.
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 _PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT = 3, 5, 6, 8, 10, 11
 _FULL, _CANTOPEN, _NOTADB = 13, 14, 26
 
+_RESCUE = (
+    "Restore a backup (they lie beside it, *.bak) with `tui-chat db restore FILE`, or save what "
+    "can be read with `tui-chat db salvage --to NEW`."
+)
+
 
 @contextmanager
 def told(path: Path) -> Generator[None]:
@@ -31,10 +36,45 @@ def told(path: Path) -> Generator[None]:
         yield
     except sqlite3.Error as error:
         raise fault(error, path) from error
+    except UnicodeDecodeError as error:  # of SQLite's own words, which quote what is in the file
+        raise StoreDamaged(f"The database {path} is damaged.", advice=_RESCUE) from error
     except OSError as error:
         raise _file_fault(error, path) from error
     except OverflowError as error:
         raise InputError("A number is too large to be stored.") from error
+
+
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What reading a stored value may raise that is not what it was."""
+
+
+@contextmanager
+def readable(what: str) -> Generator[None]:
+    """Have it told that a value cannot be read, where the block fails at reading one."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise unreadable(what, error) from error
+
+
+def unreadable(what: str, error: Exception) -> StoreDamaged:
+    """Return the error that says that a value cannot be read."""
+    return StoreDamaged(f"The stored {what} cannot be read: {error}.", advice=_RESCUE)
+
+
+def damage(error: Exception) -> str:
+    """Return how an error says that the file is damaged; empty where it says something else."""
+    # Errors that the Python module raises by itself carry no code.
+    code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (_CORRUPT, _NOTADB):
+        return str(error)
+    if isinstance(error, UnicodeDecodeError) or (not code and _NO_TEXT in str(error)):
+        return "a text in it is none"
+    return ""
+
+
+_NO_TEXT = "Could not decode to UTF-8"
+"""What Python says of a text in the file that is no UTF-8. It goes on with the whole text."""
 
 
 def _file_fault(error: OSError, path: Path) -> StoreError:
@@ -62,7 +102,6 @@ def _no_room(path: Path) -> StoreError:
 
 def fault(error: sqlite3.Error, path: Path) -> StoreError:
     """Return the error that says what SQLite's means for the user of `path`."""
-    # Errors that the Python module raises by itself carry no code.
     code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (_BUSY, _LOCKED):
         return StoreBusy(
@@ -75,12 +114,8 @@ def fault(error: sqlite3.Error, path: Path) -> StoreError:
             advice="It was not changed. If it was one, save what can be read with "
             "`tui-chat db salvage --to NEW`; else move it away.",
         )
-    if code == _CORRUPT:
-        return StoreDamaged(
-            f"The database {path} is damaged.",
-            advice="Restore a backup (they lie beside it, *.bak) with `tui-chat db restore FILE`, "
-            "or save what can be read with `tui-chat db salvage --to NEW`.",
-        )
+    if damage(error):
+        return StoreDamaged(f"The database {path} is damaged.", advice=_RESCUE)
     if code in (_PERM, _READONLY):
         return StoreError(
             f"The database {path} cannot be written to.",

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sqlite3
 
+from tui_chat.store.values import altered, unreadable
+
 RECOVERED = "Recovered"
 """The title of a session whose own row was lost."""
 
@@ -124,6 +126,7 @@ def mend(connection: sqlite3.Connection) -> list[str]:
         joined += 1
     if joined:
         done.append(f"Messages that lost what they follow and follow what is left: {joined:,}.")
+    done += _do_without(connection)
     for (seq,) in connection.execute(WRONG_HEADS + " UNION " + _NO_HEADS).fetchall():
         connection.execute(_NEW_HEAD, (seq,))
     dropped = _drop_loose_ends(connection)
@@ -131,6 +134,20 @@ def mend(connection: sqlite3.Connection) -> list[str]:
         done.append(f"Other rows that belonged to something lost, and were left out: {dropped:,}.")
     if connection.execute("SELECT 1 FROM pragma_table_info('hidden_messages')").fetchone():
         _show_what_leads_to_the_visible(connection)
+    return done
+
+
+def _do_without(connection: sqlite3.Connection) -> list[str]:
+    done: list[str] = []
+    for find, sentence in (
+        (unreadable, "Values that could not be read, and were left out"),
+        (altered, "Requests that were not as they had been sent; how they were made is kept"),
+    ):
+        found = list(find(connection))
+        for wrong in found:
+            connection.execute(wrong.without, (wrong.seq,))
+        if found:
+            done.append(f"{sentence}: {len(found):,}.")
     return done
 
 

@@ -6,6 +6,7 @@ import json
 
 from tui_chat.model.received import Received
 from tui_chat.store.database import Transaction
+from tui_chat.store.faults import readable
 
 KEPT = 200
 """Of how many replies: as many as exact request bodies are kept."""
@@ -47,4 +48,10 @@ async def find(tx: Transaction, entry_id: str) -> Received | None:
     if row is None:
         return None
     status, media, body, size, times = row
-    return Received(status, media, body, size, tuple((at, size) for at, size in json.loads(times)))
+    with readable("response"):
+        return Received(status, media, body, size, times_of(times))
+
+
+def times_of(text: str) -> tuple[tuple[int, int], ...]:
+    """Read the column that holds times. ValueError and TypeError where it holds none."""
+    return tuple((at, size) for at, size in json.loads(text))

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.json_values import pack
 from tui_chat.model.request import RequestRecord, Sent
 from tui_chat.store.database import Row, Transaction
+from tui_chat.store.faults import readable
 
 BODIES_KEPT = 200
 """Exact bodies that are kept: some days of ordinary use, and at the 50 to 300 kB of an
@@ -109,6 +111,12 @@ async def of_session(tx: Transaction, session_id: str, *, bodies: bool = False) 
 
 def _record(row: Row) -> RequestRecord:
     endpoint, protocol, method, url, sha256, created, recipe, body = row
-    return RequestRecord(
-        endpoint, Protocol(protocol), method, url, sha256, json.loads(recipe), body, created
-    )
+    with readable("request"):
+        return RequestRecord(
+            endpoint, Protocol(protocol), method, url, sha256, recipe_of(recipe), body, created
+        )
+
+
+def recipe_of(text: str) -> dict[str, Any]:
+    """Read the column that holds a recipe. ValueError and TypeError where it holds none."""
+    return dict(json.loads(text))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
-from tui_chat.errors import StoreDamaged
 from tui_chat.model.json_values import pack, unpack
 from tui_chat.model.message import Message, Part, ToolCall
 from tui_chat.model.reply import NO_USAGE, Usage
@@ -15,6 +14,7 @@ from tui_chat.model.role import Role
 from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.store.database import Row
+from tui_chat.store.faults import UNREADABLE, readable, unreadable
 
 ENTRY_NAMES = (
     *("message_id", "parent_id", "message_role", "content", "parts", "tool_calls", "semantics"),
@@ -62,21 +62,16 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
             role=message_role,
             content=content,
             id=message_id,
-            tool_calls=unpack(_KINDS["tool_calls"], tool_calls) if tool_calls else (),
+            tool_calls=json_value("tool_calls", tool_calls) if tool_calls else (),
             tool_call_id=tool_call_id,
             name=name,
             timestamp=timestamp,
             pinned=bool(pinned),
-            parts=unpack(_KINDS["parts"], parts) if parts else (),
-            semantics=(
-                unpack(_KINDS["semantics"], semantics) if semantics else NO_MESSAGE_SEMANTICS
-            ),
+            parts=json_value("parts", parts) if parts else (),
+            semantics=json_value("semantics", semantics) if semantics else NO_MESSAGE_SEMANTICS,
         )
-    except (ValueError, TypeError, LookupError, AttributeError) as fault:
-        raise StoreDamaged(
-            f"The stored message {message_id} cannot be read: {fault}.",
-            advice="Restore a backup of the database (they lie beside it, *.bak).",
-        ) from fault
+    except UNREADABLE as fault:
+        raise unreadable(f"message {message_id}", fault) from fault
     return Entry(
         message=message,
         parent_id=parent_id,
@@ -100,6 +95,13 @@ def message_of(texts: Mapping[Literal["content"] | JsonField, str]) -> Message:
     return entry_of(tuple(columns.get(name, "") for name in ENTRY_NAMES)).message
 
 
+def json_value(field: JsonField, text: str) -> Any:
+    """Read one of the JSON columns that says something. ValueError, TypeError, LookupError and
+    AttributeError where it cannot be read.
+    """
+    return unpack(_KINDS[field], text)
+
+
 def json_text(message: Message, field: JsonField) -> str:
     """Write one of the JSON columns; empty where the message says nothing there."""
     value, silent = getattr(message, field), getattr(_SILENT, field)
@@ -116,10 +118,11 @@ def usage_values(usage: Usage) -> tuple[int | None, ...]:
 
 def session_of(row: Row) -> Session:
     """Read the columns `SESSION`."""
-    values = [
-        _READ[name](value) if name in _READ else value
-        for name, value in zip(_SESSION, row, strict=True)
-    ]
+    with readable("session"):
+        values = [
+            _READ[name](value) if name in _READ else value
+            for name, value in zip(_SESSION, row, strict=True)
+        ]
     return Session(*values)
 
 
@@ -139,15 +142,16 @@ PLACE = """
 def places_of(rows: Iterable[Row], roles: RoleNames) -> list[Place]:
     """Read the columns `PLACE`. One loop without a call for each row: half the time."""
     none, new = ("", ""), SessionSummary._make
-    return [
-        (touched, seq, new((
-            key, title, (role := roles.get(role_id, none))[0], model or role[1], endpoint, count,
-            tokens, status, updated, created, *_MARKS[marks], folder,
-            names_of(tags) if tags else (), deleted,
-        )))
-        for touched, seq, key, title, role_id, model, endpoint, count, tokens, status, updated,
-        created, marks, folder, tags, deleted in rows
-    ]  # fmt: skip
+    with readable("list of sessions"):
+        return [
+            (touched, seq, new((
+                key, title, (role := roles.get(role_id, none))[0], model or role[1], endpoint,
+                count, tokens, status, updated, created, *_MARKS[marks], folder,
+                names_of(tags) if tags else (), deleted,
+            )))
+            for touched, seq, key, title, role_id, model, endpoint, count, tokens, status, updated,
+            created, marks, folder, tags, deleted in rows
+        ]  # fmt: skip
 
 
 _MARKS: dict[int, tuple[bool, bool, bool]] = {
@@ -157,8 +161,11 @@ _MARKS: dict[int, tuple[bool, bool, bool]] = {
 
 
 def names_of(text: str) -> tuple[str, ...]:
-    """Read a column that holds a list of names."""
-    return tuple(json.loads(text)) if text else ()
+    """Read a column that holds a list of names. ValueError and TypeError where it does not."""
+    names: Any = json.loads(text) if text else []
+    if not isinstance(names, list) or not {str}.issuperset(map(type, cast("list[object]", names))):
+        raise ValueError("it is no list of names")
+    return tuple(cast("list[str]", names))
 
 
 def names_text(names: Iterable[str]) -> str:

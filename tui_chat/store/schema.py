@@ -154,7 +154,7 @@ def look(path: Path, busy_timeout: float) -> int:
     import sqlite3
 
     waited_for = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-    for pause in (0.02, 0.1, 0.5):
+    for pause in _PAUSES:
         try:
             return _read_version(path, busy_timeout, immutable=_is_at_rest(path))
         except (sqlite3.DatabaseError, StoreError) as fault:
@@ -162,6 +162,10 @@ def look(path: Path, busy_timeout: float) -> int:
                 raise
             time.sleep(pause)
     return _read_version(path, busy_timeout, immutable=_is_at_rest(path))
+
+
+_PAUSES = (0.02, 0.1, 0.5)
+"""Seconds until a file is looked at again."""
 
 
 def _read_version(path: Path, busy_timeout: float, *, immutable: bool) -> int:
@@ -177,7 +181,8 @@ def _read_version(path: Path, busy_timeout: float, *, immutable: bool) -> int:
     if (version or filled) and mark != APPLICATION_ID:
         raise StoreError(
             f"The database {path} belongs to another program.",
-            advice="Choose another file; this one was not changed.",
+            advice="Choose another file; this one was not changed. If it is tui-chat's and its "
+            "beginning is damaged, save what can be read with `tui-chat db salvage --to NEW`.",
         )
     if version > len(migrations()):
         raise newer(path, version)
