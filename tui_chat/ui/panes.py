@@ -23,6 +23,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from tui_chat.ui.chat import ChatPane
+from tui_chat.ui.ground import Ground
 from tui_chat.ui.sidebar import SessionList
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ TALL = 28
 SidePane = Literal["sessions", "presets", "inspector"]
 
 
-class Desktop(Screen[None]):
+class Desktop(Screen[None], Ground):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
     """The screen with the panes, put in their places before it is laid out for another width."""
 
     HORIZONTAL_BREAKPOINTS = []  # noqa: RUF012  as Textual declares it
@@ -64,7 +65,11 @@ class Desktop(Screen[None]):
             self.post_message(events.Resize(size, size))
 
 
-class Panes(Horizontal):
+class Stack(Vertical, Ground):
+    """Panes over each other."""
+
+
+class Panes(Horizontal, Ground):
     """Sessions, chat, preset editor and inspector."""
 
     DEFAULT_CSS = """
@@ -91,9 +96,9 @@ class Panes(Horizontal):
         """None until it is first needed."""
         self.presets: PresetPane | None = None
         """None until it is first needed."""
-        self._place = Vertical(id="inspector")
+        self._place = Stack(id="inspector")
         self._presets_place = Vertical(id="presets")
-        self._right = Vertical(self._presets_place, self._place, id="right")
+        self._right = Stack(self._presets_place, self._place, id="right")
         self._put_away: set[SidePane] = {"presets"}
         """Panes that the user does not want to see."""
         self._asked_for: SidePane | None = None

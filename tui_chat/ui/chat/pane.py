@@ -24,12 +24,13 @@ from tui_chat.ui.chat.strips import (
     Tone,
 )
 from tui_chat.ui.chat.transcript import Transcript
+from tui_chat.ui.ground import Ground
 
 if TYPE_CHECKING:
     from tui_chat.ui.chat.find_bar import FindBar
 
 
-class ChatPane(Vertical):
+class ChatPane(Vertical, Ground):
     """A conversation and the draft of its next message.
 
     It shows what it is given. What the user wants is posted by its parts: see `Composer`

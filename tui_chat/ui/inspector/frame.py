@@ -16,11 +16,11 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
-from textual.widget import Widget
 from textual.widgets import Static
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.text import Origin
+from tui_chat.ui.ground import Ground
 from tui_chat.ui.inspector.find_line import FindLine
 from tui_chat.ui.inspector.forecast_line import ForecastLine
 from tui_chat.ui.inspector.hostile import shown
@@ -65,7 +65,11 @@ _VIEWS: dict[View, type[RowsView]] = {
 }
 
 
-class InspectorFrame(Widget):
+class Body(Vertical, Ground):
+    """Where the view in sight is."""
+
+
+class InspectorFrame(Ground):
     """Tabs, summary, body, origin, legend and notes of one `Composed`."""
 
     DEFAULT_CSS = """
@@ -124,7 +128,7 @@ class InspectorFrame(Widget):
         self._view = PayloadView()
         self._views: dict[View, RowsView] = {}
         """The other views; each is made when it is first chosen."""
-        self._body = Vertical(id="inspector-body")
+        self._body = Body(id="inspector-body")
         self._find: FindLine | None = None
         """Where one types what is to be found; None until then."""
         self._forecast = ForecastLine()

@@ -1,0 +1,32 @@
+"""What only holds other things: its rows are one colour, and others are drawn over them.
+
+On another width, Textual has each widget whose content got another size ask for a layout and be
+drawn, though a layout gave it that size and the screen is being drawn. For a frame that holds
+panes this draws everything twice more, and each of the frames row by row though none is seen.
+"""
+
+from __future__ import annotations
+
+from rich.style import Style
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+
+class Ground(Widget):
+    """A frame without border and title; after `Vertical`, say, whose style it then has."""
+
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        """Take the size that a layout gives, without asking for another layout."""
+        del layout
+        return super()._size_updated(size, virtual_size, container_size, layout=False)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Give one row as often as it is wanted."""
+        _, background = self.background_colors
+        row = Strip.blank(crop.width, Style(bgcolor=background.rich_color))
+        for each in self.get_line_filters():
+            row = row.apply_filter(each, background)
+        return [row] * crop.height
