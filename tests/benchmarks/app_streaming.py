@@ -12,6 +12,7 @@ import asyncio
 from bisect import bisect
 from collections.abc import Callable
 from itertools import islice
+from math import inf
 from pathlib import Path
 from statistics import quantiles
 from time import perf_counter, thread_time
@@ -22,7 +23,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from tests.benchmarks.shapes import reply_of
-from tests.benchmarks.stage import SIZE, Clock, laid, make_app
+from tests.benchmarks.stage import SIZE, Clock, laid, make_app, until
 from tui_chat.loopback import lorem
 from tui_chat.loopback.tokens import split
 from tui_chat.model.reply import Reply
@@ -115,22 +116,24 @@ async def streaming(folder: Path, name: str, tokens: int) -> None:
         pane.transcript.flush = drawing.counted(pane.transcript.flush, is_frame=False)
         screen._update_timer._callback = drawing.counted(screen._on_timer_update, is_frame=True)
 
-        async def go_on() -> float:
+        def go_on() -> asyncio.Task[bool]:
+            """Send, beside what is measured: the reply begins before all of that is done."""
             nonlocal arrived
             arrived = 0
-            assert await desk.submit("Go on.")
-            return perf_counter()
+            return asyncio.create_task(desk.submit("Go on."))
 
-        began = await go_on()
+        began = perf_counter()
         samples: list[Sample] = []
-        while desk.is_streaming:
+        sending = go_on()
+        while not sending.done() or desk.is_streaming:
             samples.append(Sample(arrived, thread_time(), drawing.seconds, drawing.frames))
             await asyncio.sleep(0.02)
         size, took = len(came.text) / 1e3, perf_counter() - began
         print(f"  {name}: {arrived:,} tokens, {size:.0f} KB in {took:.1f} s")
         tell_tokens(samples)
         keys: list[tuple[float, float]] = []
-        await go_on()
+        sending = go_on()
+        await until(lambda: desk.is_streaming)
         while desk.is_streaming and len(keys) < KEYS:
             clock, typed = Clock(), len(composer.text) + 1
             shown = asyncio.get_running_loop().create_future()
@@ -140,6 +143,7 @@ async def streaming(folder: Path, name: str, tokens: int) -> None:
             if typed > 40:
                 composer.text = ""
         tell_keys(keys)
+        assert await sending
         await desk.stop()
 
 
@@ -173,7 +177,7 @@ def tenth(samples: list[Sample], number: int) -> tuple[float, float]:
     """Return what a token took in a tenth of the reply, in µs, and what a frame took, in ms."""
     total = samples[-1].arrived
     at = [
-        min(bisect(samples, (total * share // 10,)), len(samples) - 1)
+        min(bisect(samples, (total * share // 10, inf)), len(samples) - 1)
         for share in (number, number + 1)
     ]
     start, end = samples[at[0]], samples[at[1]]
