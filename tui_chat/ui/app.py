@@ -29,6 +29,7 @@ from tui_chat.ui.acting.searching import Searching
 from tui_chat.ui.acting.sessions import Sessions
 from tui_chat.ui.acting.supposing import Supposing
 from tui_chat.ui.acting.talking import Talking
+from tui_chat.ui.acting.typing_ahead import TypingAhead
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.panes import MEDIUM, WIDE, Desktop
@@ -53,6 +54,7 @@ class TuiChat(
     Looking,
     Searching,
     Helping,
+    TypingAhead,
 ):
     """tui-chat's screen."""
 

@@ -1,0 +1,76 @@
+"""Keys that arrive at once with one that leads elsewhere are typed there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.command import CommandPalette
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from tests.ui.app_under_test import make_app, opened, say, until
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.chat import Composer
+from tui_chat.ui.dialogs import Choose, Help
+from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.search import SearchScreen
+from tui_chat.ui.sidebar.top import Filter
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+def burst(app: TuiChat, *typed: str) -> None:
+    """Have keys arrive as if in one piece."""
+    for each in typed:
+        names: Iterable[str] = [each] if each.isascii() and len(each) > 1 else each
+        for key in names:
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+
+
+async def asked(pilot: Pilot[None], kind: type, typed: str) -> None:
+    """Wait until a dialog of this kind stands with these words, and leave it."""
+    app = pilot.app
+    await until(
+        pilot,
+        lambda: (
+            isinstance(app.screen, kind)
+            and any(one.value == typed for one in app.screen.query(Input))
+        ),
+    )
+    await pilot.press("escape")
+    await until(pilot, lambda: not isinstance(app.screen, kind))
+
+
+async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(160, 45)) as pilot:
+        await opened(pilot)
+        assert app.desk is not None
+        composer = app.query_one(Composer)
+        burst(app, *"draft", "ctrl+f", *"pine")
+        await asked(pilot, SearchScreen, "pine")
+        burst(app, "ctrl+p", *"theme")
+        await asked(pilot, CommandPalette, "theme")
+        burst(app, "ctrl+o", *"ech")
+        await asked(pilot, Choose, "ech")
+        burst(app, "ctrl+f", *"and ")
+        app.post_message(events.Paste("pasted"))
+        await asked(pilot, SearchScreen, "and pasted")
+        burst(app, "f1", "end", *"nn")
+        await until(pilot, lambda: isinstance(app.screen, Help))
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        burst(app, "f2", "slash", *"need")
+        await until(pilot, lambda: app.query_one(Filter).value == "need")
+        burst(app, "f4", "2")
+        await until(pilot, lambda: app.query_one(Inspector).active.value == "openai_responses")
+        assert composer.text == "draft"
+        await app.run_action("back")
+        await say(pilot, "old")
+        old = app.desk.session_id
+        burst(app, "ctrl+n", *"new")
+        await until(pilot, lambda: composer.text == "new")
+        assert app.desk.session_id != old
