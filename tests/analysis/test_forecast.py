@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+import splintr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,13 +18,28 @@ from tui_chat.context import Inputs
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.message import Message
 from tui_chat.model.preset import Preset, PresetMessage
-from tui_chat.tokens import REQUEST_OVERHEAD, TURN_OVERHEAD
+from tui_chat.tokens import (
+    NO_CORRECTION,
+    REQUEST_OVERHEAD,
+    TURN_OVERHEAD,
+    Correction,
+    Counter,
+    counter_for,
+)
 
 HISTORY = PresetMessage("history", role="user", type="chat_history")
 STYLE = PresetMessage("style", role="system", content="Be brief.", name="Style")
 NOTE = PresetMessage(
     "note", role="user", content="[Stay in character.]", name="Author's note", insertion_point=-2
 )
+PROSE = (
+    "Unbelievably, the harbourmasters' lighthouses aren't lit: 1234567890 antidisestablishment"
+    "arianism  \n\n  燈塔在港口的北邊很遠很遠。👩‍👩‍👧 naïveté aaaaaaaaaaaaaaaaaaaaaaaa "
+    "==--==--== Ünïcödé"
+)
+"""Of which almost every cut goes through a token."""
+O200K = counter_for("gpt-4o")
+ROUGH = Counter("letters", False, len)
 
 
 def endpoint(protocol: Protocol) -> Endpoint:
@@ -36,10 +52,18 @@ def composed(
     *preset: PresetMessage,
     protocol: Protocol = Protocol.OPENAI_CHAT,
     model: str = "m",
+    counter: Counter = LETTERS,
+    correction: Correction = NO_CORRECTION,
 ) -> Composed:
     at = replace(endpoint(protocol), models=(model,))
-    inputs = Inputs(at, Preset("p", preset or (STYLE, HISTORY)), tuple(history), draft)
-    return compose(inputs, lambda _: LETTERS)
+    inputs = Inputs(
+        at,
+        Preset("p", preset or (STYLE, HISTORY)),
+        tuple(history),
+        draft,
+        correction=correction,
+    )
+    return compose(inputs, lambda _: counter)
 
 
 def talk(*texts: str) -> tuple[Message, ...]:
@@ -54,8 +78,8 @@ def forecast(last: Composed | None, now: Composed) -> Forecast:
 
 
 def measured(last: Composed, now: Composed) -> int:
-    """The common prefix as a stranger would measure it: character for character of the texts in
-    the bodies, a message's framing at its end.
+    """The common prefix as a stranger would measure it: token for token of the texts in the
+    bodies, a message's framing at its end.
     """
     pairs = zip(_tokens(last), _tokens(now), strict=False)
     return next((at for at, (one, other) in enumerate(pairs) if one != other), -1)
@@ -69,22 +93,26 @@ def _tokens(request: Composed) -> Iterator[object]:
         *(body.get("messages") or body.get("contents") or body.get("input") or []),
     ]:
         role = message.get("role", "") if isinstance(message, dict) else ""
-        for letter in _letters(message):
-            yield role, letter
+        for text in _texts(message):
+            for token in encode(text):
+                yield role, token
         yield from [(role, "frame")] * TURN_OVERHEAD
     yield object()  # so that two that end together differ here
 
 
-def _letters(node: Any) -> Iterator[str]:
+def _texts(node: Any) -> Iterator[str]:
     if isinstance(node, str):
-        yield from node
+        yield node
     elif isinstance(node, list):
         for item in node:
-            yield from _letters(item)
+            yield from _texts(item)
     else:
         for key, value in node.items():
             if key not in ("role", "type"):
-                yield from _letters(value)
+                yield from _texts(value)
+
+
+encode = splintr.Tokenizer.from_pretrained("o200k_base").encode_ordinary
 
 
 steps = st.lists(
@@ -110,13 +138,13 @@ def test_the_forecast_is_the_measured_common_prefix(
     for step in does:
         match step:
             case "type":
-                draft += f" and {next(numbers)}"
+                draft = PROSE[: 5 + 17 * next(numbers) % len(PROSE)]
             case "note":
-                note = replace(note, content=note.content[:-1] + f"!{next(numbers)}]")
+                note = replace(note, content=PROSE[: 40 + 23 * next(numbers) % 150])
             case "move":
                 note = replace(note, insertion_point=-1 - next(numbers) % 4)
             case "role":
-                style = replace(style, content=style.content + "!")
+                style = replace(style, content=PROSE[: 1 + 31 * next(numbers) % len(PROSE)])
             case "fork":
                 del history[-3:]
             case "again":
@@ -128,15 +156,16 @@ def test_the_forecast_is_the_measured_common_prefix(
             draft,
             *([style, talked, note] if noted else [style, talked]),
             protocol=protocol,
+            counter=O200K,
         )
-        found = forecaster(last, now, LETTERS)
+        found = forecaster(last, now, O200K)
         assert now.envelope.budget is not None
         assert found.total == now.envelope.budget.total == shares_of(now.envelope).used
-        assert prompt_of(now, LETTERS).total + REQUEST_OVERHEAD == found.total
-        assert found.after == prompt_of(now, LETTERS).total - found.common
+        assert prompt_of(now, O200K).total + REQUEST_OVERHEAD == found.total
+        assert found.after == prompt_of(now, O200K).total - found.common
         assert found.common == (measured(last, now) if last else 0)
         assert found.served <= found.common <= found.total
-        assert found == forecast(last, now)
+        assert found == Forecaster()(last, now, O200K)
         if step == "send":
             last = now
             number = next(numbers)
@@ -145,6 +174,23 @@ def test_the_forecast_is_the_measured_common_prefix(
                 Message("assistant", f"Reply {number}", f"a{number}"),
             ]
             draft = f"Next {number}"
+
+
+def test_an_estimate_that_replies_corrected_is_one_figure_everywhere() -> None:
+    correction = NO_CORRECTION.after(1000, 1130)
+    deep = [replace(NOTE, id=f"n{n}", content="x" * (n + 3)) for n in range(9)]
+    made = [
+        composed(talk("a", "b"), f"c{end}", STYLE, *deep, counter=ROUGH, correction=correction)
+        for end in ("", "d")
+    ]
+    counter = ROUGH.corrected(correction)
+    now = made[1].envelope
+    assert now.budget is not None
+    assert now.budget.ratio == 1.13
+    assert now.budget.total == sum(now.tokens) + REQUEST_OVERHEAD == shares_of(now).used
+    assert prompt_of(made[1], counter).total + REQUEST_OVERHEAD == now.budget.total
+    found = Forecaster()(*made, counter)
+    assert found.total - found.common == now.tokens[-1] - counter.count("c") + REQUEST_OVERHEAD
 
 
 def test_nothing_was_sent_yet() -> None:

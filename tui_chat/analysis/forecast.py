@@ -19,7 +19,7 @@ from tui_chat.compose import Composed
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Turn
 from tui_chat.model.json_tree import Arr, Obj, Str, Tree, body_of
-from tui_chat.model.same import same_objects
+from tui_chat.model.same import same_beginning, same_objects
 from tui_chat.model.text import GLUE, Origin, OriginKind, Text
 from tui_chat.tokens import Counter
 
@@ -134,10 +134,10 @@ def _forecast(last: Composed, was: Prompt, now: Composed, prompt: Prompt, equal:
     common = prompt.before(equal)
     one = was.segments[equal] if equal < len(was.segments) else None
     other = prompt.segments[equal] if equal < len(prompt.segments) else None
-    inside = _Inside(prompt.counter)
+    inside = _Inside(prompt.counter.uncorrected)
     if one is not None and other is not None:
         inside.compare("", _read(one), _read(other))
-        common += inside.tokens
+        common += prompt.counter.scaled(inside.tokens)
     served = _served(now.protocol, was, prompt, common)
     at = _break(last, now, one, other, inside)
     after = prompt.total - common
@@ -207,8 +207,8 @@ class _Inside:
             return True
         if key in UNREAD:
             return self._differ(_origin(one), _origin(other))
-        end = _common_prefix(text, other_text)
-        self.tokens += self.counter.count(text[:end]) if end else 0
+        self.tokens += self.counter.alike(text, other_text)
+        end = same_beginning(text, other_text)
         return self._differ(_at(one.text, end), _at(other.text, end))
 
     def _lengths(
@@ -225,17 +225,6 @@ class _Inside:
     def _differ(self, was: Origin | None, now: Origin | None) -> bool:
         self.was, self.now = was, now
         return False
-
-
-def _common_prefix(one: str, other: str) -> int:
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _at(text: Text, offset: int) -> Origin | None:

@@ -6,6 +6,7 @@
 2. Words are counted with the model's counter. A picture's bytes are no words: it costs what
    `tokens.PART_TOKENS` says. Ids and signatures are not counted.
 3. A segment's framing counts at its end: it is shared with another prompt's where all of it is.
+   What a counter corrects, it corrects segment by segment, as the budget does turn by turn.
 4. A prompt is made from the one before it: what stayed the same object keeps its figures, so a
    keystroke costs the message it changed.
 """
@@ -90,15 +91,17 @@ def prompt_of(composed: Composed, counter: Counter, before: Prompt | None = None
         kept = same_objects(before.segments, segments)
         ends, blocks = list(before.ends[:kept]), list(before.blocks[:kept])
         marks = [mark for mark in before.marks if mark.segment < kept]
-    tokens, block = (ends[-1] if ends else 0), (blocks[-1] if blocks else 0)
+    before_it, block = (ends[-1] if ends else 0), (blocks[-1] if blocks else 0)
+    plain = counter.uncorrected
     for number in range(kept, len(segments)):
+        tokens = 0
         for piece in _blocks(segments[number]):
-            tokens += cost("", piece, counter)
+            tokens += cost("", piece, plain)
             if isinstance(piece, Obj) and piece.get(_MARK) is not None:
-                marks.append(Mark(tokens, block, number))
+                marks.append(Mark(before_it + counter.scaled(tokens), block, number))
             block += 1
-        tokens += TURN_OVERHEAD
-        ends.append(tokens)
+        before_it += counter.scaled(tokens + TURN_OVERHEAD)
+        ends.append(before_it)
         blocks.append(block)
     return Prompt(segments, tuple(ends), tuple(marks), tuple(blocks), counter)
 

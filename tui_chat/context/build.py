@@ -28,7 +28,7 @@ from tui_chat.context.scan import scan
 from tui_chat.context.skeleton import Placed, populate
 from tui_chat.model.envelope import Budget, ChatEnvelope, Level, Note, Placement, Turn
 from tui_chat.model.text import Origin, OriginKind, Text, clean
-from tui_chat.tokens import REQUEST_OVERHEAD, TURN_OVERHEAD, Counter, how_counted
+from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
 
 Run = tuple[Sequence[Turn], Sequence[int]]
 """Turns, and the tokens of each."""
@@ -112,7 +112,7 @@ def _run(placed: Sequence[Placed], said: Said, count: Counter) -> Run:
 def _costs(lines: Sequence[Listed], said: Said, count: Counter) -> Iterator[int]:
     """Yield what lines cost wherever they will stand."""
     for line in lines:
-        yield count.text(text_of(line, said)) + TURN_OVERHEAD
+        yield count.alone(text_of(line, said))
 
 
 def _deep_turns(

@@ -27,7 +27,7 @@ from tui_chat.context.scene import drawn
 from tui_chat.model.envelope import Level, Note
 from tui_chat.model.lorebook import LorebookEntry
 from tui_chat.model.message import Message, MessageOrigin
-from tui_chat.tokens import TURN_OVERHEAD, Counter
+from tui_chat.tokens import Counter
 
 MOST_ROUNDS = 50
 MOST_HEARD = 500
@@ -171,7 +171,7 @@ class _Search:
         if budget is None or entry.ignore_budget:
             return True
         line = line_of(candidate.ready, entry, "")
-        cost = self._count.text(text_of(line, NO_TEXTS)) + TURN_OVERHEAD
+        cost = self._count.alone(text_of(line, NO_TEXTS))
         spent = self._spent.get(number, 0) + cost
         if number in self._left_out or spent > budget:
             self._left_out.setdefault(number, []).append(candidate)

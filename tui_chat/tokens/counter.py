@@ -9,6 +9,7 @@ from functools import lru_cache
 from tui_chat.model.envelope import ToolDefinition, Turn
 from tui_chat.model.memo import Memo, Recent
 from tui_chat.model.message import Part, PartKind
+from tui_chat.model.same import same_beginning
 from tui_chat.model.text import Text
 from tui_chat.tokens.correction import Correction
 
@@ -36,6 +37,7 @@ class Counter:
         exact: bool,
         count: Callable[[str], int],
         count_each: Callable[[Sequence[str]], Sequence[int]] | None = None,
+        encode: Callable[[str], Sequence[int]] | None = None,
     ) -> None:
         self.name = name
         """The vocabulary: `o200k`, `cl100k`, ..."""
@@ -47,6 +49,8 @@ class Counter:
         """Tokens of a text."""
         self._count_each = count_each
         """The same for many texts, where that is faster."""
+        self._encode = encode
+        """The tokens themselves, where the vocabulary tells."""
         self.text: Memo[Text, int] = Memo(self._text)
         """Tokens of a text alone; counted once per text."""
         self.turn: Memo[Turn, int] = Memo(self._turn)
@@ -60,6 +64,22 @@ class Counter:
         """The counter whose counts this one multiplies; itself where it multiplies none."""
         return self
 
+    def alone(self, text: Text) -> int:
+        """Return the tokens of a turn that says this text and has nothing else."""
+        return self.scaled(self.uncorrected.text(text) + TURN_OVERHEAD)
+
+    def alike(self, one: str, other: str) -> int:
+        """Return how many tokens two texts have alike at their beginning. That is less than their
+        common characters take by themselves where those end inside a token of one or the other.
+        """
+        if self._encode is None:
+            return self.count(one[: same_beginning(one, other)])
+        return same_beginning(self._encode(one), self._encode(other))
+
+    def scaled(self, tokens: int) -> int:
+        """Return what the uncorrected counter counted, as this one counts it."""
+        return tokens
+
     def each(self, turns: Sequence[Turn]) -> list[int]:
         """Return the tokens of many turns, all counted now: for who remembers them himself."""
         texts = [turn.text.plain for turn in turns]
@@ -72,7 +92,7 @@ class Counter:
         ]
 
     def times_ratio(self, counts: Sequence[int]) -> Sequence[int]:
-        """Return what the uncorrected counter counted, as this one counts it."""
+        """`scaled` for each of many."""
         return counts
 
     def corrected(self, correction: Correction) -> Counter:
@@ -133,12 +153,20 @@ class _Corrected(Counter):
         """The counter whose counts this one multiplies."""
         return self._first
 
+    def alike(self, one: str, other: str) -> int:
+        """Return how many tokens two texts have alike at their beginning."""
+        return self.scaled(self._first.alike(one, other))
+
+    def scaled(self, tokens: int) -> int:
+        """Return what the uncorrected counter counted, as this one counts it."""
+        return round(tokens * self.ratio)
+
     def each(self, turns: Sequence[Turn]) -> list[int]:
         """Return the tokens of many turns, all counted now."""
         return self.times_ratio(self._first.each(turns))
 
     def times_ratio(self, counts: Sequence[int]) -> list[int]:
-        """Return what the uncorrected counter counted, as this one counts it."""
+        """`scaled` for each of many."""
         return [round(tokens * self.ratio) for tokens in counts]
 
 

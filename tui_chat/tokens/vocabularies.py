@@ -71,8 +71,9 @@ def _counter(vocabulary: str, exact: bool) -> Counter:
 
 @cache
 def _loaded(vocabulary: str, exact: bool) -> Counter:
-    count, count_each = _counting(vocabulary)
-    return Counter(vocabulary.removesuffix("_base"), exact, count, count_each)
+    encode, count_each = _counting(vocabulary)
+    name = vocabulary.removesuffix("_base")
+    return Counter(name, exact, lambda text: len(encode(text)), count_each, encode)
 
 
 _OF_TIKTOKEN = ("o200k_base", "cl100k_base")
@@ -83,18 +84,21 @@ _CONTROL = "<|"
 @cache
 def _counting(
     vocabulary: str,
-) -> tuple[Callable[[str], int], Callable[[Sequence[str]], Sequence[int]] | None]:
-    """Return the functions that count a text, and many."""
+) -> tuple[Callable[[str], Sequence[int]], Callable[[Sequence[str]], Sequence[int]] | None]:
+    """Return the functions that encode a text, and that count many."""
     import splintr  # its native library takes a while to load; the first frame must not wait
 
     tokenizer = splintr.Tokenizer.from_pretrained(vocabulary)
-    encode = tokenizer.encode_ordinary
+    ordinary = tokenizer.encode_ordinary
+
+    def encode(text: str) -> Sequence[int]:
+        try:
+            return ordinary(text)
+        except UnicodeEncodeError:  # a lone surrogate that slipped in: sent as what `clean` makes
+            return ordinary(clean(text))
 
     def count(text: str) -> int:
-        try:
-            return len(encode(text))
-        except UnicodeEncodeError:  # a lone surrogate that slipped in: sent as what `clean` makes
-            return len(encode(clean(text)))
+        return len(encode(text))
 
     def count_each(texts: Sequence[str]) -> Sequence[int]:
         # On all cores, and without a list of numbers for each text; but it takes what looks like
@@ -107,4 +111,4 @@ def _counting(
             return list(map(count, texts))
         return list(map(sub, ends[1:], ends))
 
-    return count, count_each if vocabulary in _OF_TIKTOKEN else None
+    return encode, count_each if vocabulary in _OF_TIKTOKEN else None

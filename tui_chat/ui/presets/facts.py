@@ -12,7 +12,7 @@ from tui_chat.model.memo import Memo
 from tui_chat.model.preset import PresetMessage
 from tui_chat.model.text import OriginKind
 from tui_chat.model.visible import one_line
-from tui_chat.tokens import counter_for
+from tui_chat.tokens import TURN_OVERHEAD, counter_for
 
 PREVIEW = 120
 """Characters of a message's beginning."""
@@ -94,7 +94,7 @@ def facts_of(composed: Composed) -> Facts:
         len(envelope.dropped),
         draft,
         lore,
-        count=_count_for(composed.model),
+        count=_count_for(composed),
         notes=tuple(filter(_is_no_messages, composed.notes)),
     )
 
@@ -104,14 +104,23 @@ def _is_no_messages(note: Note) -> bool:
 
 
 _counts: dict[str, Memo[PresetMessage, int]] = {}
+"""Tokens of messages, uncorrected, by who counted them."""
 
 
-def _count_for(model: str) -> Callable[[PresetMessage], int]:
-    counter = counter_for(model)
+def _count_for(composed: Composed) -> Callable[[PresetMessage], int]:
+    counter = counter_for(composed.model)
     found = _counts.get(counter.name)
     if found is None:
-        found = _counts[counter.name] = Memo(lambda message: counter.count(message.content))
-    return found
+        count = counter.count
+        found = _counts[counter.name] = Memo(lambda message: count(message.content))
+    counted = found
+    if composed.inputs is not None:
+        counter = counter.corrected(composed.inputs.correction)
+
+    def would_cost(message: PresetMessage) -> int:
+        return counter.scaled(counted(message) + TURN_OVERHEAD) if message.content else 0
+
+    return would_cost
 
 
 def costs(rows: Sequence[Row], facts: Facts) -> dict[int, int]:
