@@ -3,10 +3,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tui_chat.cli import main
 from tui_chat.compose import compose
 from tui_chat.config import Config
 from tui_chat.context import Inputs, Settings
@@ -39,13 +42,38 @@ PRESET = {
 ROLE = {"name": "Critic", "system_prompt": "You are a critic.", "temperature": 0.3, "maxTokens": 64}
 
 
-def build(*words: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "tui_chat", "--config-dir", str(cwd), "build", *words],
-        cwd=cwd,
-        capture_output=True,
-        check=False,
-    )
+@dataclass(frozen=True)
+class Built:
+    """What `tui-chat build` left behind."""
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+
+
+Build = Callable[..., Built]
+
+
+@pytest.fixture
+def build(
+    folder: Path,
+    capsysbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Build:
+    """Call the command in this process, with the folder as its own and as the one it is in."""
+    monkeypatch.chdir(folder)
+
+    def call(*words: str) -> Built:
+        monkeypatch.setattr(sys, "argv", ["tui-chat", "--config-dir", str(folder), "build", *words])
+        code = 0
+        try:
+            main()
+        except SystemExit as exit_:
+            code = exit_.code if isinstance(exit_.code, int) else 1
+        said = capsysbinary.readouterr()
+        return Built(code, said.out, said.err)
+
+    return call
 
 
 @pytest.fixture
@@ -61,8 +89,8 @@ FILES = ("--preset", "preset.json", "--role", "role.json", "--model", "m-1", "--
 
 
 @pytest.mark.parametrize("protocol", list(Protocol))
-def test_the_body_is_what_the_app_composes(protocol: Protocol, folder: Path):
-    done = build(*FILES, "--history", "history.json", "--protocol", protocol.value, cwd=folder)
+def test_the_body_is_what_the_app_composes(protocol: Protocol, folder: Path, build: Build):
+    done = build(*FILES, "--history", "history.json", "--protocol", protocol.value)
     assert done.returncode == 0, done.stderr
     composed = compose(
         Inputs(
@@ -78,17 +106,15 @@ def test_the_body_is_what_the_app_composes(protocol: Protocol, folder: Path):
     assert b"Reminder." in done.stdout
 
 
-def test_jsonl_history_gives_the_same_body(folder: Path):
-    one, other = (
-        build(*FILES, "--history", name, cwd=folder) for name in ("history.json", "history.jsonl")
-    )
+def test_jsonl_history_gives_the_same_body(build: Build):
+    one, other = (build(*FILES, "--history", name) for name in ("history.json", "history.jsonl"))
     assert one.stdout == other.stdout != b""
 
 
-def test_the_envelope_names_origins_drops_and_tokens(folder: Path):
+def test_the_envelope_names_origins_drops_and_tokens(folder: Path, build: Build):
     done = build(
         *FILES, "--history", "history.json", "--show", "envelope", "--context-limit", "50",
-        "--reply-reserve", "0", cwd=folder,
+        "--reply-reserve", "0",
     )  # fmt: skip
     body = json.loads(done.stdout)
     assert [(t["content"], t["origin"]["kind"]) for t in body["turns"]] == [
@@ -105,20 +131,19 @@ def test_the_envelope_names_origins_drops_and_tokens(folder: Path):
     assert any(note["code"] == "history-dropped" for note in body["notes"])
 
 
-def test_curl_and_request_never_hold_a_key(folder: Path, monkeypatch):
+def test_curl_and_request_never_hold_a_key(build: Build, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret")
     for show in ("curl", "request"):
-        done = build(*FILES, "--protocol", "anthropic", "--show", show, cwd=folder)
+        done = build(*FILES, "--protocol", "anthropic", "--show", show)
         assert b"sk-ant-secret" not in done.stdout + done.stderr
         assert b"https://api.anthropic.com/v1/messages" in done.stdout
     assert (
-        b"${ANTHROPIC_API_KEY}"
-        in build(*FILES, "--protocol", "anthropic", "--show", "curl", cwd=folder).stdout
+        b"${ANTHROPIC_API_KEY}" in build(*FILES, "--protocol", "anthropic", "--show", "curl").stdout
     )
 
 
-def test_the_protocol_follows_the_models_name(folder: Path):
-    done = build("--model", "gemini-2.5-flash", "--draft", "hi", "--show", "request", cwd=folder)
+def test_the_protocol_follows_the_models_name(build: Build):
+    done = build("--model", "gemini-2.5-flash", "--draft", "hi", "--show", "request")
     assert b":streamGenerateContent?alt=sse" in done.stdout
 
 
@@ -138,10 +163,10 @@ def test_the_protocol_follows_the_models_name(folder: Path):
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(
-    name: str, text: str, words: list[str], folder: Path
+    name: str, text: str, words: list[str], folder: Path, build: Build
 ):
     (folder / name).write_text(text)
-    done = build(*FILES, "--history", "history.json", cwd=folder)
+    done = build(*FILES, "--history", "history.json")
     assert done.returncode == 2
     assert done.stdout == b""
     said = done.stderr.decode()
@@ -161,8 +186,8 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
         ("--preset", "no-such-preset"),
     ],
 )
-def test_bad_flags_exit_with_2(words: tuple[str, ...], folder: Path):
-    done = build(*words, cwd=folder)
+def test_bad_flags_exit_with_2(words: tuple[str, ...], build: Build):
+    done = build(*words)
     assert done.returncode == 2
     assert b"Traceback" not in done.stderr
 
@@ -174,11 +199,11 @@ MACROS = [
 LORE = {"key": ["fox"], "content": "Foxes are red.", "position": 4, "depth": 1}
 
 
-def test_the_clock_and_the_seed_are_given(folder: Path):
+def test_the_clock_and_the_seed_are_given(folder: Path, build: Build):
     (folder / "macros.json").write_text(json.dumps(MACROS))
     words = ("--preset", "macros.json", "--draft", "Go on", "--model", "m-1")
     bodies = {
-        at: build(*words, "--at", at, "--seed", seed, cwd=folder).stdout
+        at: build(*words, "--at", at, "--seed", seed).stdout
         for at, seed in [
             ("2025-06-30T18:05", "1"),
             ("2025-06-30T18:05:00+00:00", "1"),
@@ -193,44 +218,55 @@ def test_the_clock_and_the_seed_are_given(folder: Path):
     assert other_seed not in (naive, b"")
 
 
-def test_a_lorebook_speaks_when_it_is_asked(folder: Path):
+def test_a_lorebook_speaks_when_it_is_asked(folder: Path, build: Build):
     (folder / "lore.json").write_text(json.dumps({"entries": {"0": LORE}}))
     own = [{"keys": ["red"], "content": "Red is a colour."}]
     (folder / "own.json").write_text(json.dumps(own))
     words = ("--lorebook", "lore.json", "--lorebook", "own.json", "--model", "m-1")
-    assert b"Foxes are red." in build(*words, "--draft", "a fox", cwd=folder).stdout
-    assert b"Red is a colour." in build(*words, "--draft", "red", cwd=folder).stdout
-    assert b"red" not in build(*words, "--draft", "a dog", cwd=folder).stdout.lower()
+    assert b"Foxes are red." in build(*words, "--draft", "a fox").stdout
+    assert b"Red is a colour." in build(*words, "--draft", "red").stdout
+    assert b"red" not in build(*words, "--draft", "a dog").stdout.lower()
 
 
-def test_what_a_lorebook_loses_is_told(folder: Path):
+def test_what_a_lorebook_loses_is_told(folder: Path, build: Build):
     lore = {"entries": {"0": {**LORE, "sticky": 2}}}
     (folder / "lore.json").write_text(json.dumps(lore, indent=1))
-    done = build("--lorebook", "lore.json", "--model", "m-1", "--draft", "a fox", cwd=folder)
+    done = build("--lorebook", "lore.json", "--model", "m-1", "--draft", "a fox")
     assert done.stderr.decode().startswith("lore.json:10: warning: “sticky”")
 
 
-def test_variables_are_given(folder: Path):
+def test_variables_are_given(folder: Path, build: Build):
     (folder / "p.json").write_text(
         '[{"content": "Be {{getvar::tone}}."}, {"type": "chat_history"}]'
     )
     words = ("--preset", "p.json", "--model", "m-1", "--draft", "a")
-    assert b"Be dry=wry." in build(*words, "--variable", "tone=dry=wry", cwd=folder).stdout
-    assert build(*words, "--variable", "tone", cwd=folder).returncode == 2
+    assert b"Be dry=wry." in build(*words, "--variable", "tone=dry=wry").stdout
+    assert build(*words, "--variable", "tone").returncode == 2
 
 
-def test_a_role_names_its_preset(folder: Path):
+def test_a_role_names_its_preset(folder: Path, build: Build):
     (folder / "presets").mkdir()
     (folder / "presets" / "mine.json").write_text('[{"content": "MINE"}, {"type": "chat_history"}]')
     words = ("--role", "role.json", "--model", "m-1", "--draft", "a")
     for preset, expected in [("mine", b"MINE"), ("few-shot", b"git commit"), ("", b"terminal")]:
         (folder / "role.json").write_text(json.dumps({**ROLE, "preset": preset}))
-        done = build(*words, cwd=folder)
+        done = build(*words)
         assert expected in done.stdout
         assert b"cannot be found" not in done.stderr
-    assert b"MINE" in build(*words, "--preset", "mine", cwd=folder).stdout
+    assert b"MINE" in build(*words, "--preset", "mine").stdout
     (folder / "role.json").write_text(json.dumps({**ROLE, "preset": "gone"}))
-    done = build(*words, cwd=folder)
+    done = build(*words)
     assert b"\xe2\x80\x9cgone\xe2\x80\x9d cannot be found" in done.stderr
     assert b"terminal" in done.stdout
-    assert b"TERMINAL" not in build(*words, "--preset", "preset.json", cwd=folder).stdout
+    assert b"TERMINAL" not in build(*words, "--preset", "preset.json").stdout
+
+
+def test_it_is_a_program_and_writes_bytes(folder: Path, build: Build):
+    words = (*FILES, "--history", "history.json")
+    done = subprocess.run(
+        [sys.executable, "-m", "tui_chat", "--config-dir", str(folder), "build", *words],
+        cwd=folder,
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout == build(*words).stdout != b""

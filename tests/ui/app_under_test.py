@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from textual._wait import wait_for_idle
 from textual.pilot import Pilot
 
 from tui_chat.cli.app import shelf
@@ -79,7 +80,7 @@ async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 3
     """Let the app work until it is so."""
     async with asyncio.timeout(seconds):
         while not true():
-            await pilot.pause()
+            await idle(pilot)
 
 
 async def opened(pilot: Pilot[None]) -> TuiChat:
@@ -91,10 +92,20 @@ async def opened(pilot: Pilot[None]) -> TuiChat:
     return app
 
 
+async def idle(pilot: Pilot[None]) -> None:
+    """Wait until the program does nothing for a moment. A pause of the pilot asks, besides, every
+    widget whether it has read its messages: that costs twenty times as much.
+    """
+    await wait_for_idle(0)
+    pilot.app.screen._on_timer_update()  # pyright: ignore[reportPrivateUsage]
+
+
 async def settle(pilot: Pilot[None]) -> None:
     """Let the screen come to rest: one refresh may ask for the next."""
-    for _ in range(8):
-        await pilot.pause()
+    await pilot.pause()
+    for _ in range(6):
+        await idle(pilot)
+    await pilot.pause()
 
 
 async def say(pilot: Pilot[None], text: str) -> None:
