@@ -51,18 +51,24 @@ class Desktop(Screen[None], Ground):  # pyright: ignore[reportIncompatibleMethod
         self._laid_for: Size | None = None
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show the panes that fit.
+        """Take each size of the terminal once.
 
         The layout of a size tells that size once more, maybe when the terminal has another one.
         """
         size = cast("App[object]", super().app).size  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
-        if event.size == size != self._laid_for:
+        if event.size != size or size == self._laid_for:
+            event.prevent_default()
+            if size != self._laid_for:
+                self.post_message(events.Resize(size, size))
+
+    def _screen_resized(self, size: Size) -> None:
+        """Show the panes that fit, then lay them out; Textual calls it under a dialog, too, where
+        it is the only time that they are.
+        """
+        if size != self._laid_for:
             self._laid_for = size
             self._panes.fit(size.width)
-            return
-        event.prevent_default()
-        if size != self._laid_for:
-            self.post_message(events.Resize(size, size))
+        super()._screen_resized(size)
 
 
 class Stack(Vertical, Ground):

@@ -96,6 +96,7 @@ class PayloadView(PayloadCanvas):
         how many places there are.
         """
         self.light(origin)
+        self._reveals_later = self.layout_now is None
         rows = self._lit_rows()
         while rows and self.layout_now is not None and self.layout_now.spot(rows[0]).folded:
             self.layout_now.fold(rows[0])
@@ -104,6 +105,14 @@ class PayloadView(PayloadCanvas):
         self._go(rows[0] if rows else None)
         self.post_message(self.Marked(1 if rows else 0, len(rows)))
         return len(rows)
+
+    _reveals_later = False
+    """Whether something was to be revealed before there was a body to look in."""
+
+    def _resized(self) -> None:
+        super()._resized()
+        if self._reveals_later and self.layout_now is not None and self.lights.origin is not None:
+            self.reveal(self.lights.origin)
 
     def point(self, origin: Origin | None) -> int:
         """Show what came from what the cursor of another pane is on, and return its places; None:
