@@ -31,6 +31,7 @@ from tests.interop.exports import (
     tavern,
     tavern_header,
 )
+from tui_chat.cli.interpreter import collect_seldom
 from tui_chat.exporting import exported, write_file
 from tui_chat.importing import import_files
 from tui_chat.interop.conversations import read_conversations
@@ -172,6 +173,7 @@ def main() -> None:
     if given.cpu:
         global _clock
         _clock = time.process_time
+    collect_seldom()  # as the commands do
     asyncio.run(run(given.messages))
 
 

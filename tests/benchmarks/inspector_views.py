@@ -31,7 +31,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
-from tui_chat.cli.app import tune_interpreter
+from tui_chat.cli.interpreter import tune_interpreter
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message
 from tui_chat.model.session import Entry, Session

@@ -25,6 +25,7 @@ from statistics import median, quantiles
 from typing import Literal
 
 from tests.benchmarks.store_data import LONG, fill
+from tui_chat.cli.interpreter import collect_seldom
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message
 from tui_chat.model.request import RequestRecord
@@ -230,6 +231,7 @@ def main() -> None:
     if given.cpu:
         global _clock
         _clock = time.process_time
+    collect_seldom()  # as the commands and the app do
     with tempfile.TemporaryDirectory() as folder:
         path = given.keep or Path(folder) / "chat.db"
         if not path.exists():

@@ -27,7 +27,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
 from tests.benchmarks.shapes import REPLIES, conversation, reply_of
-from tui_chat.cli.app import tune_interpreter
+from tui_chat.cli.interpreter import tune_interpreter
 from tui_chat.model.message import Message
 from tui_chat.model.reply import Reply, TextDelta, advance
 from tui_chat.model.session import Entry

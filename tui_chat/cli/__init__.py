@@ -15,6 +15,7 @@ sessions    lists the sessions
 search      finds what was said
 view        opens the app on exported conversations, read-only
 open_store  the database, for headless commands
+interpreter sets Python up
 serve       the offline provider on a loopback socket
 
 Each command's module is imported when it is called: `--help` and the first frame need none

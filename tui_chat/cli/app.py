@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import time
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat import paths
 from tui_chat.cli.ids import new_id
+from tui_chat.cli.interpreter import tune_interpreter
 from tui_chat.config import Config, load_config
 from tui_chat.errors import InputError
 
@@ -78,19 +78,6 @@ async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
         now=lambda: datetime.now().astimezone(),
         new_id=new_id,
     )
-
-
-def tune_interpreter() -> None:
-    """Set Python up for a program that somebody looks at.
-
-    What is loaded by now, as it stays, is kept out of the garbage collector's way, and the rest is
-    looked at less often: its pauses, a tenth of a second each, would be felt while text streams in.
-    Threads are given their turn ten times as often: SQLite asks for one at every row, and while a
-    reply comes at full speed each would take 5 ms, so that a list of sessions takes seconds.
-    """
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
-    sys.setswitchinterval(0.0005)
 
 
 def _loopback() -> httpx.AsyncBaseTransport:

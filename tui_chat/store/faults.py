@@ -66,13 +66,15 @@ def damage(error: Exception) -> str:
     """Return how an error says that the file is damaged; empty where it says something else."""
     # Errors that the Python module raises by itself carry no code.
     code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (_CORRUPT, _NOTADB):
+    if code in (_CORRUPT, _NOTADB) or str(error) == _NO_FORMAT:
         return str(error)
     if isinstance(error, UnicodeDecodeError) or (not code and _NO_TEXT in str(error)):
         return "a text in it is none"
     return ""
 
 
+_NO_FORMAT = "unsupported file format"
+"""What SQLite says of a schema format that there has never been."""
 _NO_TEXT = "Could not decode to UTF-8"
 """What Python says of a text in the file that is no UTF-8. It goes on with the whole text."""
 
@@ -134,4 +136,7 @@ def fault(error: sqlite3.Error, path: Path) -> StoreError:
             f"The disk of the database {path} reported an error.",
             advice="Check the disk and the space left on it; what was stored before is safe.",
         )
-    return StoreError(f"The database {path} refused the operation: {error}.")
+    return StoreError(
+        f"The database {path} refused the operation: {error}.",
+        advice="Look whether it is sound with `tui-chat db check`; nothing was changed.",
+    )
