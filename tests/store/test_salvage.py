@@ -205,6 +205,15 @@ async def test_a_long_message_is_saved_up_to_where_it_breaks(path: Path, clock, 
     assert (result.partial, result.unreadable) == (1, 1)
 
 
+async def test_a_hit_in_a_status_or_a_role_costs_no_message(whole: Path) -> None:
+    before, data = rows_of(whole), whole.read_bytes()
+    assert data.count(b"usercomplete") > 40
+    whole.write_bytes(data.replace(b"usercomplete", b"us\xb7rc-mplete", 40))
+    result, rows = saved(whole)
+    assert [row[0] for row in rows["messages"]] == [row[0] for row in before["messages"]]
+    assert result.mended == ("Words that a column does not know, replaced by the likely one: 80.",)
+
+
 async def test_a_file_cut_short(whole: Path) -> None:
     before = rows_of(whole)
     whole.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2 - 1000])

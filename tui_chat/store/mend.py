@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from tui_chat.store.values import altered, unreadable
+from tui_chat.store.values import altered, unknown, unreadable
 
 RECOVERED = "Recovered"
 """The title of a session whose own row was lost."""
@@ -113,7 +113,7 @@ def mend(connection: sqlite3.Connection) -> list[str]:
 
     Foreign keys must be off, and a transaction open.
     """
-    done: list[str] = []
+    done = _do_without(connection)
     made = connection.execute(_LOST_SESSIONS, (RECOVERED,)).rowcount
     if made:
         done.append(f"Sessions that were lost and made anew for their messages: {made:,}.")
@@ -126,7 +126,6 @@ def mend(connection: sqlite3.Connection) -> list[str]:
         joined += 1
     if joined:
         done.append(f"Messages that lost what they follow and follow what is left: {joined:,}.")
-    done += _do_without(connection)
     for (seq,) in connection.execute(WRONG_HEADS + " UNION " + _NO_HEADS).fetchall():
         connection.execute(_NEW_HEAD, (seq,))
     dropped = _drop_loose_ends(connection)
@@ -140,6 +139,7 @@ def mend(connection: sqlite3.Connection) -> list[str]:
 def _do_without(connection: sqlite3.Connection) -> list[str]:
     done: list[str] = []
     for find, sentence in (
+        (unknown, "Words that a column does not know, replaced by the likely one"),
         (unreadable, "Values that could not be read, and were left out"),
         (altered, "Requests that were not as they had been sent; how they were made is kept"),
     ):

@@ -182,7 +182,8 @@ def _read_version(path: Path, busy_timeout: float, *, immutable: bool) -> int:
         raise StoreError(
             f"The database {path} belongs to another program.",
             advice="Choose another file; this one was not changed. If it is tui-chat's and its "
-            "beginning is damaged, save what can be read with `tui-chat db salvage --to NEW`.",
+            "beginning is damaged, save what can be read with `tui-chat db salvage --to NEW`, and "
+            "move this one away.",
         )
     if version > len(migrations()):
         raise newer(path, version)

@@ -1,7 +1,7 @@
-"""Stored values that only our own readers understand: which of them are not what they were.
+"""Stored values that are not what they were, and how their rows do without them.
 
-SQLite finds nothing wrong with them: a byte within a text may be another one without anything
-around it falling apart.
+SQLite finds nothing wrong with most of them: a byte within a text may be another one without
+anything around it falling apart.
 """
 # ruff: noqa: S608 - only names of our own tables are put into SQL
 
@@ -11,8 +11,12 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Literal, TypeAlias, get_args
 
 from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import MESSAGE_ROLES
+from tui_chat.model.session import EntryStatus
 from tui_chat.store.faults import UNREADABLE
 from tui_chat.store.received import times_of
 from tui_chat.store.requests import recipe_of
@@ -30,18 +34,72 @@ class Wrong:
     """Its row: the value of that statement."""
 
 
+_Table: TypeAlias = Literal[
+    "messages", "sessions", "roles", "requests", "received", "reply_changes"
+]
+_NAMES: dict[_Table, tuple[str, str]] = {
+    "messages": ("message", "message_id"),
+    "sessions": ("session", "session_id"),
+    "roles": ("role", "role_id"),
+    "requests": ("the request for", "message_id"),
+    "received": ("the response of", "message_id"),
+    "reply_changes": ("the reply", "message_id"),
+}
+"""What a row is called."""
+
+_READERS: tuple[tuple[_Table, str, Callable[[str], object], str], ...] = (
+    *(("messages", name, partial(json_value, name), "''") for name in get_args(JsonField)),
+    ("sessions", "tags", names_of, "''"),
+    ("sessions", "lorebooks", names_of, "''"),
+    ("requests", "recipe", recipe_of, "'{}'"),
+    ("requests", "protocol", Protocol, ""),
+    ("received", "times", times_of, ""),
+)
+"""A table, a column, what reads it, and what is to stand there where it cannot be read; where
+nothing can, the row goes."""
+
+_STATUS = get_args(EntryStatus)
+_WORDS: tuple[tuple[_Table, str, tuple[object, ...], str], ...] = (
+    ("messages", "message_role", MESSAGE_ROLES, "iif(model = '', 'user', 'assistant')"),
+    ("messages", "status", _STATUS, "'complete'"),
+    ("messages", "pinned", (0, 1), "0"),
+    ("sessions", "status", _STATUS, "'complete'"),
+    ("sessions", "pinned", (0, 1), "0"),
+    ("sessions", "archived", (0, 1), "0"),
+    ("sessions", "unread", (0, 1), "0"),
+    ("roles", "status", ("enabled", "disabled"), "'enabled'"),
+    ("requests", "copied", (0, 1), "0"),
+    ("reply_changes", "field", ("content", *get_args(JsonField)), ""),
+)
+"""The same for columns that know some words or numbers only, as the tables themselves say."""
+
+
 def unreadable(connection: sqlite3.Connection) -> Iterator[Wrong]:
     """Find values that cannot be read, in an open database of any version."""
-    for table, column, of, read in _READERS:
-        if not _has(connection, table, column):
-            continue
-        for seq, name, text in connection.execute(
-            f"SELECT seq, {_NAMES[table]}, {column} FROM {table} WHERE {column} <> ''"
-        ):
-            try:
-                read(text)
-            except UNREADABLE:
-                yield Wrong(f"The {column} of {of} {name} cannot be read.", _without(column), seq)
+    for table, column, read, instead in _READERS:
+        if _has(connection, table, column):
+            what, name = _NAMES[table]
+            for seq, key, text in connection.execute(
+                f"SELECT seq, {name}, {column} FROM {table} WHERE {column} <> ''"
+            ):
+                try:
+                    read(text)
+                except UNREADABLE:
+                    sentence = f"The {column} of {what} {key} cannot be read."
+                    yield Wrong(sentence, _without(table, column, instead), seq)
+
+
+def unknown(connection: sqlite3.Connection) -> Iterator[Wrong]:
+    """Find words that their columns do not know, of rows that are there in spite of that."""
+    for table, column, known, instead in _WORDS:
+        if _has(connection, table, column):
+            what, name = _NAMES[table]
+            marks = ", ".join("?" * len(known))
+            for seq, key in connection.execute(
+                f"SELECT seq, {name} FROM {table} WHERE {column} NOT IN ({marks})", known
+            ):
+                sentence = f"The {column} of {what} {key} is none."
+                yield Wrong(sentence, _without(table, column, instead), seq)
 
 
 def altered(connection: sqlite3.Connection) -> Iterator[Wrong]:
@@ -51,7 +109,7 @@ def altered(connection: sqlite3.Connection) -> Iterator[Wrong]:
     ):
         if hashlib.sha256(body).hexdigest() != sha256:
             sentence = f"The request kept for {message} is not the one that was sent."
-            yield Wrong(sentence, "UPDATE requests SET body = NULL WHERE seq = ?", seq)
+            yield Wrong(sentence, _without("requests", "body", "NULL"), seq)
 
 
 def _has(connection: sqlite3.Connection, table: str, column: str) -> bool:
@@ -61,37 +119,7 @@ def _has(connection: sqlite3.Connection, table: str, column: str) -> bool:
     return found is not None
 
 
-def _field(field: JsonField) -> Callable[[str], object]:
-    return lambda text: json_value(field, text)
-
-
-_READERS: tuple[tuple[str, str, str, Callable[[str], object]], ...] = (
-    ("messages", "parts", "message", _field("parts")),
-    ("messages", "tool_calls", "message", _field("tool_calls")),
-    ("messages", "semantics", "message", _field("semantics")),
-    ("sessions", "tags", "session", names_of),
-    ("sessions", "lorebooks", "session", names_of),
-    ("requests", "recipe", "the request for", recipe_of),
-    ("requests", "protocol", "the request for", Protocol),
-    ("received", "times", "the response of", times_of),
-)
-"""Table, column, what a row of it is, and what reads the column."""
-
-_NAMES = {
-    "messages": "message_id",
-    "sessions": "session_id",
-    "requests": "message_id",
-    "received": "message_id",
-}
-
-_NEEDED = {"protocol": "requests", "times": "received"}
-"""Columns without which the row says nothing."""
-
-
-def _without(column: str) -> str:
-    if table := _NEEDED.get(column):
-        return f"DELETE FROM {table} WHERE seq = ?"
-    if column == "recipe":
-        return "UPDATE requests SET recipe = '{}' WHERE seq = ?"
-    table = "sessions" if column in ("tags", "lorebooks") else "messages"
-    return f"UPDATE {table} SET {column} = '' WHERE seq = ?"
+def _without(table: str, column: str, instead: str) -> str:
+    if instead:
+        return f"UPDATE {table} SET {column} = {instead} WHERE seq = ?"
+    return f"DELETE FROM {table} WHERE seq = ?"
