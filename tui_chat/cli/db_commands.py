@@ -79,7 +79,8 @@ def restore(path: Path, file: Path) -> None:
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @click.pass_obj
 def check(path: Path, as_json: bool) -> None:
-    """Look whether the database is sound: pages, references, branches, counts, search, hashes.
+    """Look whether the database is sound: pages, references, branches, counts, search,
+    values, hashes.
 
     Exits with 1 where it is not.
     """
