@@ -99,6 +99,9 @@ async def test_esc_stops_the_reply_and_keeps_it(tmp_path: Path):
         desk = app.desk
         assert desk is not None
         await until(pilot, lambda: desk.partial is not None and bool(desk.partial.reply.text))
+        await pilot.press("f2", "slash", "escape")  # which leaves the filter, and no more
+        assert app.query_one(SessionList).rows.has_focus
+        assert desk.is_streaming
         await pilot.press("escape")
         await replied(pilot)
         assert desk.entries[-1].status == "stopped"

@@ -6,7 +6,9 @@ import gc
 from pathlib import Path
 from weakref import ref
 
-from tests.ui.app_under_test import NOON, make_app, opened, settle, until
+import pytest
+
+from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Message
 from tui_chat.model.session import Entry, Session
@@ -14,6 +16,7 @@ from tui_chat.model.transcript import Transcript
 from tui_chat.store import Store
 from tui_chat.ui.chat import ChatPane, Composer
 from tui_chat.ui.inspector import Inspector, View
+from tui_chat.ui.inspector.forecast_line import ForecastLine
 
 
 async def two_sessions(folder: Path) -> None:
@@ -76,3 +79,31 @@ async def test_nothing_of_a_session_that_was_left_is_kept(tmp_path: Path, undraw
                 gc.collect()
             assert not [left for left in (known() for known in kept) if left is not None]
             kept = [*map(ref, (entry.message for entry in desk.entries))]
+
+
+async def test_a_long_request_is_let_go_of_with_its_session_and_recalled_there(
+    tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("state", "past"):
+        monkeypatch.setattr(f"tui_chat.desk.{module}.LONG", 100)
+    monkeypatch.setattr("tui_chat.ui.acting.inspecting._SETTLED", 0.01)
+    await two_sessions(tmp_path)
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        desk, forecast = app.desk, app.query_one(ForecastLine)
+        assert desk is not None
+        await desk.open("one")
+        await say(pilot, "hi")
+        await until(pilot, lambda: forecast.forecast is not None)
+        kept = [*map(ref, (entry.message for entry in desk.entries))]
+        await desk.open("other")
+        await until(pilot, lambda: forecast.forecast is None)
+        await settle(pilot)
+        assert not desk.sent
+        gc.collect()
+        assert not [left for left in (known() for known in kept) if left is not None]
+        await desk.open("one")
+        await until(pilot, lambda: forecast.forecast is not None)
+        told = forecast.forecast
+        assert told is not None
+        assert told.at.kind == "grown"

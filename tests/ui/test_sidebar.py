@@ -218,7 +218,6 @@ async def test_the_filter_narrows_as_one_types() -> None:
         assert app.posted == [("Opened", "s0")]
         await press(pilot, "escape")
         assert app.sessions.filter.value == ""
-        await press(pilot, "down")
         assert app.query_one(SessionRows).has_focus
         await press(pilot, "slash", *"#sci", "down", "enter")
         assert app.posted[-1] == ("Opened", "s1")

@@ -131,6 +131,7 @@ class Composing:
     def leave(self) -> None:
         """Let go of the conversation, for another one's to come."""
         self._history, self._supposed, self._cut = (), None, ((), None, ())
+        self._state.forget_long()
         self.forget()
         forget_runs()
         forget_recent()

@@ -197,7 +197,8 @@ class Desk(Setting):
 
     async def recall_last(self, endpoint: str) -> LastSent | None:
         """Return the last request that was sent to an endpoint, in whatever session and however
-        long ago; None, with nothing told, where there is none that can be shown.
+        long ago; None, with nothing told, where there is none that can be shown, or a long one
+        of another session.
         """
         with suppress(TuiChatError):
             return await self._past.last(endpoint, self.entries)

@@ -19,7 +19,7 @@ from tui_chat import __version__
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs
 from tui_chat.desk.outside import Outside
-from tui_chat.desk.state import LastSent
+from tui_chat.desk.state import LONG, LastSent
 from tui_chat.errors import InputError
 from tui_chat.model.message import Message
 from tui_chat.model.request import RequestRecord
@@ -136,11 +136,17 @@ class Past:
 
     async def last(self, endpoint: str, known: Iterable[Entry]) -> LastSent | None:
         """Return the last request that was sent to an endpoint, whoever sent it and when, as far
-        as it can be shown; None where there is none.
+        as it can be shown; None where there is none, and where it is a long one of another
+        session: little of that can come again, and all of it would have to be read and kept.
         """
         sent = await self._store.last_request(endpoint)
         if sent is None:
             return None
+        known = tuple(known)
+        if all(entry.message.id != sent.message_id for entry in known):
+            record = await self._store.request_of(sent.message_id)
+            if record is None or len(record.body or b"") >= LONG:
+                return None
         found = (await self.request(sent.message_id, known)).shown
         return None if found is None else LastSent(sent.message_id, found)
 

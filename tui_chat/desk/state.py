@@ -17,6 +17,9 @@ from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.model.tool import Tool
 from tui_chat.send import Grown
 
+LONG = 500_000
+"""Bytes from which a request is kept while its session is shown, and not beyond."""
+
 
 @dataclass(frozen=True, slots=True)
 class LastSent:
@@ -70,8 +73,8 @@ class State:
         """What has arrived of the shown branch's last reply, where another program receives it."""
 
         self.sent: dict[str, LastSent] = {}
-        """The last request of each endpoint, by its name; what was sent before the program
-        started is recalled by who wants it."""
+        """The last request of each endpoint, by its name; a long one of a session that was left,
+        and what was sent before the program started, is recalled by who wants it."""
 
     @property
     def is_offline(self) -> bool:
@@ -90,6 +93,12 @@ class State:
         """The model that is asked: the session's, else the role's, else the endpoint's first."""
         by_role = self.role.model if self.role is not None and not self.role_fault else ""
         return self.model or by_role or next(iter(self.endpoint.models), "")
+
+    def forget_long(self) -> None:
+        """Let go of long requests: they keep a whole conversation, which is read anew anyway."""
+        for endpoint, last in list(self.sent.items()):
+            if len(last.composed.payload.body) >= LONG:
+                del self.sent[endpoint]
 
     def shows(self, session_id: str) -> bool:
         """Whether this session is the shown one."""

@@ -61,12 +61,14 @@ class Inspecting(Comparing):
     _forecaster: Forecaster | None = None
     _forecasts: tuple[tuple[Composed, Forecast], ...] = ()
     """The newest ones: when a request has left, the next one is shown already."""
-    _left: Mapping[str, tuple[LastSent, Forecast | None]] = MappingProxyType({})
-    """The last request of each endpoint, with its forecast, against which its reply is held."""
+    _left: Mapping[str, LastSent] = MappingProxyType({})
+    """The last request of each endpoint, as far as this session knows."""
+    _told: Mapping[str, tuple[str, Forecast | None]] = MappingProxyType({})
+    """The forecast of each of them, against which its reply is held, and the reply's id."""
     _heard: tuple[str, Received | None, str] = "", None, ""
     """The response of the reply that was looked at, with its id, and why there is none."""
     _recalled: frozenset[str] = frozenset()
-    """The endpoints of which it was looked up what was sent before the program started."""
+    """The endpoints of which it was looked up in this session what was sent before."""
     _seen: Seen | None = None
     _what_if: WhatIf | None = None
     _inspected_in = ""
@@ -108,6 +110,7 @@ class Inspecting(Comparing):
         """Let go of the session that was left, and of all that was told of its requests."""
         inspector.forget()
         self._forecaster, self._forecasts, self._pinned_in = None, (), ()
+        self._left, self._recalled = {}, frozenset()
         if self._base.startswith("branch"):
             self._base, self._base_branch = LAST, None
 
@@ -132,16 +135,19 @@ class Inspecting(Comparing):
         from tui_chat.analysis import Forecaster
 
         for endpoint, sent in desk.sent.items():
-            last, _ = self._left.get(endpoint, (None, None))
+            last = self._left.get(endpoint)
             if last is sent:
                 continue
+            self._left = {**self._left, endpoint: sent}
+            if self._told.get(endpoint, ("", None))[0] == sent.entry_id:
+                continue  # it was recalled
             told = next((told for known, told in self._forecasts if known is sent.composed), None)
             if told is None and last is not None:
                 told = Forecaster()(last.composed, sent.composed, _counter_of(sent.composed))
-            self._left = {**self._left, endpoint: (sent, told)}
+            self._told = {**self._told, endpoint: (sent.entry_id, told)}
 
     def _recall(self, desk: Desk, endpoint: str) -> None:
-        """Look once, when there is time, for what was sent before the program started."""
+        """Look once, when there is time, for what was sent before, and is not kept."""
         if endpoint not in self._recalled:
             self._recalled |= {endpoint}
             self.set_timer(_SETTLED, lambda: self._fetch_last(desk, endpoint))
@@ -200,10 +206,8 @@ class Inspecting(Comparing):
         """Say what the forecast of a reply's request was, beside what was reported."""
         from tui_chat.ui.inspector.forecast_line import against_usage
 
-        last, told = self._left.get(entry.endpoint, (None, None))
-        if last is None or told is None or entry.status == "streaming":
-            return ""
-        if last.entry_id != entry.message.id:
+        entry_id, told = self._told.get(entry.endpoint, ("", None))
+        if told is None or entry.status == "streaming" or entry_id != entry.message.id:
             return ""
         return against_usage(told, entry.usage.cached, entry.usage.input)
 

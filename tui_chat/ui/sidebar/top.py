@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.cells import cell_len
-from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
@@ -55,7 +54,7 @@ class NewSession(Widget):
 
 
 class Filter(Input):
-    """What sessions must contain; Esc clears it, and then does what it does elsewhere."""
+    """What sessions must contain; Esc clears it and leaves."""
 
     DEFAULT_CSS = """
     Filter {
@@ -69,7 +68,7 @@ class Filter(Input):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Clear the filter, then leave it", show=False),
+        Binding("escape", "leave", "Show all sessions again", show=False),
         Binding("down", "rows", "From the filter to the sessions", show=False),
         Binding("pagedown", "rows", "From the filter to the sessions", show=False),
     ]
@@ -78,10 +77,9 @@ class Filter(Input):
         """The rows are to be focused."""
 
     def action_leave(self) -> None:
-        """Clear the filter; where there is nothing to clear, leave Esc to the list and the app."""
-        if not self.value:
-            raise SkipAction
+        """Show all sessions again, and go to the rows."""
         self.value = ""
+        self.action_rows()
 
     def action_rows(self) -> None:
         """Go to the rows."""
