@@ -106,6 +106,7 @@ async def test_a_fork_is_a_session_of_its_own(make_desk):
     assert await desk.fork(ids(desk)[1])
     assert desk.session_id != old
     assert contents(desk) == ["one", "one"]
+    assert heard.of(Done)[-1].words == "Forked: this is a new session, with 2 messages."
     await said(desk, heard, "other")
     await desk.open(old)
     assert contents(desk) == ["one", "one", "two", "two"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tui_chat.desk.changes import Done
 from tui_chat.desk.opening import Opening
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.replies import Replies
@@ -100,6 +101,9 @@ class Branches:
             session = await self._store.fork(entry_id)
             await self._opening.open(session.session_id)
             await self._opening.list_sessions()
+            count = len(self._state.entries)
+            words = f"{count:,} message{'s' * (count != 1)}"
+            self._outside.tell(Done(f"Forked: this is a new session, with {words}."))
             return True
         return False
 

@@ -9,6 +9,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Static, TextArea
 
 from tui_chat.ui.forms import Form
+from tui_chat.ui.harmless import TextBox
 
 if TYPE_CHECKING:
     from tui_chat.desk import Desk, WhatIf
@@ -26,7 +27,7 @@ class PasteRequest(Form[str | None]):
                 "or the path of a file with one."
             )
             yield Static(words, classes="label")
-            yield TextArea(id="body", tab_behavior="focus")
+            yield TextBox(id="body", tab_behavior="focus")
             yield from self.buttons()
 
     def action_keep(self) -> None:

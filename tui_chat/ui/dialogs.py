@@ -12,11 +12,20 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
 from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from tui_chat.model.visible import one_line, visible
+
 T = TypeVar("T")
+
+
+def entitle(box: Widget, title: str) -> None:
+    """Put a title into a frame: names that others gave stand in it."""
+    box.border_title = Content(one_line(title, 120))
 
 
 class Dialog(ModalScreen[T]):
@@ -73,8 +82,8 @@ class AskText(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         """Lay out the box."""
         with Vertical() as box:
-            box.border_title = self._title
-            yield Input(self._value)
+            entitle(box, self._title)
+            yield Input(visible(self._value))
             yield Static(f"Enter {self._enter} · Esc leaves it as it was", classes="hint")
 
     @on(Input.Submitted)
@@ -109,9 +118,9 @@ class Confirm(Dialog[bool | None]):
     def compose(self) -> ComposeResult:
         """Lay out the box; the harmless button has the focus."""
         with Vertical() as box:
-            box.border_title = self._title
+            entitle(box, self._title)
             with VerticalScroll(can_focus=False):
-                yield Static(Text(self._question))
+                yield Static(Text(visible(self._question)))
             with Horizontal(classes="buttons"):
                 yield Button(self._no, id="no")
                 yield Button(self._yes, id="yes", variant="error")
@@ -169,7 +178,7 @@ class Choose(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         """Lay out the box."""
         with Vertical() as box:
-            box.border_title = self._title
+            entitle(box, self._title)
             yield Input(placeholder="Type to narrow the list")
             options = OptionList()
             options.can_focus = False
@@ -213,10 +222,11 @@ class Choose(Dialog[str | None]):
 
     def _option(self, choice: Choice) -> Option:
         mark = "● " if choice.id == self._current else "  "
-        line = Text(mark + choice.label)
+        label = one_line(choice.label)
+        line = Text(mark + label)
         if choice.detail:
-            gap = " " * (max(self._label_width - len(choice.label), 0) + 2)
-            line.append(gap + choice.detail, style="dim")
+            gap = " " * (max(self._label_width - len(label), 0) + 2)
+            line.append(gap + one_line(choice.detail), style="dim")
         return Option(line, id=choice.id)
 
     def action_move(self, by: int) -> None:
@@ -259,7 +269,7 @@ class ChooseMany(Dialog[tuple[str, ...] | None]):
     def compose(self) -> ComposeResult:
         """Lay out the box."""
         with Vertical() as box:
-            box.border_title = self._title
+            entitle(box, self._title)
             options = OptionList()
             options.display = bool(self._choices)
             yield options
@@ -285,7 +295,7 @@ class ChooseMany(Dialog[tuple[str, ...] | None]):
         for choice in self._choices:
             place = self._marked.index(choice.id) + 1 if choice.id in self._marked else 0
             mark = f"{place:>2} " if place else " · "
-            options.add_option(Option(Text(mark + choice.label), id=choice.id))
+            options.add_option(Option(Text(mark + one_line(choice.label)), id=choice.id))
         options.highlighted = at if self._choices else None
 
     @on(OptionList.OptionSelected)

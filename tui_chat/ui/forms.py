@@ -14,7 +14,9 @@ from textual.widgets import Button, Checkbox, Input, Static, TextArea
 
 from tui_chat.model.profile import Profile
 from tui_chat.model.role import Role
-from tui_chat.ui.dialogs import Dialog, T
+from tui_chat.model.visible import visible
+from tui_chat.ui.dialogs import Dialog, T, entitle
+from tui_chat.ui.harmless import TextBox
 
 _HINT = "Ctrl+S keeps it · Esc leaves it as it was · Tab goes on"
 
@@ -94,16 +96,16 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
         """Lay out the fields."""
         role = self._role
         with Vertical() as box:
-            box.border_title = f"Role: {role.name}" if role.role_id else "New role"
+            entitle(box, f"Role: {role.name}" if role.role_id else "New role")
             with VerticalScroll(id="fields", can_focus=False):
                 yield Static("Name", classes="label -first")
-                yield Input(role.name, id="name")
+                yield Input(visible(role.name), id="name")
                 yield Static("System prompt", classes="label")
-                yield TextArea(role.system_prompt, id="prompt", tab_behavior="focus")
+                yield TextBox(role.system_prompt, id="prompt", tab_behavior="focus")
                 with Horizontal(classes="pair"):
                     with Vertical():
                         yield Static("Model (empty: the endpoint's)", classes="label")
-                        yield Input(role.model, id="model")
+                        yield Input(visible(role.model), id="model")
                     with Vertical():
                         yield Static("Preset (empty: plain)", classes="label")
                         yield Input(role.preset, id="preset")
@@ -174,9 +176,9 @@ class ProfileForm(Form[Profile | None]):
             box.border_title = "Profile"
             with VerticalScroll(id="fields", can_focus=False):
                 yield Static("Name", classes="label")
-                yield Input(self._profile.name, id="name")
+                yield Input(visible(self._profile.name), id="name")
                 yield Static("What the model should know about you", classes="label")
-                yield TextArea(self._profile.content, id="content", tab_behavior="focus")
+                yield TextBox(self._profile.content, id="content", tab_behavior="focus")
             yield from self.buttons()
 
     def action_keep(self) -> None:

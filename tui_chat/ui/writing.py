@@ -9,7 +9,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static, TextArea
 
-from tui_chat.ui.dialogs import Dialog
+from tui_chat.ui.dialogs import Dialog, entitle
+from tui_chat.ui.harmless import TextBox
 
 
 class Written(NamedTuple):
@@ -52,11 +53,11 @@ class Write(Dialog[Written | None]):
         """Lay out the box."""
         enter = "Enter sends it · Ctrl+S only keeps it" if self._sends else "Enter keeps it"
         with Vertical() as box:
-            box.border_title = self._title
+            entitle(box, self._title)
             if self._about:
                 with VerticalScroll():
                     yield Static(self._about, markup=False)
-            yield TextArea(self._text)
+            yield TextBox(self._text)
             yield Static(f"{enter} · Ctrl+J new line · Esc leaves all as it was", classes="hint")
 
     def on_mount(self) -> None:

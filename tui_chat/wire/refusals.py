@@ -69,7 +69,7 @@ _SHORTEN = (
 )
 _PAY = "Check plan and credit with the provider."
 _CHECK_KEY = "Check the key of this endpoint, and that it may use this model."
-_CHECK_PLACE = "Check the model's name and the endpoint's base URL."
+_CHECK_PLACE = "Ask another model, or check this one's name and the endpoint's base URL."
 _AGAIN = "The trouble is on the provider's side; try again in a moment."
 
 

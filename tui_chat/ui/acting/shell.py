@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import time
 from typing import TYPE_CHECKING
 
 from textual import constants, on
 from textual.app import App
 from textual.driver import Driver
+from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 
 from tui_chat.config import Config
 from tui_chat.errors import TuiChatError
 from tui_chat.model.endpoint import Protocol
+from tui_chat.model.visible import visible
+from tui_chat.ui.harmless import Harmless
 from tui_chat.ui.panes import Panes
 
 if TYPE_CHECKING:
     from tui_chat.attachments import Attachment
     from tui_chat.desk import Change, Desk
+
+_HARMLESS = Harmless()
 
 
 class Shell(App[None]):
@@ -64,6 +69,10 @@ class Shell(App[None]):
 
         return OurDriver
 
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Have nothing drawn that a terminal obeys."""
+        return [*super().get_line_filters(), _HARMLESS]
+
     @property
     def is_laid(self) -> bool:
         """Whether the conversations are open and the last session is shown."""
@@ -79,8 +88,9 @@ class Shell(App[None]):
         markup: bool = True,
     ) -> None:
         """Say something for a while: over the conversation's top, so that the request beside it
-        stays in sight.
+        stays in sight. Nothing that others wrote is obeyed, if it is no markup.
         """
+        message = visible(message)
         if any(shown.message == message for shown in self._notifications):
             return  # a key that is pressed again says it once
         self._place_toasts()

@@ -12,7 +12,7 @@ from textual.widgets.option_list import Option
 
 from tui_chat.context.macro_words import MacroWords, macros_beginning
 from tui_chat.model.text import clean
-from tui_chat.model.visible import masked
+from tui_chat.ui.harmless import TextBox
 
 _BEGUN = re.compile(r"\{\{([\w/]*)\Z")
 
@@ -57,7 +57,7 @@ class Macros(OptionList, can_focus=False):
         self.display = bool(macros)
 
 
-class Content(TextArea):
+class Content(TextBox):
     """One message's content."""
 
     DEFAULT_CSS = """
@@ -139,9 +139,3 @@ class Content(TextArea):
             super().action_undo()
         else:
             self.post_message(self.UndoRequested())
-
-    def get_line(self, line_index: int) -> Text:
-        """Draw a line; nothing in it is obeyed by the terminal."""
-        line = super().get_line(line_index)
-        harmless = masked(line.plain)
-        return line if harmless == line.plain else Text(harmless, end="", no_wrap=True)

@@ -1,0 +1,89 @@
+"""Names that others gave are shown and never obeyed, wherever they stand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.desk import Order
+from tui_chat.model.role import Role
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.chat import Transcript
+from tui_chat.ui.search.hits import HitList
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+EVIL = "[red]a[/b]\x1b[31m\x07\u202eb" + "\u200b" * 50
+"""Markup that opens and that closes what was never opened, a colour, a bell, bidi, a flood."""
+OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b]")
+
+
+def screen_text(app: TuiChat) -> str:
+    width, height = app.size
+    strips = app.screen._compositor.render_strips(app.size)  # pyright: ignore[reportPrivateUsage]
+    assert len(strips) == height
+    return "\n".join(strip.text[:width] for strip in strips)
+
+
+async def shown(pilot: Pilot[None], what: str, begins: str = "") -> None:
+    """Wait until the name can be read, and see that nothing else of it is done."""
+    app = pilot.app
+    assert isinstance(app, TuiChat)
+    await settle(pilot)
+    text = screen_text(app)
+    found = OBEYED.search(text.replace("\n", ""))
+    assert found is None, f"{what}: {found!r}"
+    assert re.search(begins + r"\[red\]a\[/?b\][␛�]\[31m", text), f"{what}: {text}"
+
+
+async def test_names_are_shown_and_not_obeyed(tmp_path: Path) -> None:
+    app = make_app(tmp_path, model="echo")
+    name = EVIL.replace("/", "")
+    (tmp_path / "presets").mkdir()
+    (tmp_path / "presets" / f"{name}.json").write_text('{"name": "x", "messages": []}')
+    async with app.run_test(size=(160, 45), notifications=True) as pilot:
+        await opened(pilot)
+        desk = app.desk
+        assert desk is not None
+        role = await desk.save_role(Role("", EVIL, EVIL, model="echo"))
+        assert role is not None
+        await desk.new(role.role_id)
+        await say(pilot, f"{EVIL} pine")
+        await desk.choose_preset(name)
+        await desk.rename(desk.session_id, EVIL)
+        await desk.organise((desk.session_id,), Order(folder=EVIL))
+        await desk.retag((desk.session_id,), add=(EVIL,), drop=())
+        await shown(pilot, "the sidebar")
+        app.notify(EVIL, markup=False)
+        await until(pilot, lambda: bool(app.screen.query("Toast")))
+        await shown(pilot, "a notification")
+        actions = ("choose_role", "edit_roles", "rename", "choose_preset", "preset_more", "search")
+        for action in actions:
+            await app.run_action(action)
+            await until(pilot, lambda: len(app.screen_stack) == 2)
+            if action == "search":
+                await pilot.press(*"pine")
+                await until(pilot, lambda: bool(app.screen.query_one(HitList).hits))
+            await shown(pilot, action, "Preset “" if action == "preset_more" else "")
+            if action == "edit_roles":
+                await pilot.press("[", "enter")
+                await shown(pilot, "the form of a role", "Role: ")
+            await pilot.press("escape")
+            await until(pilot, lambda: len(app.screen_stack) == 1)
+        app.query_one(Transcript).focus()
+        await pilot.press("e")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await shown(pilot, "a message that is edited")
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        for key in ("f", "t", "e"):
+            app.query_one("SessionList").focus()
+            await pilot.press(key)
+            await until(pilot, lambda: len(app.screen_stack) == 2)
+            await shown(pilot, key)
+            await pilot.press("escape")
+            await until(pilot, lambda: len(app.screen_stack) == 1)
