@@ -19,15 +19,17 @@ from tests.ui.inspector_requests import (
 )
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Turn
+from tui_chat.model.json_tree import Arr, Obj, Str, Tree, tree_of
 from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.payload import render
 from tui_chat.model.received import Received
 from tui_chat.model.reply import Usage
 from tui_chat.model.session import Entry
 from tui_chat.model.text import Origin, OriginKind, Text
-from tui_chat.ui.inspector import Came, Inspector, View
+from tui_chat.ui.inspector import Came, Inspector, View, sources
 from tui_chat.ui.inspector.finding import hits, places
 from tui_chat.ui.inspector.layout import Layout
+from tui_chat.ui.inspector.sources import Sources
 from tui_chat.ui.inspector.views import RowsView, ViewTabs
 from tui_chat.ui.inspector.views.survey import Survey
 
@@ -238,6 +240,50 @@ def test_whatever_is_folded_rows_and_places_stay_true(folds: list[int]) -> None:
     origin = Origin(OriginKind.HISTORY, "m3", "#4")
     assert len(places(layout, origin)) == 1
     assert hits(layout, "no such words") == []
+
+
+WRITTEN = [
+    Obj((("text", Str(Text.of(f"{number}", Origin(kind, name, within=within)))),))
+    for number, (kind, name, within) in enumerate(
+        [
+            *((OriginKind.HISTORY, f"m{number}", None) for number in range(5)),
+            (OriginKind.MACRO, "date", STYLE),
+            (OriginKind.PRESET, "m1", None),
+            (OriginKind.GLUE, "", None),
+        ]
+    )
+]
+
+
+@given(st.lists(st.lists(st.sampled_from(WRITTEN), max_size=9), max_size=6))
+def test_what_came_from_a_source_is_known_whatever_changed(lists: list[list[Tree]]) -> None:
+    found = Sources()
+    keys = [(OriginKind.HISTORY, "m1"), (OriginKind.PRESET, "p1"), (OriginKind.PRESET, "m1")]
+    for nodes in lists:
+        assert [found.numbers(tuple(nodes), key) for key in keys] == [
+            [n for n, node in enumerate(nodes) if node is WRITTEN[which]] for which in (1, 5, 6)
+        ]
+
+
+@pytest.mark.parametrize("change", [slice(4, 5), slice(2100, 2102)])
+def test_another_message_is_pointed_at_without_looking_at_all(
+    monkeypatch: pytest.MonkeyPatch, change: slice
+) -> None:
+    looked: list[object] = []
+    look = sources._keys  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(sources, "_keys", lambda node: looked.append(node) or look(node))
+    tree = chat_tree(long_chat(2102))
+    layout = Layout(render(tree), 60)
+    assert len(places(layout, Origin(OriginKind.HISTORY, "m7"))) == 1
+    looked.clear()
+    messages = tree.get("messages")
+    assert isinstance(messages, Arr)
+    changed = list(messages.items)
+    changed[change] = (tree_of({"role": "user", "content": "Another."}),)
+    after = Obj(tuple((k, Arr(tuple(changed)) if v is messages else v) for k, v in tree.items))
+    layout = Layout(render(after), 60, layout)
+    assert len(places(layout, Origin(OriginKind.HISTORY, "m8"))) == 1
+    assert len(looked) < 5
 
 
 def test_a_keystroke_looks_at_what_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,12 +113,17 @@ class Canvas(QuietScroll, can_focus=True):
 
     def tell_pointed(self) -> None:
         """Say on which message the cursor is, where it came to another."""
-        index = self._current if self.has_focus else None
-        now = "" if index is None else self.entries[index].message.id
+        now = self._under_cursor()
         if now != self._pointed:
             self._pointed = now
             if now:
+                self._lit = ""  # what is drawn now shows where the cursor is, and nothing else
                 self.post_message(self.Pointed(now))
+
+    def _under_cursor(self) -> str:
+        """Return the id of the message that keys act on, while they come here; empty for none."""
+        index = self._current if self.has_focus else None
+        return "" if index is None else self.entries[index].message.id
 
     def point_anew(self) -> None:
         """Say again on which message the cursor is: who hears it knows of another request."""
@@ -202,9 +207,13 @@ class Canvas(QuietScroll, can_focus=True):
 
     def light(self, message_id: str) -> None:
         """Light up a message, wherever the cursor is; empty for none."""
-        if message_id != self._lit:
-            self._lit = message_id
-            self.refresh()
+        if message_id == self._lit:
+            return
+        others = {self._lit, message_id} - {self._under_cursor()}  # that looks the same, lit or not
+        self._lit = message_id
+        for y, (place, _) in enumerate(self._viewport.rows):
+            if self.entries[place.message].message.id in others:
+                self.refresh(Region(0, y, self._width, 1))
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw rows. They have no border and fill the width, so what was painted stays as it is:

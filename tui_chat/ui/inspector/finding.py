@@ -10,7 +10,7 @@ from json.encoder import encode_basestring as quoted  # type: ignore[attr-define
 
 from tui_chat.model.json_tree import Str, body_of
 from tui_chat.model.pretty import Piece
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.model.text import Origin
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.layout import Layout
 
@@ -63,17 +63,11 @@ def comes_from(origin: Origin, source: Origin) -> bool:
 
 def places(layout: Layout, source: Origin) -> list[int]:
     """Return the rows on which something begins that came from a source, in order."""
-    kinds = {source.kind, OriginKind.MACRO, OriginKind.SETTING}
     rows: set[int] = set()
-    for kind in kinds & layout.kinds():
-        for row, leaf in layout.leaves(kind):
-            origins = (
-                [span.origin for span in leaf.text.spans]
-                if isinstance(leaf, Str)
-                else [leaf.origin]
-            )
-            if any(comes_from(origin, source) for origin in origins):
-                rows.add(_row_in(layout, row, source))
+    for row, leaf in layout.leaves_of(source):
+        spans = leaf.text.spans if isinstance(leaf, Str) else (leaf,)
+        if any(comes_from(part.origin, source) for part in spans):
+            rows.add(_row_in(layout, row, source))
     return sorted(rows)
 
 

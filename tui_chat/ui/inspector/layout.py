@@ -20,7 +20,8 @@ from tui_chat.model.text import GLUE, Origin, OriginKind
 from tui_chat.ui.inspector.blocks import BIT, Block, Measure, bits_of, item_of, same_rows
 from tui_chat.ui.inspector.drawn_line import DrawnLine
 from tui_chat.ui.inspector.place import Place, Spot, Step
-from tui_chat.ui.inspector.walking import at_depth, leaves, values
+from tui_chat.ui.inspector.sources import Sources
+from tui_chat.ui.inspector.walking import at_depth, leaves, leaves_in, values
 
 _Slot: TypeAlias = tuple[int, type, str | None, bool, str, int]
 _Drawn: TypeAlias = tuple[Tree | Origin, DrawnLine]
@@ -39,6 +40,8 @@ class Layout:
         if before is not None and before.width == width:
             old = before.root
             self._drawn = before._drawn
+        self._sources: dict[str | None, Sources] = before._sources if before is not None else {}
+        """By the key of the array that they look at."""
         tree, self.root = payload.tree, None
         if isinstance(tree, Obj | Arr) and tree.items:
             self.root = self._measure.block(tree, 0, None, old)
@@ -211,6 +214,22 @@ class Layout:
         """
         if self.root is not None:
             yield from leaves(self.root, 0, BIT[kind], after, backwards)
+
+    def leaves_of(self, source: Origin) -> Iterator[tuple[int, Str | Lit]]:
+        """Yield the strings and literals in which something may have come from a source, each with
+        its first row. Messages that have nothing of it are not looked at.
+        """
+        root = self.root
+        if root is None:
+            return
+        kinds = BIT[source.kind] | BIT[OriginKind.MACRO] | BIT[OriginKind.SETTING]
+        for index, block in enumerate(root.children):
+            if block is None or not isinstance(block.node, Arr):
+                yield from leaves_in(root, (index,), 0, kinds)
+            else:
+                sources = self._sources.setdefault(block.key, Sources())
+                numbers = sources.numbers(block.node.items, (source.kind, source.id))
+                yield from leaves_in(block, numbers, root.starts[index], kinds)
 
     def last_row(self, kind: OriginKind) -> int | None:
         """Return the last row that shows a character of a kind."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tui_chat.model.json_tree import Lit, Str
 from tui_chat.ui.inspector.blocks import Block, bits_of, item_of
@@ -18,7 +18,22 @@ def leaves(
     hidden = hidden or block.folded
     first = 0 if hidden else max(bisect_right(block.starts, after - row) - 1, 0)
     indexes = range(first, len(block.children))
-    for index in reversed(indexes) if backwards else indexes:
+    indexes = reversed(indexes) if backwards else indexes
+    yield from leaves_in(block, indexes, row, bit, after, backwards, hidden)
+
+
+def leaves_in(
+    block: Block,
+    indexes: Iterable[int],
+    row: int,
+    bit: int,
+    after: int = -1,
+    backwards: bool = False,
+    hidden: bool = False,
+) -> Iterator[tuple[int, Str | Lit]]:
+    """Yield what `leaves` does, of some of the block's children."""
+    hidden = hidden or block.folded
+    for index in indexes:
         at = row if hidden else row + block.starts[index]
         below = block.children[index]
         if below is not None:

@@ -10,7 +10,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui_chat.model.envelope import ChatEnvelope, Dropped, Turn
@@ -78,12 +79,28 @@ class ContextView(RowsView):
         if not self._dropped_open and any(_key(one.origin) == key for one in dropped):
             self._dropped_open = True
             self.rebuild()
-        for number, row in enumerate(self.rows):
-            if row.origin is not None and _key(row.origin) == key:
-                self._at_end = False
-                self.set_cursor(number)
-                return True
-        return False
+        number = self._row_of(key)
+        if number is None:
+            return False
+        self._at_end = False
+        self.set_cursor(number)
+        return True
+
+    def _row_of(self, key: tuple[OriginKind, str]) -> int | None:
+        """Return the first row of a source. Of turns it is told without making their rows."""
+        kind, name = key
+        for numbers, make in self.rows.parts():
+            if isinstance(make, _Turns):
+                turns = make.turns[make.start : make.start + len(numbers)]
+                for number, turn in zip(numbers, turns, strict=True):
+                    if turn.origin.id == name and turn.origin.kind is kind:
+                        return number
+                continue
+            for number in numbers:
+                origin = make(number - numbers.start).origin
+                if origin is not None and _key(origin) == key:
+                    return number
+        return None
 
     def rebuild(self) -> None:
         """Show what there is now; the cursor stays on what came from the same source."""
@@ -158,12 +175,7 @@ class ContextView(RowsView):
     def _folded(
         self, turns: Sequence[Turn], tokens: Sequence[int], start: int, stop: int, width: int
     ) -> Part:
-        def row(number: int) -> Row:
-            turn = turns[start + number]
-            is_open = _key(turn.origin) in self._open
-            return _turn_row(turn, tokens[start + number], is_open, width)
-
-        return stop - start, row
+        return stop - start, _Turns(turns, tokens, start, width, self._open)
 
     def _dropped(self, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
         dropped, budget = envelope.dropped, envelope.budget
@@ -176,7 +188,26 @@ class ContextView(RowsView):
             says=why,
         )
         if self._dropped_open:
-            yield len(dropped), lambda number: _dropped_row(dropped[number], width)
+            yield len(dropped), _Turns(dropped, (), 0, width, self._open)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """Makes the rows of turns, from one on."""
+
+    turns: Sequence[Turn | Dropped]
+    tokens: Sequence[int]
+    start: int
+    width: int
+    open: Set[tuple[OriginKind, str]]
+    """The sources that are unfolded."""
+
+    def __call__(self, number: int) -> Row:
+        turn = self.turns[self.start + number]
+        if isinstance(turn, Dropped):
+            return _dropped_row(turn, self.width)
+        is_open = _key(turn.origin) in self.open
+        return _turn_row(turn, self.tokens[self.start + number], is_open, self.width)
 
 
 def _outward(number: int, count: int) -> Iterator[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, overload
 
@@ -53,6 +53,13 @@ class Rows(Sequence[Row]):
 
     def __len__(self) -> int:
         return self._length
+
+    def parts(self) -> Iterator[tuple[range, Callable[[int], Row]]]:
+        """Yield the numbers of each part's rows, and what makes them."""
+        for start, stop, make in zip(
+            self._starts, (*self._starts[1:], self._length), self._make, strict=True
+        ):
+            yield range(start, stop), make
 
     @overload
     def __getitem__(self, index: int) -> Row: ...
