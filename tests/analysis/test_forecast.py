@@ -189,7 +189,7 @@ def test_an_estimate_that_replies_corrected_is_one_figure_everywhere() -> None:
     assert now.budget.ratio == 1.13
     assert now.budget.total == sum(now.tokens) + REQUEST_OVERHEAD == shares_of(now).used
     assert prompt_of(made[1], counter).total + REQUEST_OVERHEAD == now.budget.total
-    found = Forecaster()(*made, counter)
+    found = Forecaster()(made[0], made[1], counter)
     assert found.total - found.common == now.tokens[-1] - counter.count("c") + REQUEST_OVERHEAD
 
 
@@ -219,7 +219,7 @@ def test_an_authors_note_at_a_depth_moves_with_each_turn() -> None:
     assert found.at.kind == "moved"
     assert found.at.origin is not None
     assert found.at.origin.id == "note"
-    assert "“Author's note” stands elsewhere than last time" in found.at.sentence
+    assert "“Author's note” has moved" in found.at.sentence
     assert f"{found.after:,} tokens" in found.at.sentence
 
 

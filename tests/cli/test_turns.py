@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from tui_chat.context import Inputs, Settings
 from tui_chat.errors import InputError
 from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.role import Role
-from tui_chat.recipe import dump_turn, read_turn
+from tui_chat.recipe import dump_turn, holds_turn, read_turn
 
 LOOPBACKS = [each for each in BUILT_IN_ENDPOINTS if each.name.startswith("loopback")]
 
@@ -68,6 +69,15 @@ def a_turn(folder: Path) -> tuple[Path, bytes]:
     path = folder / "turn.json"
     path.write_text(dump_turn(composed, composed.payload.body, None))
     return path, composed.payload.body
+
+
+def test_it_becomes_a_session_and_a_preset(tmp_path: Path):
+    path, _ = a_turn(tmp_path)
+    assert holds_turn(path.read_text())
+    assert not holds_turn(path.read_text()[:-3])
+    turn = read_turn(path.read_text(), "turn")
+    assert [message.content for message in turn.messages] == ["hi", "go"]
+    assert turn.preset("Mine") == replace(turn.inputs.preset, name="Mine")
 
 
 def preset_of(content: str):

@@ -6,13 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input, TextArea
+from textual.widgets import Input, Static, TextArea
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
-from tui_chat.compose import Composed
+from tui_chat.compose import Composed, compose
+from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.context import Inputs
 from tui_chat.loopback import Received
 from tui_chat.model.endpoint import Protocol
+from tui_chat.model.message import Message
+from tui_chat.model.preset import Preset
 from tui_chat.model.text import OriginKind
+from tui_chat.recipe import CameBack, dump_turn
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector, View
 from tui_chat.ui.inspector.forecast_line import ForecastLine
@@ -149,7 +154,9 @@ async def test_a_captured_request_is_read_converted_and_kept(tmp_path: Path) -> 
         "messages": [{"role": "user", "content": "What grows under pines?"}],
     }
     app = make_app(tmp_path)
-    app.open_first('{"model": "m", "messages": [{"role": "user", "content": "From a file"}]}')
+    sent = compose(Inputs(BUILT_IN_ENDPOINTS[0], Preset("theirs"), draft="From a file"))
+    reply = CameBack(Message("assistant", "It came back.", id="r"), "complete", "m", "there")
+    app.open_first(dump_turn(sent, sent.payload.body, reply))
     async with app.run_test(size=WIDE) as pilot:
         app = await opened(pilot)
         desk = app.desk
@@ -157,9 +164,15 @@ async def test_a_captured_request_is_read_converted_and_kept(tmp_path: Path) -> 
         inspector = app.query_one(Inspector)
         await until(pilot, lambda: inspector.is_banner_up)
         assert inspector.composed is not None
-        assert b"From a file" in inspector.composed.payload.body
+        assert inspector.composed.payload.body == sent.payload.body
+        banner = inspector.query_one("#inspector-banner", Static)
+        assert "same SHA-256" in str(banner.render())
         await until(pilot, lambda: inspector.has_focus_within)
-        await pilot.press("escape")
+        await pilot.press("e")
+        await until(pilot, lambda: inspector.view_shown is View.REPLY)
+        await settle(pilot)
+        assert any("It came back." in row for row in inspector.view_now.rows_shown())
+        await pilot.press("p", "escape")
         await until(pilot, lambda: not inspector.is_banner_up)
         app.action_open_captured()
         await until(pilot, lambda: len(app.screen_stack) > 1)

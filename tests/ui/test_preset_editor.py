@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,12 @@ from tests.ui.preset_stage import (
     press,
     told,
 )
+from tui_chat.editing import sketch
+from tui_chat.model.preset import Preset, PresetMessage
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.inspector import Inspector, View
+from tui_chat.ui.presets.steps import after_delete, where
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -68,6 +72,19 @@ STEPS = [
     (["down", "J"], ["rule", "lore", "history", "world", "note"]),
     (["down", "alt+down", "alt+up"], ["rule", "lore", "world", "history", "note"]),
 ]
+
+
+def test_after_a_message_is_deleted_its_neighbour_on_the_screen_is_next() -> None:
+    at = {"insertion_point": -1}
+    messages = [PresetMessage(name, "user", name, **at) for name in ("a", "b", "c")]
+    drawn = sketch(Preset("p", (replace(messages[0], order=2), *messages[1:])))  # b c a
+    assert [after_delete(drawn, index) for index in range(3)] == [1, 1, 0]
+    assert after_delete(sketch(Preset("p", (messages[0],))), 0) == -1
+
+
+def test_a_row_that_is_off_says_so_wherever_it_stands() -> None:
+    drawn = sketch(Preset("p", (PresetMessage("a", "system", "a", enabled=False),)))
+    assert where(drawn.rows[drawn.row_of(0)], {}).startswith("Off. It goes first")
 
 
 async def test_steps_by_keys(tmp_path: Path) -> None:
@@ -257,6 +274,9 @@ async def test_the_filter_shows_what_contains_a_word(tmp_path: Path) -> None:
         assert not message(pane, "lore").enabled
         await press(pilot, "slash", "escape")
         assert "rule" in lines(pane)[1]
+        await press(pilot, "slash", *"RAIN", "enter", "escape")
+        assert pane.rows.has_focus, "first what is hidden comes back"
+        assert "rule" in lines(pane)[1]
 
 
 async def test_save_keeps_the_file_whole_and_says_where(tmp_path: Path) -> None:
@@ -295,6 +315,10 @@ async def test_rows_and_request_light_each_other(tmp_path: Path) -> None:
         await press(pilot, "w")
         assert pane.rows.has_focus
         assert preset_of(pane).messages[pane.index].id == "note"
+        # What is written in the form is shown where it went.
+        await press(pilot, "d", "enter", *"Hush. ")
+        await until(pilot, lambda: lit() == "note-2" and "Hush. " in body(pane))
+        await press(pilot, "escape", "delete")
         # What is not sent has its place where the reason is.
         await press(pilot, "home", "down", "space", "w")
         assert inspector.view_shown is View.CONTEXT

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
 from tests.ui.app_under_test import make_app, opened, settle, until
-from tests.ui.preset_stage import SIZE, body, editing, ids, message, press
+from tests.ui.preset_stage import SIZE, body, editing, ids, message, preset_of, press
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs import AskText, Choose, Confirm
 from tui_chat.ui.presets import PresetPane
@@ -59,9 +59,10 @@ async def test_what_others_write_is_followed_and_a_conflict_loses_nothing(tmp_pa
         await written("It rains.", "The sun shines.")
         assert message(pane, "lore").content == "The sun shines."
         assert "The sun shines." in body(pane)
+        assert preset_of(pane).messages[pane.index].id == "lore"
 
         # Both changed it: what is not saved stays, whatever is answered.
-        await press(pilot, "x")
+        await press(pilot, "home", "x")
         await written("The sun shines.", "It snows all day.")
         await said_yes(pilot, "no")
         assert ids(pane)[0] == "world"
@@ -191,7 +192,7 @@ async def test_the_users_own_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         # What cannot be read is told, with its place, and can be dropped.
         await edits(pilot, pane, "E", "presetMessages", 'presetMessages" "')
         assert "mine.json: line 4, column 20" in shown(pilot)
-        await said_yes(pilot, "no")
+        await said_yes(pilot, "yes")
         assert message(pane, "lore").content == "It rains."
 
         # An editor that fails changes nothing, and says so.

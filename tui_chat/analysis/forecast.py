@@ -292,10 +292,10 @@ _SENTENCES: dict[BreakKind, str] = {
     "first": "Nothing was sent to this endpoint yet: there is nothing to compare with.",
     "model": "The last request asked another model, which has a cache of its own.",
     "grown": "All of the last request comes again: only what is new is read anew.",
-    "moved": "{what} stands elsewhere than last time: {after} after it are not cached.",
-    "changed": "{what} is not the same as last time: {after} from there on are not cached.",
+    "moved": "{what} has moved: {after} after it are not cached.",
+    "changed": "{what} has changed: {after} from there on are not cached.",
     "added": "{what} is new here: {after} from there on are not cached.",
-    "gone": "{what} is no longer there: {after} after it are not cached.",
+    "gone": "{what} is gone: {after} after it are not cached.",
     "other": "{what} and what follows is not in this request: {after} are not cached.",
 }
 

@@ -156,7 +156,8 @@ def inspect(settings: dict[str, object], file: Path) -> None:
     """Open a captured request (FILE, or - for the standard input) in the inspector.
 
     A body of any of the four protocols, or something that has one in it: a curl command, a log
-    line. It is explained there, converted, and becomes a session and a preset if that is wanted.
+    line; or an exported turn, composed again. It is explained there, converted, and becomes a
+    session and a preset if that is wanted.
     """
     from tui_chat.cli.inspect import run_inspect
 

@@ -1,4 +1,6 @@
-"""`tui-chat inspect`: the app, opened on a request that was captured somewhere."""
+"""`tui-chat inspect`: the app, opened on a request that was captured somewhere, or on a turn that
+was exported.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from tui_chat.analysis import read_captured
 from tui_chat.cli.app import run_app
 from tui_chat.cli.files import STANDARD_INPUT, named, read_bytes
 from tui_chat.errors import InputError
+from tui_chat.recipe import holds_turn, read_turn
 
 
 def run_inspect(settings: dict[str, object], file: Path) -> None:
@@ -19,7 +22,10 @@ def run_inspect(settings: dict[str, object], file: Path) -> None:
     """
     text = read_bytes(file).decode("utf-8", "replace")
     try:
-        read_captured(text)
+        if holds_turn(text):
+            read_turn(text, "the turn")
+        else:
+            read_captured(text)
     except InputError as error:
         raise InputError(f"{named(file)}: {error}", advice=error.advice) from error
     if file == STANDARD_INPUT:

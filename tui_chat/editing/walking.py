@@ -43,11 +43,15 @@ def _is_of(slot: Slot, drawn: Sketch, at: int) -> bool:
 
 def touched(before: Preset, after: Preset, otherwise: int) -> int:
     """Return the index of the first message in `after` that `before` has not; `otherwise`, kept
-    within the list, where there is none.
+    within the list, where there is none. A message that an edit made is new whatever it says; where
+    all of them are, they were read from a file, and what they say counts.
     """
     known = {id(message) for message in before.messages}
-    new = (n for n, message in enumerate(after.messages) if id(message) not in known)
-    return next(new, max(min(otherwise, len(after.messages) - 1), -1))
+    new = [n for n, message in enumerate(after.messages) if id(message) not in known]
+    if len(new) == len(after.messages):
+        said = {message.id: message for message in before.messages}
+        new = [n for n, message in enumerate(after.messages) if said.get(message.id) != message]
+    return next(iter(new), max(min(otherwise, len(after.messages) - 1), -1))
 
 
 def beside(message: PresetMessage, row: Row | None) -> PresetMessage:

@@ -17,7 +17,14 @@ from tui_chat.recipe.recipe import (
     recipe_of,
     revisions_of,
 )
-from tui_chat.recipe.turn_file import CameBack, TurnFile, dump_turn, is_turn, read_turn
+from tui_chat.recipe.turn_file import (
+    CameBack,
+    TurnFile,
+    dump_turn,
+    holds_turn,
+    is_turn,
+    read_turn,
+)
 
 __all__ = [
     "CameBack",
@@ -25,6 +32,7 @@ __all__ = [
     "TurnFile",
     "as_json",
     "dump_turn",
+    "holds_turn",
     "is_turn",
     "prefilled",
     "read_recipe",

@@ -19,11 +19,12 @@ from typing import Any, TypeAlias, cast
 
 from tui_chat import __version__
 from tui_chat.compose import Composed
-from tui_chat.context import Inputs
+from tui_chat.context import Inputs, Settings
 from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.json_values import pack
 from tui_chat.model.message import Message
+from tui_chat.model.preset import Preset
 from tui_chat.model.reply import NO_USAGE, Usage
 from tui_chat.recipe.recipe import without_secrets
 from tui_chat.wire.fields import not_json
@@ -73,6 +74,23 @@ class TurnFile:
     note: str = field(default="")
     """For people."""
 
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation up to the reply, with it."""
+        inputs = self.inputs
+        sent = Message("user", inputs.draft, "sent", parts=inputs.draft_parts)
+        came = () if self.reply is None else (self.reply.message,)
+        return (*inputs.history, *((sent,) if sent.content or sent.parts else ()), *came)
+
+    @property
+    def settings(self) -> Settings:
+        """What the session said of the model and of how it is asked."""
+        return self.inputs.settings
+
+    def preset(self, name: str) -> Preset:
+        """Return its preset under a name."""
+        return replace(self.inputs.preset, name=name)
+
 
 def dump_turn(composed: Composed, body: bytes, reply: CameBack | None) -> str:
     """Return a turn as JSON text; `composed` has its inputs."""
@@ -96,6 +114,14 @@ def dump_turn(composed: Composed, body: bytes, reply: CameBack | None) -> str:
 def is_turn(found: object) -> bool:
     """Whether parsed JSON is a turn file, of whatever version."""
     return isinstance(found, dict) and KEY in found
+
+
+def holds_turn(text: str) -> bool:
+    """Whether a text is a turn file, of whatever version."""
+    try:
+        return f'"{KEY}"' in text and is_turn(json.loads(text))
+    except (ValueError, RecursionError):
+        return False
 
 
 def read_turn(text: str, source: str) -> TurnFile:

@@ -66,8 +66,8 @@ ACTIONS = (
     Action("what-if", "", "what_if", "What if", "See the request with another limit or model"),
     Action("captured", "", "open_captured", "Captured", "Open a captured request"),
     Action("keep-captured", "", "keep_captured", "Keep", "Make a session of the captured request"),
-    Action("replay", "", "replay", "Replay", "Ask another model for this reply"),
-    Action("export-turn", "", "export_turn", "Turn", "Write this reply's turn into a file"),
+    Action("replay", "", "replay", "Replay", "Replay this reply with another model"),
+    Action("export-turn", "", "export_turn", "Turn", "Export this reply's turn into one file"),
     Action("quit", "ctrl+q", "quit", "Quit", "Quit; the draft is kept", in_footer=True),
 )
 """In the order of footer, help and palette."""

@@ -24,7 +24,7 @@ class PasteRequest(Form[str | None]):
             box.border_title = "Open a captured request"
             words = (
                 "Paste a request body of any of the four protocols, a curl command, a log line, "
-                "or the path of a file with one."
+                "an exported turn, or the path of a file with one."
             )
             yield Static(words, classes="label")
             yield TextBox(id="body", tab_behavior="focus")

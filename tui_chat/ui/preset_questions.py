@@ -92,5 +92,5 @@ async def before_leaving(app: App[Any], names: Sequence[str]) -> str | None:
 
 async def edit_again(app: App[Any], fault: InputError) -> bool:
     """Tell what is wrong with an edited text, and ask whether to go on with it."""
-    dialog = Confirm("This cannot be read", str(fault), yes="Edit again", no="Drop the changes")
-    return bool(await app.push_screen_wait(dialog))
+    dialog = Confirm("This cannot be read", str(fault), yes="Drop the changes", no="Edit again")
+    return not await app.push_screen_wait(dialog)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tui_chat.desk import Desk, LastSent, WhatIf
     from tui_chat.model.received import Received
     from tui_chat.model.reply import Reply
+    from tui_chat.recipe import TurnFile
     from tui_chat.tokens import Counter
     from tui_chat.ui.inspector import Inspector
 
@@ -39,8 +40,8 @@ class Seen:
     session_id: str
     entry: Entry | None = None
     """The reply it produced."""
-    captured: Captured | None = None
-    """Where it was pasted."""
+    captured: Captured | TurnFile | None = None
+    """Where it was pasted, or opened from a file."""
 
 
 _SETTLED = 0.5

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 from textual import work
 
 from tui_chat.errors import InputError
+from tui_chat.model.session import Entry, EntryStatus
+from tui_chat.model.visible import one_line
 from tui_chat.ui.acting.inspecting import Inspecting, Seen
 
 if TYPE_CHECKING:
     from tui_chat.desk import Desk
+    from tui_chat.recipe import TurnFile
 
 
 class Supposing(Inspecting):
@@ -45,9 +48,15 @@ class Supposing(Inspecting):
 
     async def _look_at_captured(self, desk: Desk, text: str) -> None:
         from tui_chat.analysis import read_captured
+        from tui_chat.recipe import holds_turn, read_turn
 
         try:
-            captured = read_captured(await asyncio.to_thread(in_file, text))
+            text = await asyncio.to_thread(in_file, text)
+            if holds_turn(text):
+                turn = read_turn(text, "The exported turn")
+                self._look_at(await asyncio.to_thread(seen_in, turn, desk.session_id))
+                return
+            captured = read_captured(text)
         except InputError as fault:
             self.complain(fault)
             return
@@ -91,6 +100,35 @@ class Supposing(Inspecting):
             self._panes.open("inspector")
             self.call_after_refresh(inspector.focus)
         self.compose_soon()
+
+
+_ENDED: tuple[EntryStatus, ...] = ("complete", "stopped", "interrupted")
+
+
+def seen_in(turn: TurnFile, session_id: str) -> Seen:
+    """Compose the request of an exported turn again, and tell whether it is the same."""
+    from tui_chat.compose import compose
+
+    composed = compose(turn.inputs)
+    words = "an exported turn · composed again, same SHA-256"
+    if composed.payload.sha256 != turn.request.sha256:
+        words = f"an exported turn · NOT the same bytes: tui-chat {one_line(turn.app, 20)} made it"
+    came = turn.reply
+    entry = (
+        None
+        if came is None
+        else Entry(
+            came.message,
+            status=next((each for each in _ENDED if each == came.status), "failed"),
+            error=came.error,
+            model=came.model,
+            endpoint=came.endpoint,
+            usage=came.usage,
+            finish=came.finish,
+            seconds=came.seconds,
+        )
+    )
+    return Seen(composed, words, session_id, entry, turn)
 
 
 def in_file(text: str) -> str:

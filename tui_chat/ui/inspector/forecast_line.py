@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from tui_chat.ui.inspector.figures import cut, short_number
 from tui_chat.ui.inspector.hostile import shown
+from tui_chat.ui.inspector.wrap import breaks
 
 if TYPE_CHECKING:
     from tui_chat.analysis import Forecast
@@ -71,8 +72,13 @@ class ForecastLine(Widget):
         share = told.common / told.total if told.total else 0.0
         style = "$text-success" if share > 0.5 else "$text-warning"
         sentence = shown(f" · {told.at.sentence}")
-        rest = cut(sentence, max(width - len(same) - 2, 0)) if height < 2 else sentence
-        return Content.assemble(("⛁ ", style), (same, style), (rest, "$foreground 72%"))
+        lines = breaks(f"⛁ {same}{sentence}", width, width)
+        if len(lines) >= height > 0:  # more than there is room for
+            begun = len(same) + 2
+            over = lines[height - 2] if height > 1 else 0
+            room = max(over + width - begun, 0) if height > 1 else max(width - begun, 0)
+            sentence = cut(sentence, room)
+        return Content.assemble(("⛁ ", style), (same, style), (sentence, "$foreground 72%"))
 
     def on_click(self) -> None:
         """Say so."""

@@ -354,4 +354,4 @@ class InspectorFrame(Ground):
         self.set_class(height < 10, "-low")
         self._summary.lines = 1 if height < 14 else 2 if height < 22 else 3
         self._status.lines = 1 if height < 14 else 2 if height < 30 else 3
-        self._notes.make_room(height >= 18)
+        self._notes.make_room(height >= 22)

@@ -80,7 +80,7 @@ class PresetPane(PresetView):
         event.stop()
         self.tell_of(event.row)
         message = event.row.message if event.row is not None else None
-        if message is not None and self.rows.has_focus:
+        if message is not None and (self.rows.has_focus or self.form.has_focus_within):
             self.post_message(self.OriginLit(Origin(OriginKind.PRESET, message.id, message.name)))
 
     @on(PresetRows.Wanted)
@@ -98,6 +98,9 @@ class PresetPane(PresetView):
                 self.post_message(self.MoreRequested())
             case "file":
                 self.post_message(self.FileRequested())
+            case "back" if self.filter.value:
+                self.filter.value = ""
+                self.remove_class("-filter")
             case "back":
                 self.post_message(self.Left())
             case _ if edits is None:
@@ -134,7 +137,8 @@ class PresetPane(PresetView):
         if step is None:
             self._bell()
             return
-        self._take(edits.did(step.preset, step.label))
+        at = steps.after_delete(drawn, index) if what == "delete" else None
+        self._take(edits.did(step.preset, step.label), at)
 
     def _bell(self) -> None:
         _app(self).bell()

@@ -92,6 +92,14 @@ def _deeper(preset: Preset, index: int, by: int) -> Step | None:
     return Step(after, f"move {quoted(message)} to depth {fields['insertion_point']}")
 
 
+def after_delete(drawn: Sketch, index: int) -> int:
+    """Return the list index, once a message is deleted, of the row that stood next to its row."""
+    rows, at = drawn.rows, drawn.row_of(index)
+    near = (*rows[at + 1 :], *reversed(rows[:at]))
+    found = next((row.index for row in near if row.message is not None), -1)
+    return found - (found > index)
+
+
 def with_new(preset: Preset, row: Row | None, kind: str) -> Preset:
     """Return the preset with a new message or anchor behind the one under the cursor."""
     at = row.index + 1 if row is not None and row.index >= 0 else None
@@ -109,7 +117,7 @@ def where(row: Row, names: Mapping[str, str]) -> str:
     at = "the history" if row.anchor == CHAT_HISTORY else f"“{one_line(called, 40)}”"
     match row.standing:
         case "system":
-            return "It goes first, with the other system messages."
+            words = "It goes first, with the other system messages."
         case "before" | "after":
             words = f"It is anchored {row.standing} {at}."
         case "depth":

@@ -123,7 +123,7 @@ class PresetView(Vertical):
         if self.edits is not None and drawn_as != (self._facts.notes, len(self._facts.history)):
             self._draw(self.edits, self.index)
         self.rows.tell(self._facts)
-        if self.rows.has_focus:
+        if self.rows.has_focus or self.form.has_focus_within:
             self.rows.tell_lit()  # the request is another: there too it is to be shown
         self._tell_title()
 
