@@ -15,7 +15,7 @@ from tui_chat.ui.acting.inspecting import Inspecting, Seen
 
 if TYPE_CHECKING:
     from tui_chat.desk import Desk
-    from tui_chat.recipe import TurnFile
+    from tui_chat.recipe import CameBack, TurnFile
 
 
 class Supposing(Inspecting):
@@ -102,9 +102,6 @@ class Supposing(Inspecting):
         self.compose_soon()
 
 
-_ENDED: tuple[EntryStatus, ...] = ("complete", "stopped", "interrupted")
-
-
 def seen_in(turn: TurnFile, session_id: str) -> Seen:
     """Compose the request of an exported turn again, and tell whether it is the same."""
     from tui_chat.compose import compose
@@ -113,22 +110,28 @@ def seen_in(turn: TurnFile, session_id: str) -> Seen:
     words = "an exported turn · composed again, same SHA-256"
     if composed.payload.sha256 != turn.request.sha256:
         words = f"an exported turn · NOT the same bytes: tui-chat {one_line(turn.app, 20)} made it"
-    came = turn.reply
-    entry = (
-        None
-        if came is None
-        else Entry(
-            came.message,
-            status=next((each for each in _ENDED if each == came.status), "failed"),
-            error=came.error,
-            model=came.model,
-            endpoint=came.endpoint,
-            usage=came.usage,
-            finish=came.finish,
-            seconds=came.seconds,
-        )
-    )
+    entry = _entry_of(turn.reply) if turn.reply is not None else None
     return Seen(composed, words, session_id, entry, turn)
+
+
+_ENDED: dict[str, EntryStatus] = {
+    "complete": "complete",
+    "stopped": "stopped",
+    "interrupted": "interrupted",
+}
+
+
+def _entry_of(came: CameBack) -> Entry:
+    return Entry(
+        came.message,
+        status=_ENDED.get(came.status, "failed"),
+        error=came.error,
+        model=came.model,
+        endpoint=came.endpoint,
+        usage=came.usage,
+        finish=came.finish,
+        seconds=came.seconds,
+    )
 
 
 def in_file(text: str) -> str:
