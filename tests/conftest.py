@@ -1,4 +1,10 @@
-"""Settings for all tests: property tests are bounded so that the whole suite stays quick."""
+"""Settings for all tests: property tests are bounded so that the whole suite stays quick, and the
+garbage collector and the compiler of Python do what they do once.
+"""
+
+import gc
+import os
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -8,6 +14,28 @@ settings.register_profile(
 )
 settings.register_profile("deep", max_examples=2000, deadline=None)
 settings.load_profile("suite")
+
+# As the app has it, see `tui_chat.cli.app.tune_interpreter`.
+gc.set_threshold(50_000, 20, 50)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep bytecode with pytest's other notes where Python is told to write none beside sources, as
+    in many containers: each worker, and each program that a test starts, would compile all it
+    imports. Workers are started after this, with this environment.
+    """
+    if sys.dont_write_bytecode and config.pluginmanager.has_plugin("cacheprovider"):
+        assert config.cache is not None
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ.setdefault("PYTHONPYCACHEPREFIX", str(config.cache.mkdir("bytecode")))
+
+
+def pytest_collection_finish() -> None:
+    """Keep what is loaded, five thousand tests and the SDKs, out of the garbage collector's way: it
+    would look through it again and again, a third of what the tests cost.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
