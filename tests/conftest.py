@@ -26,8 +26,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if sys.dont_write_bytecode and config.pluginmanager.has_plugin("cacheprovider"):
         assert config.cache is not None
+        sys.dont_write_bytecode = False
+        sys.pycache_prefix = str(config.cache.mkdir("bytecode"))
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-        os.environ.setdefault("PYTHONPYCACHEPREFIX", str(config.cache.mkdir("bytecode")))
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 
 def pytest_collection_finish() -> None:

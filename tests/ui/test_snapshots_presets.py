@@ -13,6 +13,8 @@ from tests.ui.preset_stage import app_with, edited, followed, press
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.presets import PresetPane
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 MESSAGES: list[dict[str, object]] = [
     {"id": "rules", "name": "Rules", "role": "system", "content": "Write plainly, {{user}}."},
     {"id": "who", "type": "user_profile"},
