@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.strategies import sources, trees
 from tests.ui.inspector_requests import DRAFT, chat_tree, composed, history, long_chat, said
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.json_tree import Arr, Obj, Str, Tree
+from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.model.payload import Payload, render
 from tui_chat.model.text import GLUE, Origin, OriginKind, Text
 from tui_chat.ui.inspector.hostile import shown
@@ -66,6 +66,15 @@ def test_rows_that_are_called_the_same_are(a: Tree, b: Tree, c: Tree, width: int
         again = Obj((("x", Arr(items)), ("y", deepcopy(b)), ("z", c)))
         after = Layout(render(again), width, before)
         assert rows_of(before)[: after.same_rows] == rows_of(after)[: after.same_rows]
+
+
+@pytest.mark.parametrize(("one", "other"), [(False, 0), (True, 1), (1, 1.0), (0.0, -0.0)])
+def test_numbers_that_are_equal_are_not_the_same_text(
+    one: float | bool, other: float | bool
+) -> None:
+    before = Layout(render(Obj((("x", Lit(one)), ("y", Lit(None))))), 50)
+    after = Layout(render(Obj((("x", Lit(other)), ("y", Lit(None))))), 50, before)
+    assert after.same_rows == 1
 
 
 def test_a_system_prompt_that_is_made_anew_is_the_same() -> None:

@@ -254,7 +254,8 @@ def _same_leaf(one: Tree, other: Tree) -> bool:
         case Str(), Str():
             return one.text == other.text
         case Lit(), Lit():
-            return (one.value, one.origin) == (other.value, other.origin)
+            # Not `==`: `false` is not `0`, nor `1` the same text as `1.0`.
+            return repr(one.value) == repr(other.value) and one.origin == other.origin
         case _:
             return one is other
 
