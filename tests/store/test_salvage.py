@@ -273,7 +273,10 @@ async def test_an_older_file_without_its_first_page(path: Path, version: int) ->
         assert (await store.sessions())[0].message_count == 2
 
 
-@pytest.mark.parametrize("content", [b"", b"Dear diary,\n" * 5000, b"\0" * 50_000, b"x"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"Dear diary,\n" * 5000, b"\0" * 50_000, b"x", b"SQLite format 3\0\x10\0" + b"\0" * 999],
+)
 def test_where_nothing_can_be_read_it_says_so(path: Path, content: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(content)

@@ -13,6 +13,7 @@ from tui_chat.errors import StoreDamaged, StoreError, StoreNewer
 from tui_chat.model.message import Message
 from tui_chat.model.role import Role
 from tui_chat.store import Store, copies, schema
+from tui_chat.store.salvage import salvage
 
 Opener = Callable[[], Awaitable[Store]]
 LATEST = len(schema.migrations())
@@ -265,6 +266,18 @@ async def test_what_is_no_database_is_refused(path: Path, open_store: Opener) ->
     path.parent.mkdir()
     path.write_bytes(b"Dear diary,\n" * 500)
     await refused(path, open_store, StoreDamaged, "is not a database")
+
+
+@pytest.mark.parametrize("version", [-1, 10_000, 0x7FFFFFFF])
+async def test_a_version_that_cannot_be_is_damage(
+    path: Path, open_store: Opener, version: int
+) -> None:
+    made_at(path, LATEST)
+    with plain(path) as connection:
+        connection.execute("INSERT INTO settings VALUES ('theme', 'dark')")
+        connection.execute(f"PRAGMA user_version = {version}")
+    await refused(path, open_store, StoreDamaged, "damaged")
+    assert salvage(path, path.with_name("new.db")).rows["settings"] == 1
 
 
 async def test_a_damaged_schema_is_told_at_once(path: Path, open_store: Opener) -> None:

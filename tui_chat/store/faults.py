@@ -37,7 +37,7 @@ def told(path: Path) -> Generator[None]:
     except sqlite3.Error as error:
         raise fault(error, path) from error
     except UnicodeDecodeError as error:  # of SQLite's own words, which quote what is in the file
-        raise StoreDamaged(f"The database {path} is damaged.", advice=_RESCUE) from error
+        raise damaged(path) from error
     except OSError as error:
         raise _file_fault(error, path) from error
     except OverflowError as error:
@@ -60,6 +60,11 @@ def readable(what: str) -> Generator[None]:
 def unreadable(what: str, error: Exception) -> StoreDamaged:
     """Return the error that says that a value cannot be read."""
     return StoreDamaged(f"The stored {what} cannot be read: {error}.", advice=_RESCUE)
+
+
+def damaged(path: Path) -> StoreDamaged:
+    """Return the error for a file that is damaged."""
+    return StoreDamaged(f"The database {path} is damaged.", advice=_RESCUE)
 
 
 def damage(error: Exception) -> str:
@@ -117,7 +122,7 @@ def fault(error: sqlite3.Error, path: Path) -> StoreError:
             "`tui-chat db salvage --to NEW`; else move it away.",
         )
     if damage(error):
-        return StoreDamaged(f"The database {path} is damaged.", advice=_RESCUE)
+        return damaged(path)
     if code in (_PERM, _READONLY):
         return StoreError(
             f"The database {path} cannot be written to.",

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from mmap import mmap
 
@@ -62,7 +63,10 @@ class Pages:
         size = 65536 if size == 1 else size
         self._size = size if size >= 512 and not size & (size - 1) else _OUR_PAGE_SIZE
         self._newer = _committed(log, self._size)
-        first = self.page(1) if self.has_header or 1 in self._newer else b""
+        first = b""
+        if self.has_header or 1 in self._newer:
+            with suppress(Unreadable):  # a file that ends within its first page
+                first = self.page(1)
         self.has_header = first.startswith(_HEADER)
         reserved = first[20] if self.has_header else 0
         self._usable = self._size - (reserved if reserved <= 32 else 0)

@@ -117,7 +117,7 @@ class _Salvage:
         version = self.pages.version
         if version is not None and 0 < version <= latest:
             return version
-        if version is not None and version > latest:
+        if version is not None and latest < version < schema.NO_VERSION:
             raise schema.newer(self.source, version)
         fitting = Counter[int]()
         every = [shapes_at(number) for number in range(1, latest + 1)]

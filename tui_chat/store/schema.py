@@ -24,13 +24,16 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import StoreDamaged, StoreError, StoreNewer
 from tui_chat.store.copies import back_up, backups, create
-from tui_chat.store.faults import told
+from tui_chat.store.faults import damaged, told
 
 if TYPE_CHECKING:
     import sqlite3
 
 APPLICATION_ID = 0x74756943
 """Marks a file as ours, in SQLite's header."""
+
+NO_VERSION = 10_000
+"""Versions are numbers of four digits. A file that tells another was hit there."""
 
 _OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 
@@ -185,6 +188,8 @@ def _read_version(path: Path, busy_timeout: float, *, immutable: bool) -> int:
             "beginning is damaged, save what can be read with `tui-chat db salvage --to NEW`, and "
             "move this one away.",
         )
+    if not 0 <= version < NO_VERSION:
+        raise damaged(path)
     if version > len(migrations()):
         raise newer(path, version)
     return version
