@@ -57,6 +57,8 @@ async def test_a_session_is_tagged_filed_archived_and_brought_back(tmp_path: Pat
         await until(pilot, lambda: listed(app).folder == "notes")
         await answered(pilot, "f", *"no folder")
         await until(pilot, lambda: listed(app).folder == "")
+        await answered(pilot, "f", *"note")  # what is typed is a folder too
+        await until(pilot, lambda: listed(app).folder == "note")
 
         await pilot.press("a")
         await until(pilot, lambda: listed(app).archived)

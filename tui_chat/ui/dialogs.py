@@ -151,6 +151,10 @@ class Choice:
     detail: str = ""
 
 
+MADE = "+"
+"""What stands before the name of a choice that was typed."""
+
+
 class Choose(Dialog[str | None]):
     """Asks for one of many; typing narrows the list. The answer is the choice's id."""
 
@@ -165,9 +169,14 @@ class Choose(Dialog[str | None]):
         choices: Sequence[Choice],
         current: str,
         preview: Callable[[str], None] | None = None,
+        *,
+        makes: str = "",
     ) -> None:
-        """`preview` is told the id of the marked choice, whenever another is marked."""
+        """`preview` is told the id of the marked choice, whenever another is marked. Where one
+        can be made of what was typed, `makes` says what; its id is `MADE` and the name.
+        """
         super().__init__()
+        self._makes = makes
         self._title = title
         self._preview = preview
         self._choices: Sequence[Choice] = ()
@@ -215,6 +224,10 @@ class Choose(Dialog[str | None]):
         options.clear_options()
         options.add_options(self._option(choice) for choice in fitting)
         ids = [choice.id for choice in fitting]
+        name = words.strip()
+        if self._makes and name and all(choice.label != name for choice in self._choices):
+            options.add_option(Option(Text(f"  {self._makes} “{one_line(name)}”"), id=MADE + name))
+            ids.append(MADE + name)
         if not ids:
             options.add_option(Option(Text("  Nothing fits.", style="dim"), disabled=True))
         else:

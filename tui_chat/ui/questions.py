@@ -19,7 +19,7 @@ from tui_chat.model.envelope import Note
 from tui_chat.model.role import Role
 from tui_chat.model.visible import one_line, visible
 from tui_chat.ui.branch_lines import branch_lines
-from tui_chat.ui.dialogs import AskText, Choice, Choose, ChooseMany, Confirm
+from tui_chat.ui.dialogs import MADE, AskText, Choice, Choose, ChooseMany, Confirm
 
 if TYPE_CHECKING:
     from tui_chat.desk import Desk, WhatIf
@@ -77,15 +77,16 @@ async def ask_tags(app: App[Any], tags: Sequence[str]) -> tuple[str, ...] | None
 
 
 async def ask_folder(app: App[Any], folders: Sequence[str], current: str) -> str | None:
-    """Ask for a folder that sessions are to go into; empty for none, `NEW` for a new one."""
+    """Ask for a folder that sessions are to go into; empty for none. A new one is typed."""
     choices = [
         *(Choice(name, name) for name in folders),
         Choice("", "No folder"),
         Choice(NEW, "+ New folder"),
     ]
-    chosen = await app.push_screen_wait(Choose("Put into which folder?", choices, current))
+    dialog = Choose("Put into which folder?", choices, current, makes="+ New folder")
+    chosen = await app.push_screen_wait(dialog)
     if chosen != NEW:
-        return chosen
+        return chosen if chosen is None or chosen in folders else chosen.removeprefix(MADE)
     return await app.push_screen_wait(AskText("New folder", ""))
 
 
