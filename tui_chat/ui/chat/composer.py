@@ -150,14 +150,20 @@ class Composer(TextArea, inherit_bindings=False):
     # Keys
 
     async def _on_key(self, event: events.Key) -> None:
-        if self._suggested(event.key):
+        if event.key == "backspace" and self.selection == ((0, 0), (0, 0)):
+            self.post_message(self.DetachRequested())
+        if self._suggested(event.key) or await self._does(event.key):
             event.prevent_default()
             event.stop()
-        elif event.key == "enter":
-            # The editor would take it for a new line; the binding sends.
-            event.prevent_default()
-        elif event.key == "backspace" and self.selection == ((0, 0), (0, 0)):
-            self.post_message(self.DetachRequested())
+
+    async def _does(self, key: str) -> bool:
+        """Do what a key is bound to here, now: elsewhere it would be done after what is typed
+        behind it, where both come as one.
+        """
+        for binding in self._bindings.key_to_bindings.get(key, ()):
+            if await self._shown_in.run_action(binding.action, self):
+                return True
+        return False
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
