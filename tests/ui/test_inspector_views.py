@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +20,7 @@ from tests.ui.inspector_requests import (
     turns_with,
 )
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.envelope import Turn
+from tui_chat.model.envelope import Level, Note, Turn
 from tui_chat.model.json_tree import Arr, Obj, Str, Tree, tree_of
 from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.payload import render
@@ -28,6 +30,7 @@ from tui_chat.model.session import Entry
 from tui_chat.model.text import Origin, OriginKind, Text
 from tui_chat.ui.inspector import Came, Inspector, View, sources
 from tui_chat.ui.inspector.finding import hits, places
+from tui_chat.ui.inspector.landmarks import NotePlaces
 from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.sources import Sources
 from tui_chat.ui.inspector.views import RowsView, ViewTabs
@@ -263,6 +266,19 @@ def test_what_came_from_a_source_is_known_whatever_changed(lists: list[list[Tree
         assert [found.numbers(tuple(nodes), key) for key in keys] == [
             [n for n, node in enumerate(nodes) if node is WRITTEN[which]] for which in (1, 5, 6)
         ]
+
+
+def test_a_note_is_marked_where_all_messages_are_folded() -> None:
+    about = Origin(OriginKind.HISTORY, "m3")
+    note = Note(Level.WARNING, "odd", "It is odd.", about)
+    layout = Layout(render(chat_tree(long_chat(8))), 60)
+    row = layout.row_at("/messages")
+    assert row is not None
+    assert NotePlaces((note,)).at(layout, layout.spot(row)) is None
+    layout.fold(row)
+    assert NotePlaces((note,)).at(layout, layout.spot(row)) is note
+    other = replace(note, origin=replace(about, id="m9"))
+    assert NotePlaces((other,)).at(layout, layout.spot(row)) is None
 
 
 @pytest.mark.parametrize("change", [slice(4, 5), slice(2100, 2102)])

@@ -107,9 +107,9 @@ def seen_in(turn: TurnFile, session_id: str) -> Seen:
     from tui_chat.compose import compose
 
     composed = compose(turn.inputs)
-    words = "an exported turn · composed again, same SHA-256"
+    words = "exported turn · rebuilt, same SHA-256"
     if composed.payload.sha256 != turn.request.sha256:
-        words = f"an exported turn · NOT the same bytes: tui-chat {one_line(turn.app, 20)} made it"
+        words = f"exported turn · NOT the same bytes: version {one_line(turn.app, 20)} made it"
     entry = _entry_of(turn.reply) if turn.reply is not None else None
     return Seen(composed, words, session_id, entry, turn)
 

@@ -46,13 +46,14 @@ class NotePlaces:
                 self._about.setdefault((note.origin.kind, note.origin.id), note)
 
     def at(self, layout: Layout, spot: Spot) -> Note | None:
-        """Return the worst note about what begins on a row: a message that is folded, or the
-        first of the characters that came from there.
+        """Return the worst note about what begins on a row: a message that is folded or one of
+        all the messages that are, or the first of the characters that came from there.
         """
         if not self._about or spot.place.part == "close":
             return None
         if spot.folded:
-            return self._of(spot.owner)
+            inside = (note for source, note in self._about.items() if layout.hides(spot, *source))
+            return self._of(spot.owner) or next(inside, None)
         if spot.place.part == "open":
             return None
         line = layout.line(spot)

@@ -231,6 +231,14 @@ class Layout:
                 numbers = sources.numbers(block.node.items, (source.kind, source.id))
                 yield from leaves_in(block, numbers, root.starts[index], kinds)
 
+    def hides(self, spot: Spot, kind: OriginKind, name: str) -> bool:
+        """Whether something came from a source in the array of messages that a row folds away."""
+        steps, node = spot.place.steps, spot.node
+        if not spot.folded or len(steps) != 1 or not isinstance(node, Arr):
+            return False
+        sources = self._sources.setdefault(steps[0].key, Sources())
+        return bool(sources.numbers(node.items, (kind, name)))
+
     def last_row(self, kind: OriginKind) -> int | None:
         """Return the last row that shows a character of a kind."""
         for row, node in self.leaves(kind, backwards=True):
