@@ -64,7 +64,7 @@ class Inspecting(Comparing):
     """The newest ones: when a request has left, the next one is shown already."""
     _left: Mapping[str, LastSent] = MappingProxyType({})
     """The last request of each endpoint, as far as this session knows."""
-    _told: Mapping[str, tuple[str, Forecast | None]] = MappingProxyType({})
+    _foretold: Mapping[str, tuple[str, Forecast | None]] = MappingProxyType({})
     """The forecast of each of them, against which its reply is held, and the reply's id."""
     _heard: tuple[str, Received | None, str] = "", None, ""
     """The response of the reply that was looked at, with its id, and why there is none."""
@@ -140,12 +140,12 @@ class Inspecting(Comparing):
             if last is sent:
                 continue
             self._left = {**self._left, endpoint: sent}
-            if self._told.get(endpoint, ("", None))[0] == sent.entry_id:
+            if self._foretold.get(endpoint, ("", None))[0] == sent.entry_id:
                 continue  # it was recalled
             told = next((told for known, told in self._forecasts if known is sent.composed), None)
             if told is None and last is not None:
                 told = Forecaster()(last.composed, sent.composed, _counter_of(sent.composed))
-            self._told = {**self._told, endpoint: (sent.entry_id, told)}
+            self._foretold = {**self._foretold, endpoint: (sent.entry_id, told)}
 
     def _recall(self, desk: Desk, endpoint: str) -> None:
         """Look once, when there is time, for what was sent before, and is not kept."""
@@ -207,7 +207,7 @@ class Inspecting(Comparing):
         """Say what the forecast of a reply's request was, beside what was reported."""
         from tui_chat.ui.inspector.forecast_line import against_usage
 
-        entry_id, told = self._told.get(entry.endpoint, ("", None))
+        entry_id, told = self._foretold.get(entry.endpoint, ("", None))
         if told is None or entry.status == "streaming" or entry_id != entry.message.id:
             return ""
         return against_usage(told, entry.usage.cached, entry.usage.input)
