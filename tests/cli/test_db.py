@@ -366,11 +366,24 @@ def test_the_way_back_from_damage(db: Database, tmp_path: Path) -> None:
     assert db.titles() == ["one"]
 
 
+LOOSE = (
+    "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ') STRICT', ')'); "
+    "PRAGMA writable_schema = RESET"
+)
+"""Has tables take values of other types, which a hit bit may make."""
+STRICT = (
+    "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = sql || ' STRICT' "
+    "WHERE name IN ('sessions', 'messages')"
+)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
         "UPDATE sessions SET title = CAST(x'6fb765' AS TEXT)",
         "UPDATE sessions SET tags = '[\"work'",
+        f"{LOOSE}; UPDATE sessions SET title = CAST(title AS BLOB); {STRICT}",
+        f"{LOOSE}; UPDATE messages SET content = x'6869', model = x'00' WHERE seq = 2; {STRICT}",
         "UPDATE messages SET tool_calls = '[{' WHERE seq = 2",
         "UPDATE messages SET content = CAST(x'ff' AS TEXT), semantics = '[]' WHERE seq = 2",
         "UPDATE requests SET recipe = '[3]', protocol = 'gemimi', body = x'00'",
@@ -382,7 +395,7 @@ def test_what_was_hit_is_told_by_all_commands_and_saved_around(
     db: Database, tmp_path: Path, run: Run, damage: str | tuple[bytes, bytes]
 ) -> None:
     if isinstance(damage, str):
-        db.spoil(damage)
+        db.spoil(*damage.split("; "))
     else:
         data = db.path.read_bytes()
         assert damage[0] in data

@@ -17,7 +17,7 @@ from zlib import crc32
 from tui_chat.store import schema
 from tui_chat.store.access import reading
 from tui_chat.store.asides import asides_of
-from tui_chat.store.faults import damage, told
+from tui_chat.store.faults import UNREADABLE, damage, told
 from tui_chat.store.mend import UNREACHED, WRONG_HEADS
 from tui_chat.store.values import altered, unreadable
 from tui_chat.store.words import indexed
@@ -47,7 +47,7 @@ def check(path: Path, hear: Callable[[Check], object]) -> tuple[Check, ...]:
         for name, look in _CHECKS:
             try:
                 check = Check(name, tuple(_few(look(connection))))
-            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            except (sqlite3.DatabaseError, *UNREADABLE) as error:
                 if not (fault := damage(error)):
                     raise
                 check = Check(name, (f"The file is damaged: {fault}.",))

@@ -73,7 +73,7 @@ def damage(error: Exception) -> str:
     code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (_CORRUPT, _NOTADB) or str(error) == _NO_FORMAT:
         return str(error)
-    if isinstance(error, UnicodeDecodeError) or (not code and _NO_TEXT in str(error)):
+    if isinstance(error, UNREADABLE) or (not code and _NO_TEXT in str(error)):
         return "a text in it is not UTF-8"
     return ""
 

@@ -58,6 +58,7 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
     tool_call_id, name, timestamp, pinned, status, error, advice, model, endpoint = row[7:16]
     usage, finish, seconds, first = row[16:21], *row[21:24]
     try:
+        refuse_bytes(row)
         message = Message(
             role=message_role,
             content=content,
@@ -87,6 +88,14 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
         sibling=place[0],
         siblings=place[1],
     )
+
+
+def refuse_bytes(row: Row) -> None:
+    """Refuse a row with a text that has become bytes: SQLite tells the two apart by one bit.
+    TypeError.
+    """
+    if bytes in map(type, row):
+        raise TypeError("a text in it is none")
 
 
 def message_of(texts: Mapping[Literal["content"] | JsonField, str]) -> Message:
@@ -119,6 +128,7 @@ def usage_values(usage: Usage) -> tuple[int | None, ...]:
 def session_of(row: Row) -> Session:
     """Read the columns `SESSION`."""
     with readable("session"):
+        refuse_bytes(row)
         values = [
             _READ[name](value) if name in _READ else value
             for name, value in zip(_SESSION, row, strict=True)
@@ -140,13 +150,16 @@ PLACE = """
 
 
 def places_of(rows: Iterable[Row], roles: RoleNames) -> list[Place]:
-    """Read the columns `PLACE`. One loop without a call for each row: half the time."""
+    """Read the columns `PLACE`. One loop without a call for each row: half the time. What is no
+    text cannot be added to one, and what is, costs nothing.
+    """
     none, new = ("", ""), SessionSummary._make
     with readable("list of sessions"):
         return [
             (touched, seq, new((
-                key, title, (role := roles.get(role_id, none))[0], model or role[1], endpoint,
-                count, tokens, status, updated, created, *_MARKS[marks], folder,
+                key, title + "", (role := roles.get(role_id, none))[0], (model or role[1]) + "",
+                endpoint + "", count, tokens, status + "", updated, created, *_MARKS[marks],
+                folder + "",
                 names_of(tags) if tags else (), deleted,
             )))
             for touched, seq, key, title, role_id, model, endpoint, count, tokens, status, updated,

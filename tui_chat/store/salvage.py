@@ -171,7 +171,7 @@ class _Salvage:
         for table, root in roots.items():
             shape = self.shapes.get(table)
             for row in self.pages.tree(root):
-                if shape is not None and not self._put(connection, shape, row):
+                if shape is not None and not self._put(connection, shape, shape.with_text(row)):
                     self._place(connection, row)
         connection.execute("PRAGMA ignore_check_constraints = OFF")
 

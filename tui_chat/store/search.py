@@ -23,7 +23,9 @@ from tui_chat.store.asides import ASIDES, PLACES, SCANNED, parts
 from tui_chat.store.candidates import COMPARED, Sought, candidates, shown
 from tui_chat.store.conditions import of_titles, rows_where
 from tui_chat.store.database import Row, Transaction
+from tui_chat.store.faults import readable
 from tui_chat.store.reading import reading_of
+from tui_chat.store.rows import refuse_bytes
 from tui_chat.store.snippets import Finder
 from tui_chat.store.words import terms
 
@@ -141,6 +143,8 @@ async def _sessions(tx: Transaction, sought: Sought) -> list[Row]:
 
 
 async def _hit(tx: Transaction, row: Row, finder: Finder) -> Hit:
+    with readable("message or title"):
+        refuse_bytes(row)
     session_id, message_id, title, message_role, text, created, *beside = row
     if message_id is not None and not beside and len(text) == SCANNED and not finder.has_any(text):
         whole = await tx.row("SELECT content FROM messages WHERE message_id = ?", message_id)

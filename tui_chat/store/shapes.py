@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 
 from tui_chat.store import schema
@@ -43,6 +44,17 @@ class Shape:
     has_rowid: bool
     references: tuple[tuple[int, str, str], ...]
     """Column places, and the table and column that each refers to."""
+
+    def with_text(self, row: Row) -> Row:
+        """Return a row of this table with text where bytes stand: a bit tells the two apart."""
+        pairs = zip_longest(row.values, self.columns[: len(row.values)])
+        values = [
+            value.decode(errors="replace")
+            if isinstance(value, bytes) and column is not None and column.types == (str,)
+            else value
+            for value, column in pairs
+        ]
+        return replace(row, values=tuple(values))
 
     def take(self, row: Row) -> tuple[Value, ...] | None:
         """Return the values of all columns if the row may be of this table, else None."""

@@ -7,10 +7,7 @@ panes this draws everything twice more, and each of the frames row by row though
 
 from __future__ import annotations
 
-from typing import cast
-
 from rich.style import Style
-from textual.app import App
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
@@ -22,13 +19,9 @@ class Ground(Widget):
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
     ) -> bool:
-        """Take the size that a layout gives, without asking for another layout.
-
-        Below another screen it asks: there, nothing else has what a new width changes laid out.
-        """
-        app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
-        below = app.screen is not self.screen
-        return super()._size_updated(size, virtual_size, container_size, layout and below)
+        """Take the size that a layout gives, without asking for another layout."""
+        del layout
+        return super()._size_updated(size, virtual_size, container_size, layout=False)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Give one row as often as it is wanted."""
