@@ -183,6 +183,11 @@ async def test_a_captured_request_is_read_converted_and_kept(tmp_path: Path) -> 
         await settle(pilot)
         assert inspector.composed is not None
         assert json.loads(inspector.composed.payload.body)["system"] == "You are a gardener."
+        tokens, budget = inspector.composed.envelope.tokens, inspector.composed.envelope.budget
+        assert budget is not None
+        assert len(tokens) == 2
+        assert min(tokens) > 4
+        assert sum(tokens) < budget.total
         app.post_message(Inspector.ProtocolChosen(Protocol.GEMINI))
         await settle(pilot)
         assert "contents" in json.loads(inspector.composed.payload.body)
@@ -254,6 +259,14 @@ async def test_the_difference_is_to_what_one_chooses(tmp_path: Path) -> None:
         await pilot.press("d")
         await settle(pilot)
         assert "the last request sent here" in rows_of(inspector)
+        inspector.view_shown = View.PAYLOAD
+        app.query_one(Composer).text = "Typed while it was away"
+        await settle(pilot)
+        inspector.view_shown = View.DIFF
+        await until(pilot, lambda: "Typed while it was away" in rows_of(inspector))
+        app.query_one(Composer).text = ""
+        await settle(pilot)
+        inspector.focus()
         await pilot.press("a")
         await until(pilot, lambda: len(app.screen_stack) > 1)
         await settle(pilot)

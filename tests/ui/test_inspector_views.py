@@ -230,6 +230,14 @@ def test_the_unfolded_body_is_the_folded_one_again() -> None:
     assert [layout.line(layout.spot(row)).text for row in range(layout.rows)] == texts
 
 
+def test_the_key_of_what_has_others_in_it_is_found() -> None:
+    layout = Layout(render(chat_tree(long_chat(3))), 60)
+    (row,) = hits(layout, "messages")
+    assert layout.line(layout.spot(row)).text.strip() == '"messages": ['
+    layout.fold(row)
+    assert hits(layout, "messages") == [row]
+
+
 @given(st.lists(st.integers(0, 200), max_size=12))
 def test_whatever_is_folded_rows_and_places_stay_true(folds: list[int]) -> None:
     layout = Layout(render(chat_tree(long_chat(8))), 40)

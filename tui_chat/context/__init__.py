@@ -17,6 +17,7 @@ accounts      where the tokens went, in notes
 build         build_context, which reads like these phases
 """
 
+from tui_chat.context.accounts import counted
 from tui_chat.context.build import CONTRIBUTORS, build_context
 from tui_chat.context.contributors import Contribution, Contributor
 from tui_chat.context.inputs import Inputs, Settings
@@ -30,4 +31,5 @@ __all__ = [
     "Listed",
     "Settings",
     "build_context",
+    "counted",
 ]

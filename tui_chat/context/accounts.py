@@ -3,10 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tui_chat.context.core import Kept
 from tui_chat.context.ledger import Ledger
-from tui_chat.model.envelope import Budget, Level, Note
+from tui_chat.model.envelope import Budget, ChatEnvelope, Level, Note
+from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
+
+
+def counted(envelope: ChatEnvelope, count: Counter) -> ChatEnvelope:
+    """Return an envelope that was read, with what its turns cost; nobody told of a limit."""
+    tokens = tuple(count.each(envelope.turns))
+    costs = list(zip(envelope.turns, tokens, strict=True))
+    fixed = REQUEST_OVERHEAD + (count.tools(envelope.tools) if envelope.tools else 0)
+    guessed = bool(envelope.tools) or any(turn.parts for turn in envelope.turns)
+    budget = Budget(
+        limit=None,
+        reserve=0,
+        fixed=fixed + sum(cost for turn, cost in costs if turn.role == "system"),
+        history=sum(cost for turn, cost in costs if turn.role != "system"),
+        dropped=0,
+        counter=count.name,
+        exact=count.exact,
+        ratio=count.ratio,
+        how=how_counted(count, guessed=guessed),
+    )
+    return replace(envelope, tokens=tokens, budget=budget)
 
 
 def account_notes(budget: Budget, dropped: int) -> Iterator[Note]:

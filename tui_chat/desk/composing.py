@@ -7,7 +7,7 @@ from typing import TypeAlias
 from zlib import crc32
 
 from tui_chat.compose import Composed, compose, encode
-from tui_chat.context import Inputs, Settings
+from tui_chat.context import Inputs, Settings, counted
 from tui_chat.desk.learned import corrections_of, text_of
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.state import State
@@ -19,7 +19,7 @@ from tui_chat.model.message import Message, Part
 from tui_chat.model.preset import Preset
 from tui_chat.model.session import Entry
 from tui_chat.recipe import prefilled, sendable
-from tui_chat.tokens import NO_CORRECTION, Correction
+from tui_chat.tokens import NO_CORRECTION, Correction, counter_for
 from tui_chat.wire.segments import forget_runs
 
 _LEARNED = "corrections"
@@ -113,7 +113,8 @@ class Composing:
 
     def said_of(self, envelope: ChatEnvelope, protocol: Protocol) -> Composed:
         """Return an envelope as it would be said at an endpoint of a protocol."""
-        return encode(envelope, self._said_as(protocol))
+        count = counter_for(envelope.parameters.model.value)
+        return encode(counted(envelope, count), self._said_as(protocol))
 
     def again(self, before: tuple[Entry, ...], *, prefill: bool = False) -> Composed:
         """Return the request for another reply to what was said `before` it.

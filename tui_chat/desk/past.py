@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from tui_chat import __version__
 from tui_chat.compose import Composed, compose, encode
-from tui_chat.context import Inputs
+from tui_chat.context import Inputs, counted
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.state import LONG, LastSent
 from tui_chat.errors import InputError
@@ -35,6 +35,7 @@ from tui_chat.recipe import (
     revisions_of,
     sendable,
 )
+from tui_chat.tokens import counter_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,8 @@ class SentRequest:
         from tui_chat.analysis import read_captured  # only who looks at old requests needs it
 
         captured = read_captured(self.body.decode("utf-8", "replace"), self.record.protocol)
-        return encode(captured.envelope, self.composed.endpoint)
+        count = counter_for(self.composed.envelope.parameters.model.value)
+        return encode(counted(captured.envelope, count), self.composed.endpoint)
 
 
 class Past:

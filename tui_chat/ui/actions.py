@@ -63,7 +63,7 @@ ACTIONS = (
     Action("attach", "", "attach", "Attach", "Attach a file to the message"),
     Action("detach", "", "detach", "Detach", "Take the files off the message"),
     Action("system", "", "add_system", "System", "Add a system message to the conversation"),
-    Action("what-if", "", "what_if", "What if", "See the request with another limit or model"),
+    Action("what-if", "", "what_if", "What if", "What if: another limit, model or length"),
     Action("captured", "", "open_captured", "Captured", "Open a captured request"),
     Action("keep-captured", "", "keep_captured", "Keep", "Make a session of the captured request"),
     Action("replay", "", "replay", "Replay", "Replay this reply with another model"),

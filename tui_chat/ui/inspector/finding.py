@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 
-from tui_chat.model.json_tree import Str, body_of
+from tui_chat.model.json_tree import Lit, Str, body_of
 from tui_chat.model.pretty import Piece
 from tui_chat.model.text import Origin
 from tui_chat.ui.inspector.hostile import shown
@@ -33,7 +33,7 @@ def _hits(layout: Layout, words: str) -> Iterator[int]:
     drawn = pattern(words)
     hidden = -1
     for row, key, value in layout.values():
-        text = value.text.plain if isinstance(value, Str) else body_of(value).decode()
+        text = "" if value is None else _said(value)
         if quick.search(text) is None and (key is None or quick.search(key) is None):
             continue
         spot = layout.spot(row)
@@ -49,6 +49,10 @@ def _hits(layout: Layout, words: str) -> Iterator[int]:
             if now != at:
                 yield now
             at = now
+
+
+def _said(value: Str | Lit) -> str:
+    return value.text.plain if isinstance(value, Str) else body_of(value).decode()
 
 
 def comes_from(origin: Origin, source: Origin) -> bool:

@@ -201,8 +201,10 @@ class Layout:
         self.root.restack(depth)
         self.rows = self.root.rows
 
-    def values(self, after: int = -1) -> Iterator[tuple[int, str | None, Str | Lit]]:
-        """Yield every string and literal that begins below the row `after`, with row and key."""
+    def values(self, after: int = -1) -> Iterator[tuple[int, str | None, Str | Lit | None]]:
+        """Yield whatever begins below the row `after`, with row and key; None for what has others
+        in it.
+        """
         if self.root is not None:
             yield from values(self.root, 0, after)
 

@@ -46,18 +46,20 @@ def leaves_in(
 
 def values(
     block: Block, row: int, after: int, hidden: bool = False
-) -> Iterator[tuple[int, str | None, Str | Lit]]:
-    """Yield everything that begins below the row `after`, each with its key."""
+) -> Iterator[tuple[int, str | None, Str | Lit | None]]:
+    """Yield everything that begins below the row `after`, each with its key; for an object or an
+    array None, then what is in it.
+    """
     hidden = hidden or block.folded
     first = 0 if hidden else max(bisect_right(block.starts, after - row) - 1, 0)
     for index in range(first, len(block.children)):
         at = row if hidden else row + block.starts[index]
         below = block.children[index]
         key, child = item_of(block.node, index)
+        if at > after:
+            yield at, key, child if isinstance(child, Str | Lit) else None
         if below is not None:
             yield from values(below, at, after, hidden)
-        elif at > after and isinstance(child, Str | Lit):
-            yield at, key, child
 
 
 def at_depth(block: Block, depth: int) -> Iterator[Block]:

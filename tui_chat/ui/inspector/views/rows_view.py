@@ -119,10 +119,9 @@ class RowsView(QuietScroll, can_focus=True, inherit_bindings=False):
 
     def rebuild(self) -> None:
         """Show what there is now; the cursor stays where it is, or at the end."""
-        width = self.room
-        if width <= 0:
+        width = self._built_for = self.room
+        if width <= 0:  # out of sight, also where it just comes back: then `on_resize` lays it out
             return
-        self._built_for = width
         self.rows = self.build(width)
         self.virtual_size = Size(width, len(self.rows))
         last = max(len(self.rows) - 1, 0)
