@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
@@ -131,9 +132,10 @@ async def test_a_tool_call_is_answered_by_hand_and_the_reply_goes_on(tmp_path: P
     tool = Tool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
     async with make_app(tmp_path, model="toolsmith", tools=(tool,)).run_test() as pilot:
         app = await at_transcript(pilot, "Use the tool.")
-        await pilot.press("a")
+        for key in "a", *"It rains.":  # as if they came in one piece
+            app.post_message(events.Key(key, key))
         await until(pilot, lambda: isinstance(app.screen, Write))
-        app.screen.query_one(TextArea).text = "It rains."
+        await until(pilot, lambda: app.screen.query_one(TextArea).text == "It rains.")
         await pilot.press("enter")
         await called(pilot, "It rains.")
 

@@ -74,3 +74,9 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
         burst(app, "ctrl+n", *"new")
         await until(pilot, lambda: composer.text == "new")
         assert app.desk.session_id != old
+        app.query_one(Filter).clear()
+        burst(app, "f2", "down", "enter", *"dear old")
+        await until(pilot, lambda: composer.text == "dear old")
+        assert app.desk.session_id == old
+        burst(app, "f2", "slash", *"ol", "enter", *" one")
+        await until(pilot, lambda: composer.text == "dear old one")

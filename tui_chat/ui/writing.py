@@ -36,6 +36,7 @@ class Write(Dialog[Written | None]):
     }
     Write VerticalScroll { max-height: 25vh; margin-bottom: 1; }
     """
+    AUTO_FOCUS = "TextArea"  # from the first: what is typed ahead goes where the focus comes
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "answer(True)", show=False, priority=True),
         Binding("ctrl+s", "answer(False)", show=False, priority=True),
@@ -63,7 +64,6 @@ class Write(Dialog[Written | None]):
     def on_mount(self) -> None:
         """Put the cursor where one goes on writing."""
         editor = self.query_one(TextArea)
-        editor.focus()
         editor.move_cursor(editor.document.end)
 
     def action_new_line(self) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from textual import events
+from textual import events, on
 from textual.screen import Screen
 from textual.signal import Signal
 from textual.timer import Timer
@@ -19,6 +19,7 @@ from textual.worker import Worker
 
 from tui_chat.ui.acting.shell import Shell
 from tui_chat.ui.actions import ACTIONS
+from tui_chat.ui.sidebar import SessionList
 
 PATIENCE = 1.0
 """Seconds to wait at most."""
@@ -68,7 +69,19 @@ class TypingAhead(Shell):
         if not self.is_laid or (here and here.check_consume_key(key.key, key.character)):
             return False
         bound = self.screen.active_bindings.get(key.key)
-        return bound is not None and bound.enabled and bound.binding.action in LEADING
+        if bound is None or not bound.enabled:
+            return False
+        action = bound.binding.action
+        opens = (bound.node is self._sessions.rows and action == "open") or (
+            bound.node is self._sessions.filter and action == "submit"
+        )  # a session, to be written in
+        return opens or action in LEADING
+
+    @on(SessionList.Stayed)
+    def _stay(self) -> None:
+        """Wait no longer where no session was opened."""
+        if self._ahead is not None:
+            self.call_next(self._give)
 
     def _wait_for_focus(self, screen: Screen[object]) -> None:
         if self._ahead is not None:

@@ -55,6 +55,10 @@ class Opened(ForSession, namespace="session_list"):
     """It was chosen."""
 
 
+class Stayed(Message, namespace="session_list"):
+    """There was no session to be opened: what is typed goes on here."""
+
+
 class RenameRequested(ForSession, namespace="session_list"):
     """It is to get another title; the app asks which."""
 

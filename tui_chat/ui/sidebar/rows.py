@@ -18,7 +18,7 @@ from tui_chat.ui.scrolling import QuietScroll
 from tui_chat.ui.sidebar.drawing import Look, clipped, first_line, heading, second_line
 from tui_chat.ui.sidebar.groups import ARCHIVED, Group
 from tui_chat.ui.sidebar.layout import Heading, Layout, Row
-from tui_chat.ui.sidebar.posted import Opened
+from tui_chat.ui.sidebar.posted import Opened, Stayed
 
 
 class SessionRows(QuietScroll, can_focus=True):
@@ -268,6 +268,7 @@ class SessionRows(QuietScroll, can_focus=True):
         """Open the session under the cursor, or unfold the group."""
         if self.under_cursor is None:
             self.action_fold()
+            self.post_message(Stayed())
         else:
             self.post_message(Opened(self.under_cursor.session_id))
 

@@ -46,6 +46,7 @@ class SessionList(Vertical):
     ]
 
     Opened = posted.Opened
+    Stayed = posted.Stayed
     NewRequested = posted.NewRequested
     RenameRequested = posted.RenameRequested
     MarkRequested = posted.MarkRequested
@@ -134,6 +135,8 @@ class SessionList(Vertical):
         event.stop()
         if self.rows.under_cursor is not None:
             self.post_message(self.Opened(self.rows.under_cursor.session_id))
+        else:
+            self.post_message(self.Stayed())
 
     @on(Filter.Left)
     def _filter_left(self, event: Filter.Left) -> None:
