@@ -296,6 +296,18 @@ async def test_reasoning_and_calls_unfold_by_key_and_click() -> None:
         assert '"q": "wal"\n' not in "\n".join(app.rows())
 
 
+async def test_a_message_that_unfolds_past_the_screen_is_still_the_one_that_folds() -> None:
+    deep = MessageSemantics((ReasoningBlock("anthropic", "deep\n\n" * 40),))  # pyright: ignore[reportArgumentType]
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        thought = Entry(Message("assistant", "answer", id="a", semantics=deep), model="m")
+        app = await shown(pilot, (*branch(3), thought))
+        folded = app.rows()
+        await pilot.press("enter")
+        assert "▾ Thought" in "\n".join(app.rows())
+        await pilot.press("enter")
+        assert app.rows() == folded
+
+
 async def test_keys_go_from_message_to_message_and_copy_the_one_they_are_on() -> None:
     async with Stage().run_test(size=(60, 20)) as pilot:
         app = await shown(pilot, branch(20))
@@ -374,6 +386,20 @@ async def test_another_width_keeps_the_first_line_in_sight() -> None:
         assert "text 79" in "".join(app.rows())
 
 
+async def test_the_end_is_followed_at_any_size() -> None:
+    long = entry(2, "\n\n".join(str(n) for n in range(400)))
+    grown = Reply()
+    async with Stage().run_test(size=(120, 35)) as pilot:
+        app = await shown(pilot, (entry(0), entry(1), long, LIVE))
+        for n, size in enumerate(((80, 24), (120, 35), (160, 45), (70, 18), (120, 30))):
+            grown = advance(grown, TextDelta(f"{'words of it ' * 30}\n\npart {n}\n\n"))
+            app.transcript.stream("live", grown)
+            app.transcript.flush()
+            await pilot.resize_terminal(*size)
+            assert app.transcript.follows
+            assert f"part {n}" in "".join(app.rows()[-3:])
+
+
 async def test_another_theme_lays_nothing_out_again() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, branch(10))
@@ -398,6 +424,25 @@ async def test_another_session_forgets_the_place() -> None:
         )
         await pilot.pause()
         assert app.rows()[-1].strip() == "o49"
+
+
+async def test_another_version_of_the_first_message_keeps_the_place() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, Stage)
+        for name in "new", "old":
+            first = Entry(Message("user", f"{name} text", id=name), siblings=2)
+            app.chat.show("Title", "", (first, *branch(80)[1:]), session_id="a")
+            if name == "new":
+                app.transcript.focus()
+                await pilot.press("home")
+            await pilot.pause()
+            assert f"{name} text" in "".join(app.rows())
+            assert app.transcript.current is first
+        app.chat.show("Other", "", branch(80), session_id="b")
+        await pilot.pause()
+        assert "text 0" not in "".join(app.rows())
+        assert app.transcript.current is app.transcript.entries[-1]
 
 
 async def test_a_shorter_branch_does_not_break_it() -> None:

@@ -156,7 +156,14 @@ class Hearing(Editing):
         words = welcome(model, desk.is_offline, keys)
         elsewhere = not desk.is_streaming
         self._chat.show(
-            title, subtitle, entries, words, desk.timing, is_part=is_part, elsewhere=elsewhere
+            title,
+            subtitle,
+            entries,
+            words,
+            desk.timing,
+            session_id=desk.session.session_id if desk.session else None,
+            is_part=is_part,
+            elsewhere=elsewhere,
         )
 
     def _show_branch(self) -> None:

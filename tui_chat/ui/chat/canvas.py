@@ -59,6 +59,7 @@ class Canvas(QuietScroll, can_focus=True):
         self._width = 0
         self._unseen = False
         self._bar = (0, 0, 0)
+        self._is_resizing = False
         """The height of the scroll bar, its thumb and what is above that, these in eighths."""
         self._empty_text = ""
         self._empty: list[Line] = []
@@ -154,7 +155,7 @@ class Canvas(QuietScroll, can_focus=True):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Follow the scroll bar, and whatever else moves the scroll position."""
-        if round(old_value) != round(new_value) and self.entries:
+        if round(old_value) != round(new_value) and self.entries and not self._is_resizing:
             delta = round(new_value) - round(old_value)
             if abs(delta) <= 3 * self._viewport.height:
                 self._viewport.scroll(delta)
@@ -173,8 +174,12 @@ class Canvas(QuietScroll, can_focus=True):
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
     ) -> bool:
         """Lay out anew at another width before it is drawn; the first line stays in sight."""
+        self._is_resizing = True  # a position that fits the new size is no move of the reader's
         changed = super()._size_updated(size, virtual_size, container_size, layout)
+        self._is_resizing = False
         self._fit()
+        if self.entries and round(self.scroll_y) != self._viewport.offset:
+            self._place()
         return changed
 
     def _fit(self) -> None:

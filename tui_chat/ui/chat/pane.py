@@ -72,13 +72,15 @@ class ChatPane(Vertical, Ground):
         empty_text: str = "",
         timing_of: Callable[[Entry], Timing] | None = None,
         *,
+        session_id: str | None = None,
         is_part: bool = False,
         elsewhere: bool = False,
     ) -> None:
         """Show a session: its title, what it is bound to, and its branch.
 
         `empty_text` is Markdown for the first screen, where there are no entries. `timing_of`
-        tells how quickly replies came and what they cost. `is_part` says that these are the last
+        tells how quickly replies came and what they cost. `session_id` tells other versions from
+        other sessions, where there is one. `is_part` says that these are the last
         entries of more that are still to come, `elsewhere` that another program receives the
         reply that streams.
         """
@@ -86,7 +88,7 @@ class ChatPane(Vertical, Ground):
         status = f"{count:,} message{'s' * (count != 1)}" if count and not is_part else ""
         self.title_line.show(session_title, subtitle, status)
         self.transcript.welcome(empty_text)
-        self.transcript.show(entries, timing_of)
+        self.transcript.show(entries, timing_of, session_id)
         if self.find_bar is not None and self.find_bar.display:
             self.transcript.tell_found()  # how many there are now
         self.composer.past.show(entries)

@@ -30,27 +30,34 @@ class Reader(Canvas):
         self._cost = 0.0
         self._timer: Timer | None = None
         self._clock: Timer | None = None
+        self._session_id: str | None = None
 
     # What is shown
 
     def show(
-        self, entries: tuple[Entry, ...], timing_of: Callable[[Entry], Timing] | None = None
+        self,
+        entries: tuple[Entry, ...],
+        timing_of: Callable[[Entry], Timing] | None = None,
+        session_id: str | None = None,
     ) -> None:
         """Show a branch, root to head. Entries that are the same objects cost nothing.
 
         A reader who scrolled up stays where they are, unless a message of theirs is new or
-        the branch is of another session; also where what came before is added. `timing_of`
-        tells how quickly replies came.
+        the branch is of another session; also where what came before is added, and where the
+        first message is shown in another version, which `session_id` tells from another session.
+        `timing_of` tells how quickly replies came.
         """
         if timing_of is not None:
             self._layouts.timing_of = timing_of
+        same_session = session_id is not None and session_id == self._session_id
+        self._session_id = session_id
         old = self.entries
         if entries is old:
             return
         self._dress()
         same = in_common(old, entries)
         above = _added_above(old, entries)
-        goes_on = same > 0 or above > 0 or _is_next_version(old, entries)
+        goes_on = same_session or same > 0 or above > 0 or _is_next_version(old, entries)
         if not goes_on:
             self.cursor, self._unseen = None, False
         if same < min(len(old), len(entries)):

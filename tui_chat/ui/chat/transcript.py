@@ -95,6 +95,7 @@ class Transcript(Moving):
             self._layouts.unfolded.difference_update(folds)
         else:
             self._layouts.unfolded.update(folds)
+        self.cursor = current  # the end may leave the screen, and the same key folds it again
         self._refold(current)
 
     def _ask(self, request: type[Requested], *, of_reply: bool = False) -> None:
