@@ -101,15 +101,19 @@ async def test_a_conversation_that_ends_with_a_question_can_be_answered(make_des
 
 async def test_a_fork_is_a_session_of_its_own(make_desk):
     desk, heard = await make_desk()
-    await said(desk, heard, "one", "two")
-    old = desk.session_id
-    assert await desk.fork(ids(desk)[1])
+    await said(desk, heard, "one", "two", "three")
+    old, sent = desk.session_id, await desk.sent_request(ids(desk)[3])
+    assert await desk.fork(ids(desk)[3])
     assert desk.session_id != old
-    assert contents(desk) == ["one", "one"]
-    assert heard.of(Done)[-1].words == "Forked: this is a new session, with 2 messages."
+    assert contents(desk) == ["one", "one", "two", "two"]
+    assert heard.of(Done)[-1].words == "Forked: this is a new session, with 4 messages."
+    copied = await desk.sent_request(ids(desk)[3])
+    assert sent is not None
+    assert copied is not None
+    assert (copied.how, copied.body) == ("rebuilt", sent.body)
     await said(desk, heard, "other")
     await desk.open(old)
-    assert contents(desk) == ["one", "one", "two", "two"]
+    assert contents(desk) == ["one", "one", "two", "two", "three", "three"]
     assert len(desk.sessions) == 2
 
 

@@ -199,6 +199,8 @@ async def test_a_captured_request_is_read_converted_and_kept(tmp_path: Path) -> 
         await settle(pilot)
         assert desk.entries[0].message.content == "What grows under pines?"
         assert b"You are a gardener." in desk.composed("").payload.body
+        assert desk.session is not None
+        assert desk.session.max_tokens == body["max_tokens"]
 
 
 async def test_a_message_shows_its_places_and_a_place_its_message(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from tests.ui import app_under_test
 from tests.ui.app_under_test import opened, say, settle, until
 from tests.ui.preset_stage import app_with, body, line_of, message
 from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.context import Settings
 from tui_chat.model.endpoint import ModelFacts
 from tui_chat.model.message import Message
 from tui_chat.model.preset import Preset
@@ -53,7 +54,7 @@ async def begun(pilot: Pilot[None]) -> tuple[TuiChat, Inspector]:
     """Open a conversation whose last request had the note at depth 4; type the next message."""
     app = await opened(pilot)
     assert app.desk is not None
-    await app.desk.keep_captured("Walk", SAID, Preset("walk"), "echo:max")
+    await app.desk.keep_captured("Walk", SAID, Preset("walk"), Settings("echo:max"))
     await app.desk.choose_preset("mine")
     await settle(pilot)
     await say(pilot, "One?")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tui_chat.context import Settings
 from tui_chat.desk.opening import Opening, first_words
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.state import State
@@ -22,7 +23,7 @@ class Capturing:
         self._opening = opening
 
     async def keep(
-        self, name: str, messages: tuple[Message, ...], preset: Preset, model: str
+        self, name: str, messages: tuple[Message, ...], preset: Preset, settings: Settings
     ) -> None:
         """Make a session and its preset, and open it; see `Desk.keep_captured`."""
         called = self._outside.shelf.add_preset(preset)
@@ -35,7 +36,9 @@ class Capturing:
             new_id(),
             first_words(name),
             endpoint=self._state.endpoint.name,
-            model=model if model in self._state.endpoint.models else "",
+            model=settings.model if settings.model in self._state.endpoint.models else "",
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
             preset=called,
             head_id=entries[-1].message.id if entries else None,
         )

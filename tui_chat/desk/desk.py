@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.compose import Composed
+from tui_chat.context import Settings
 from tui_chat.desk.organising import Order
 from tui_chat.desk.past import SentRequest, same_messages
 from tui_chat.desk.setting import Setting
@@ -243,11 +244,11 @@ class Desk(Setting):
         return self._composing.said_of(envelope, protocol)
 
     async def keep_captured(
-        self, name: str, messages: tuple[Message, ...], preset: Preset, model: str
+        self, name: str, messages: tuple[Message, ...], preset: Preset, settings: Settings
     ) -> None:
         """Make a session of messages that were captured, with a preset of its own, and open it."""
         with self._outside.telling():
-            await self._captured.keep(name, messages, preset, model)
+            await self._captured.keep(name, messages, preset, settings)
 
     # --- drafts --------------------------------------------------------------------------
 

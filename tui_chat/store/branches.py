@@ -11,8 +11,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tui_chat.errors import InputError, StoreError
@@ -236,7 +237,7 @@ async def fork(
     """Make a session like that of a message, with the branch that leads to the message.
 
     Everything is copied under new ids: replies with the recipes of their requests, which speak
-    of the old messages, but without the exact bodies.
+    of the copies then, but without the exact bodies.
     """
     session_id, _ = await place(tx, message_id)
     await messages.check_parent(tx, session_id, message_id)
@@ -259,11 +260,16 @@ async def fork(
         ],
     )
     await index.add_stored(tx, "session_id = ?", made.session_id)
+    recipes = await tx.rows(
+        f"{_PATH} SELECT r.seq, r.message_id, r.recipe FROM up JOIN requests AS r "
+        "USING (message_id) ORDER BY r.seq",
+        message_id,
+    )
     await tx.run_many(
         "INSERT INTO requests (message_id, endpoint, protocol, method, url, sha256, created, "
-        "recipe, copied) SELECT ?, endpoint, protocol, method, url, sha256, created, recipe, 1 "
-        "FROM requests WHERE message_id = ? ORDER BY seq",
-        [(fresh_id, old_id) for old_id, fresh_id in fresh.items()],
+        "recipe, copied) SELECT ?, endpoint, protocol, method, url, sha256, created, ?, 1 "
+        "FROM requests WHERE seq = ?",
+        [(fresh[old_id], _said_of(recipe, fresh), seq) for seq, old_id, recipe in recipes],
     )
     await tx.run(
         "INSERT INTO variables SELECT ?, key, value FROM variables WHERE session_id = ?",
@@ -271,6 +277,11 @@ async def fork(
     )
     await sessions.move_head(tx, made.session_id, fresh[message_id])
     return await sessions.require(tx, made.session_id)
+
+
+def _said_of(recipe: str, ids: Mapping[str, str]) -> str:
+    """Return a recipe that speaks of other messages: each string that is an id, exchanged."""
+    return re.sub(r'"([^"\\]*)"', lambda found: f'"{ids.get(found[1], found[1])}"', recipe)
 
 
 async def place(tx: Transaction, message_id: str) -> tuple[str, str | None]:

@@ -79,7 +79,7 @@ class Supposing(Inspecting):
             self._go_live()
             await self.keep_draft()
             preset = captured.preset(name)
-            await desk.keep_captured(name, captured.messages, preset, captured.settings.model)
+            await desk.keep_captured(name, captured.messages, preset, captured.settings)
 
     @work(group="dialog", exclusive=True)
     async def action_what_if(self) -> None:
