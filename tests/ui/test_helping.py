@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from textual.binding import Binding
-from textual.widgets import Static
+from textual.widgets import OptionList, Static
 
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.actions import ACTIONS
@@ -127,3 +127,18 @@ async def test_every_pane_tells_its_keys(tmp_path: Path):
 )
 def test_names_of_keys(key: str, name: str):
     assert key_name(key) == name
+
+
+async def test_the_palette_finds_an_action_by_its_name(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await pilot.press("ctrl+p", *"rename")
+        await until(
+            pilot,
+            lambda: any(
+                "Give the session another title" in str(found.get_option_at_index(0).prompt)
+                for found in app.screen.query(OptionList)
+                if found.option_count
+            ),
+        )

@@ -111,7 +111,9 @@ class Helping(Shell):
                 continue
             key = key_names(self._keys_now[action.id]) or "no key"
             run = lambda action=action: self.run_action(action.run)  # noqa: E731
-            yield SystemCommand(action.words, escape(f"{action.label} · {key}"), run)
+            is_told = action.label.lower() in action.words.lower()
+            words = action.words if is_told else f"{action.label}: {action.words}"  # to be found by
+            yield SystemCommand(words, escape(key), run)
         for title, pane in self._panes_told():
             for key in keys_of(pane):
                 if not self._can(key.action):
