@@ -293,6 +293,17 @@ async def test_what_is_folded_is_found_and_unfolded() -> None:
         await until(pilot, lambda: sees(5, True, True, True))
 
 
+async def test_a_hit_that_can_be_seen_comes_before_a_folded_one() -> None:
+    said = MessageSemantics(reasoning=(ReasoningBlock(Protocol.ANTHROPIC, "A needle?"),))
+    reply = Message("assistant", "Some needle.", id="said", semantics=said)
+    async with Stage().run_test(size=(80, 24)) as pilot:
+        app = await shown(pilot, (entry(0), Entry(reply)))
+        assert app.transcript.show_message("said", ("needle",))
+        assert not any("A needle?" in row for row in app.rows())
+        await pilot.press("N")
+        assert any("A needle?" in row for row in app.rows())
+
+
 async def test_nothing_found_is_said_and_nothing_moves() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, branch(40))

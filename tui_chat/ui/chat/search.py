@@ -82,9 +82,10 @@ class Search:
         return self.step(-1)
 
     def in_message(self, message: int) -> Hit | None:
-        """Go to the first hit in a message."""
+        """Go to the first hit in a message, rather to one that can be seen than to a folded one."""
         hits = self._hits(message)
-        self.at = hits[0] if hits else None
+        seen = (hit for hit in hits if self.fold_at(hit[0]) is None)
+        self.at = next(seen, hits[0] if hits else None)
         return self.at
 
     def go_on_from(self, place: Place) -> Hit | None:
