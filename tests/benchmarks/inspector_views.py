@@ -21,6 +21,8 @@ import gc
 import tempfile
 import tracemalloc
 from argparse import ArgumentParser
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from itertools import product
 from pathlib import Path
 from statistics import quantiles
@@ -144,20 +146,28 @@ async def look(app: TuiChat, pilot: Pilot[None], protocol: Protocol, view: View)
     await until(pilot, lambda: inspector.active is protocol)
 
 
-async def main(count: int, of_memory: bool, chosen: Chosen) -> None:
+@asynccontextmanager
+async def with_long_session(count: int) -> AsyncGenerator[tuple[TuiChat, Pilot[None]]]:
+    """Run the app on a session of so many messages, one more sent in it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         await fill(folder, count)
-        app = make_app(folder, model="lorem")
-        async with app.run_test(size=(160, 45)) as pilot:
+        async with make_app(folder, model="lorem").run_test(size=(160, 45)) as pilot:
             app = await opened(pilot)
-            assert app.desk is not None
-            await app.desk.open("long")
-            await until(pilot, lambda: app.desk is not None and len(app.desk.entries) >= count)
+            desk = app.desk
+            assert desk is not None
+            await desk.open("long")
+            await until(pilot, lambda: len(desk.entries) >= count)
             await say(pilot, "One more thing.")
             tune_interpreter()  # as the command does
-            print(f"{len(app.desk.entries):,} messages on a screen of 160 by 45\n")
-            await (memory if of_memory else speed)(app, pilot, chosen)
+            yield app, pilot
+
+
+async def main(count: int, of_memory: bool, chosen: Chosen) -> None:
+    async with with_long_session(count) as (app, pilot):
+        assert app.desk is not None
+        print(f"{len(app.desk.entries):,} messages on a screen of 160 by 45\n")
+        await (memory if of_memory else speed)(app, pilot, chosen)
 
 
 if __name__ == "__main__":

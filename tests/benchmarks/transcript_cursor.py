@@ -12,19 +12,16 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import tempfile
 from argparse import ArgumentParser
-from pathlib import Path
 from statistics import median
 from time import process_time
 
 from textual import events
 from textual.pilot import Pilot
 
-from tests.benchmarks.inspector_views import fill, look
+from tests.benchmarks.inspector_views import look, with_long_session
 from tests.benchmarks.stage import p95
-from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tui_chat.cli.app import tune_interpreter
+from tests.ui.app_under_test import settle
 from tui_chat.model.endpoint import Protocol
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Transcript
@@ -61,32 +58,21 @@ async def walked(app: TuiChat, pilot: Pilot[None], name: str, closed: dict[str, 
 
 
 async def main(count: int) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        await fill(folder, count)
-        app = make_app(folder, model="lorem")
-        async with app.run_test(size=(160, 45)) as pilot:
-            app = await opened(pilot)
-            desk = app.desk
-            assert desk is not None
-            await desk.open("long")
-            await until(pilot, lambda: len(desk.entries) >= count)
-            await say(pilot, "One more thing.")
-            tune_interpreter()
-            inspector, closed = app.query_one(Inspector), dict[str, float]()
-            inspector.focus()
-            await settle(pilot)
-            app.action_pane("inspector")  # closes it, being focused
-            await settle(pilot)
-            assert not inspector.is_on_screen
-            print(f"{'':32} {'':8} {'median':>8} {'p95':>8}")
-            await walked(app, pilot, "inspector closed", closed)
-            app.action_pane("inspector")
-            await settle(pilot)
-            for protocol in Protocol:
-                for view in (View.PAYLOAD, View.CONTEXT):
-                    await look(app, pilot, protocol, view)
-                    await walked(app, pilot, f"{protocol.label} {view}", closed)
+    async with with_long_session(count) as (app, pilot):
+        inspector, closed = app.query_one(Inspector), dict[str, float]()
+        inspector.focus()
+        await settle(pilot)
+        app.action_pane("inspector")  # closes it, being focused
+        await settle(pilot)
+        assert not inspector.is_on_screen
+        print(f"{'':32} {'':8} {'median':>8} {'p95':>8}")
+        await walked(app, pilot, "inspector closed", closed)
+        app.action_pane("inspector")
+        await settle(pilot)
+        for protocol in Protocol:
+            for view in (View.PAYLOAD, View.CONTEXT):
+                await look(app, pilot, protocol, view)
+                await walked(app, pilot, f"{protocol.label} {view}", closed)
 
 
 if __name__ == "__main__":
