@@ -79,6 +79,9 @@ def _loaded(vocabulary: str, exact: bool) -> Counter:
 _OF_TIKTOKEN = ("o200k_base", "cl100k_base")
 """Vocabularies whose control tokens all begin with `_CONTROL`."""
 _CONTROL = "<|"
+_AT_ONCE = 500
+"""Texts that are counted at once: as quick as all of 10,000 at once, and without the 20 MB that
+their copies and tokens would take meanwhile."""
 
 
 @cache
@@ -103,12 +106,18 @@ def _counting(
     def count_each(texts: Sequence[str]) -> Sequence[int]:
         # On all cores, and without a list of numbers for each text; but it takes what looks like
         # a control token for one.
-        if _CONTROL in "".join(texts):
-            return list(map(count, texts))
-        try:
-            ends = memoryview(tokenizer.encode_batch_flat(texts)[1]).cast("Q")
-        except UnicodeEncodeError:
-            return list(map(count, texts))
-        return list(map(sub, ends[1:], ends))
+        counts: list[int] = []
+        for first in range(0, len(texts), _AT_ONCE):
+            some = texts[first : first + _AT_ONCE]
+            if _CONTROL in "".join(some):
+                counts += map(count, some)
+                continue
+            try:
+                ends = memoryview(tokenizer.encode_batch_flat(some)[1]).cast("Q")
+            except UnicodeEncodeError:
+                counts += map(count, some)
+            else:
+                counts += map(sub, ends[1:], ends)
+        return counts
 
     return encode, count_each if vocabulary in _OF_TIKTOKEN else None
