@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat import paths
 from tui_chat.cli.ids import new_id
-from tui_chat.cli.interpreter import tune_interpreter
+from tui_chat.cli.interpreter import share_heap, tune_interpreter
 from tui_chat.config import Config, load_config
 from tui_chat.errors import InputError
 
@@ -35,6 +35,7 @@ def run_app(
     config = settled_config(data_dir, config_dir, flags)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError("The screen needs a terminal.", advice="`tui-chat --help` lists the rest.")
+    share_heap()
     from tui_chat.ui.app import TuiChat
 
     app = TuiChat(config, lambda tell: open_desk(config, tell))

@@ -106,13 +106,14 @@ class Span:
 class Text:
     """An immutable string whose characters know their origin."""
 
-    __slots__ = ("__weakref__", "_offsets", "_spans", "_whole", "plain")
+    __slots__ = ("__weakref__", "_offsets", "_origin", "_spans", "_start", "plain")
 
     plain: str
     """The characters without their origins."""
     _spans: tuple[Span, ...] | None
-    """None where nobody has asked for them yet, and `_whole` says what they are."""
-    _whole: tuple[Origin, int]
+    """None where nobody has asked for them yet, and the next two say what they are."""
+    _origin: Origin
+    _start: int
     _offsets: list[int] | None
 
     def __init__(self, spans: Iterable[Span] = ()) -> None:
@@ -125,7 +126,8 @@ class Text:
         """Make a text of one origin; an empty string gives the empty text."""
         made = cls.__new__(cls)  # most texts are of one origin, and most are never looked into
         made.plain = text
-        made._whole = origin, start
+        made._origin = origin
+        made._start = start
         made._spans = made._offsets = None
         return made
 
@@ -133,7 +135,7 @@ class Text:
     def spans(self) -> tuple[Span, ...]:
         """The runs of characters of one origin each."""
         if self._spans is None:
-            self._spans = (Span(self.plain, *self._whole),) if self.plain else ()
+            self._spans = (Span(self.plain, self._origin, self._start),) if self.plain else ()
         return self._spans
 
     @classmethod

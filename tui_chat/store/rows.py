@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from sys import intern
 from typing import Any, Literal, TypeAlias, cast
 
 from tui_chat.model.json_values import pack, unpack
@@ -44,6 +45,8 @@ _KINDS: dict[JsonField, Any] = {
     "tool_calls": tuple[ToolCall, ...],
     "semantics": MessageSemantics,
 }
+_shared: Callable[[Any], Any] = intern
+"""Of what thousands of messages have alike there is one object."""
 _SILENT = Message("assistant")
 _NO_USAGE = (None,) * 5
 _MOST_TOKENS = 2**53 - 1  # what every JSON reader agrees on; a provider may say anything
@@ -59,8 +62,9 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
     usage, finish, seconds, first = row[16:21], *row[21:24]
     try:
         refuse_bytes(row)
+        status, model, endpoint, finish = map(_shared, (status, model, endpoint, finish))
         message = Message(
-            role=message_role,
+            role=_shared(message_role),
             content=content,
             id=message_id,
             tool_calls=json_value("tool_calls", tool_calls) if tool_calls else (),

@@ -26,7 +26,15 @@ class Messages(Base):
         `last` leaves it at that many messages of the end, and `before` (the id of a message on
         the branch) at those that come before it: so a long branch can be read from its end.
         """
-        placed = await self._database.read(lambda tx: branches.shown(tx, session_id, last, before))
+
+        async def work(tx: Transaction) -> list[branches.Placed]:
+            placed = await branches.shown(tx, session_id, last, before)
+            if len(placed) >= _MANY:
+                # What was read is kept by the caller; SQLite would keep its pages as well.
+                await tx.run("PRAGMA shrink_memory")
+            return placed
+
+        placed = await self._database.read(work)
         if len(placed) < _MANY:
             return _entries(placed)
         return await asyncio.to_thread(_entries, placed)

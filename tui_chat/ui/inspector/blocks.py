@@ -7,15 +7,18 @@
    a keystroke costs what it changed, plus one look at each sibling on the way.
 3. Every height is exact, so scrolling never jumps.
 4. Running totals (rows, lines, bytes, kinds of origin) are kept for each child, so that what comes
-   before a changed child is copied and not added up again.
+   before a changed child is copied and not added up again. Messages of the same shape share
+   theirs: a long conversation has 10,000 of a role and a content.
 5. A block can be folded to its opening line. It stays so from keystroke to keystroke, also
    while what is in it changes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
+from typing import Any
 
 from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree, body_of
 from tui_chat.model.pretty import first_line
@@ -45,34 +48,34 @@ class Block:
         "taken",
     )
 
-    def __init__(self, node: Obj | Arr, depth: int, key: str | None) -> None:
+    def __init__(
+        self, node: Obj | Arr, depth: int, key: str | None, old: Block | None, totals: Totals
+    ) -> None:
         self.node = node
         self.depth = depth
         self.key = key
         """Under which it stands in an object."""
-        self.folded = False
-        self.taken = 0
+        self.folded = old is not None and old.folded
+        self.taken = totals.taken
         """How many of the first children were taken over from the block it was measured after."""
-        self.children: list[Block | None] = []
+        self.children: Sequence[Block | None] = totals.children
         """A block for each child that has children, None for the others."""
-        self.starts: list[int] = []
+        self.starts: Sequence[int] = totals.starts
         """For each child its first row, counted from the block's first; then the closing row."""
-        self.lines: list[int] = [1]
+        self.lines: Sequence[int] = totals.lines
         """For each child its first line of the pretty text, counted from the block's first; then
         the closing line."""
-        self.kinds: list[int] = []
+        self.kinds: Sequence[int] = totals.kinds
         """For each child the kinds in it and in its elder siblings, as bits."""
-        self.sizes: list[int] = []
+        self.sizes: Sequence[int] = totals.sizes
         """For each child the bytes it and its elder siblings take in the body, keys and commas
         included."""
-
-    def add(self, child: Block | None, rows: int, kinds: int, size: int) -> None:
-        """Append a child to the totals."""
-        self.children.append(child)
-        self.starts.append(self.starts[-1] + rows)
-        self.lines.append(self.lines[-1] + (1 if child is None else child.lines[-1] + 1))
-        self.kinds.append(self.all_kinds | kinds)
-        self.sizes.append((self.sizes[-1] if self.sizes else 0) + size + 1)
+        if not any(totals.children):
+            self.children = _shared(tuple(totals.children))
+            self.starts = _shared(tuple(totals.starts))
+            self.lines = _shared(tuple(totals.lines))
+            self.kinds = _shared(tuple(totals.kinds))
+            self.sizes = tuple(totals.sizes)
 
     @property
     def opening(self) -> int:
@@ -86,15 +89,15 @@ class Block:
 
     def grow(self, child: int, rows: int) -> None:
         """Take that a child has become higher by so many rows."""
-        for later in range(child + 1, len(self.starts)):
-            self.starts[later] += rows
+        before = self.starts
+        self.starts = [*before[: child + 1], *(start + rows for start in before[child + 1 :])]
 
     def restack(self, depth: int) -> None:
         """Take anew how high the children are, down to a depth."""
         if self.depth >= depth:
             return
         before = self.starts
-        starts = before[:1]
+        starts = [before[0]]
         for index, child in enumerate(self.children):
             if child is None:
                 rows = before[index + 1] - before[index]
@@ -113,6 +116,40 @@ class Block:
     def all_kinds(self) -> int:
         """The kinds in it, as bits."""
         return self.kinds[-1] if self.kinds else 0
+
+
+class Totals:
+    """The running totals of a block that is being measured."""
+
+    __slots__ = ("children", "kinds", "lines", "sizes", "starts", "taken")
+
+    def __init__(self, old: Block | None, same: int) -> None:
+        self.taken = same
+        self.children: list[Block | None] = []
+        self.starts: list[int] = []
+        self.lines: list[int] = [1]
+        self.kinds: list[int] = []
+        self.sizes: list[int] = []
+        if old is not None and same:
+            self.children += old.children[:same]
+            self.starts += old.starts[: same + 1]
+            self.lines[:] = old.lines[: same + 1]
+            self.kinds += old.kinds[:same]
+            self.sizes += old.sizes[:same]
+
+    def add(self, child: Block | None, rows: int, kinds: int, size: int) -> None:
+        """Append a child."""
+        self.children.append(child)
+        self.starts.append(self.starts[-1] + rows)
+        self.lines.append(self.lines[-1] + (1 if child is None else child.lines[-1] + 1))
+        self.kinds.append((self.kinds[-1] if self.kinds else 0) | kinds)
+        self.sizes.append((self.sizes[-1] if self.sizes else 0) + size + 1)
+
+
+@lru_cache(1_000)
+def _shared(values: tuple[Any, ...]) -> Any:
+    """Return the same object for equal values."""
+    return values
 
 
 _LONG = 20_000
@@ -145,18 +182,10 @@ class Measure:
             old = None
         if old is not None and old.node is node:
             return old
-        block = Block(node, depth, key)
-        block.folded = old is not None and old.folded
         same = _common(old.node, node) if old is not None else 0
-        if old is not None and same:
-            block.taken = same
-            block.children = old.children[:same]
-            block.starts = old.starts[: same + 1]
-            block.lines = old.lines[: same + 1]
-            block.kinds = old.kinds[:same]
-            block.sizes = old.sizes[:same]
-        else:
-            block.starts.append(self._rows(f"{_head(key)}{{", depth, len(_head(key))))
+        totals = Totals(old, same)
+        if not same:
+            totals.starts.append(self._rows(f"{_head(key)}{{", depth, len(_head(key))))
         moved = _moved(old, same) if old is not None else {}
         for index in range(same, len(node.items)):
             name, child = item_of(node, index)
@@ -170,8 +199,8 @@ class Measure:
                 below = None
                 rows = self.leaf_rows(name, child, depth + 1, index < len(node.items) - 1)
                 kinds, size = bits_of(child), len(body_of(child))
-            block.add(below, rows, kinds, _key_size(name) + size)
-        return block
+            totals.add(below, rows, kinds, _key_size(name) + size)
+        return Block(node, depth, key, old, totals)
 
     def leaf_rows(self, key: str | None, leaf: Tree, depth: int, comma: bool) -> int:
         """Count the rows of a child that has no children."""
