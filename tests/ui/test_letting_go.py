@@ -1,4 +1,6 @@
-"""Nothing stays in memory of a session that was left, whatever of it was looked at."""
+"""Nothing stays in memory of a session that was left, whatever of it was looked at, and what is
+out of sight does not wait for the garbage collector.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,10 @@ from pathlib import Path
 from weakref import ref
 
 import pytest
+from rich.style import Style
+from textual.color import Color
+from textual.filter import Monochrome
+from textual.strip import Strip
 
 from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
 from tui_chat.model.endpoint import Protocol
@@ -15,8 +21,11 @@ from tui_chat.model.session import Entry, Session
 from tui_chat.model.transcript import Transcript
 from tui_chat.store import Store
 from tui_chat.ui.chat import ChatPane, Composer
+from tui_chat.ui.chat.message import MessageLayout
+from tui_chat.ui.chat.painter import Painter
 from tui_chat.ui.inspector import Inspector, View
 from tui_chat.ui.inspector.forecast_line import ForecastLine
+from tui_chat.ui.kept_strip import KeptStrip
 
 
 async def two_sessions(folder: Path) -> None:
@@ -107,3 +116,60 @@ async def test_a_long_request_is_let_go_of_with_its_session_and_recalled_there(
         told = forecast.forecast
         assert told is not None
         assert told.at.kind == "grown"
+
+
+TEXT = """# Title
+
+Words with *light*, `code` and [a link](https://example.org).
+
+- one
+  - two
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+```python
+code = 1
+```
+"""
+
+
+def drawn(text: str, width: int) -> list[Strip]:
+    """Lay a message out and draw it, as a row of the screen that goes from edge to edge."""
+    layout = MessageLayout(Entry(Message("assistant", text, id="a")), width)
+    painter = Painter(lambda *names: Style())  # pyright: ignore[reportArgumentType]  # any colours
+    lines = [line for part in range(len(layout.parts)) for line in layout.lines(part)]
+    strips = [painter.line(line, width, fill="", current=False) for line in lines]
+    filtered = [strip.apply_filter(Monochrome(), Color(0, 0, 0)) for strip in strips]
+    for strip in (*strips, *filtered):
+        assert list(strip.divide([width, 2 * width])) == [strip]
+        assert [part.cell_length for part in strip.divide([5, width])] == [5, width - 5]
+    return strips
+
+
+def test_what_is_drawn_is_gone_when_nobody_looks_at_it() -> None:
+    drawn(TEXT, 60)  # what is loaded by now stays
+    gc.collect()
+    gc.disable()
+    try:
+        assert len(drawn(TEXT, 60)) > 12
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        left = {type(each).__name__ for each in gc.garbage}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not left & {"KeptStrip", "Strip", "MessageLayout", "Part", "Line", "SyntaxTreeNode"}
+
+
+def test_a_strip_that_does_not_hold_itself_is_one_like_others() -> None:
+    width = 20
+    other = Strip(drawn("some *words* in a line", width)[-1], width)
+    kept = KeptStrip(other, width)
+    dim, ground = Monochrome(), Color(0, 0, 0)
+    for cuts in ([width], [3, 9, width], [4], [width, 30], []):
+        assert list(kept.divide(cuts)) == list(other.divide(cuts))
+    assert kept.apply_filter(dim, ground) == other.apply_filter(dim, ground)
+    assert kept.apply_filter(dim, ground) is kept.apply_filter(dim, ground)

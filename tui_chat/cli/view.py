@@ -19,6 +19,7 @@ from tui_chat import paths
 from tui_chat.cli.app import open_desk, settled_config
 from tui_chat.cli.ids import new_id
 from tui_chat.cli.imports import Meter, tell_faults
+from tui_chat.cli.interpreter import share_heap
 from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.importing import Report, import_files
@@ -37,6 +38,7 @@ def run_view(settings: Mapping[str, object], files: Sequence[Path]) -> None:
         raise InputError("The screen needs a terminal.", advice="`tui-chat --help` lists the rest.")
     flags = cast("Mapping[str, str | None]", settings["flags"])
     config = settled_config(None, cast("Path | None", settings["config_dir"]), flags)
+    share_heap()
     with TemporaryDirectory(prefix="tui-chat-") as folder:
         meter = Meter()
         try:

@@ -85,7 +85,10 @@ def _parser() -> MarkdownIt:
 def _tree(source: str) -> SyntaxTreeNode:
     from markdown_it.tree import SyntaxTreeNode
 
-    return SyntaxTreeNode(_parser().parse(source))
+    tree = SyntaxTreeNode(_parser().parse(source))
+    for node in tree.walk():  # else a tree would stay until the garbage collector finds it
+        node.parent = None
+    return tree
 
 
 def codes_of(section: Section) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from tui_chat.ui.chat.lines import Line
+from tui_chat.ui.kept_strip import KeptStrip
 from tui_chat.ui.palette import Palette
 
 GUTTER = 2
@@ -76,7 +77,7 @@ class Painter:
         if line.fill:
             filled = min(GUTTER + measure(width), width)
             strip = strip.adjust_cell_length(filled, palette(ground, line.fill))
-        return strip.adjust_cell_length(width, palette(ground))
+        return KeptStrip(strip.adjust_cell_length(width, palette(ground)), width)
 
     def blank(self, width: int) -> Strip:
         """Draw nothing."""

@@ -152,9 +152,10 @@ class Growing:
     def _part(self, section: Section) -> Part:
         verbatim = self._verbatim and section.kind != "code"
         gap = bool(self.parts) and (section.blank if verbatim else section.gap)
+        width, styles = self._width, self._styles  # a part does not hold the one that holds it
 
         def draw() -> list[Line]:
-            lines = section_lines(section, self._width, self._styles, verbatim=verbatim)
+            lines = section_lines(section, width, styles, verbatim=verbatim)
             return [BLANK, *lines] if gap else lines
 
-        return Part(draw, guess(section.source, self._width) + gap)
+        return Part(draw, guess(section.source, width) + gap)
