@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,7 @@ def code_lines(
     word = language.split()[0] if language.split() else ""
     made = [_header(word, width, number)] if opens else []
     mark = (Run(" "),)
-    for pieces in _coloured(source.split("\n"), word):
+    for pieces in _coloured(source, word):
         made += indented(fold(pieces, width - 2, fill="code-block"), mark, mark)
     return made
 
@@ -68,7 +69,10 @@ def _header(word: str, width: int, number: int) -> Line:
     return Line(clip, "code-block", action=Action("code", str(number)))
 
 
-def _coloured(lines: list[str], word: str) -> list[list[Run]]:
+@lru_cache(maxsize=16)
+def _coloured(source: str, word: str) -> Sequence[Sequence[Run]]:
+    """Colour code. What a screen holds of it is kept: another width needs the same."""
+    lines = source.split("\n")
     lexer = _lexer(word.lower()) if word else None
     if lexer is None or any(len(line) > LONGEST for line in lines):
         return [[run(line.expandtabs(4), "code-text")] for line in lines]
