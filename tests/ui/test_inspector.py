@@ -1,3 +1,7 @@
+import threading
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from rich.cells import cell_len
 
@@ -16,7 +20,7 @@ from tests.ui.inspector_requests import (
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Level, Note
 from tui_chat.model.text import Origin, OriginKind, Text
-from tui_chat.ui.inspector import Inspector, payload_canvas
+from tui_chat.ui.inspector import Inspector, aside
 from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.legend import Legend
 from tui_chat.ui.inspector.looking import Under
@@ -221,11 +225,11 @@ async def test_scrolling_back_to_the_end_follows_again() -> None:
         assert app.view.following
 
 
-@pytest.mark.parametrize("long", [payload_canvas.LONG, 1], ids=["at once", "in a thread"])
+@pytest.mark.parametrize("long", [aside.LONG, 1], ids=["at once", "in a thread"])
 async def test_a_narrower_pane_keeps_what_is_read(
     long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payload_canvas, "LONG", long)
+    monkeypatch.setattr(aside, "LONG", long)
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 30)) as pilot:
         draft_of(app, "h")
@@ -245,6 +249,39 @@ async def test_a_narrower_pane_keeps_what_is_read(
         assert layout.rows == Layout(layout.payload, layout.width).rows
         steps = layout.spot(app.view.scroll_offset.y).place.steps
         assert [step.index for step in steps] == before
+
+
+async def test_of_widths_that_pass_only_the_last_is_laid_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, passed, may_end = list[int](), list[int](), threading.Event()
+
+    class Slow(Layout):
+        def __init__(self, *given: Any, pause: Callable[[], object] | None = None) -> None:
+            width = given[1]
+            begun.append(width)
+            try:
+                while pause is not None and not may_end.wait(0.001):
+                    pause()
+            except Exception:
+                passed.append(width)
+                raise
+            super().__init__(*given, pause=pause)
+
+    app = InspectorApp(composed())
+    async with app.run_test(size=(80, 30)) as pilot:
+        monkeypatch.setattr(aside, "LONG", 0)
+        monkeypatch.setattr(aside, "Layout", Slow)
+        for width in (70, 60):
+            await pilot.resize_terminal(width, 30)
+            await until(pilot, lambda width=width: bool(begun) and begun[-1] < width)
+        await until(pilot, lambda: bool(passed))
+        may_end.set()
+        layout = app.view.layout_now
+        await until(pilot, lambda: app.view.layout_now is not layout)
+        assert app.view.layout_now is not None
+        assert app.view.layout_now.width < 60
+    assert [60 < width < 70 for width in passed] == [True]
 
 
 async def test_hostile_text_is_shown_and_the_body_is_untouched() -> None:

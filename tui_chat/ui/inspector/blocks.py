@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 from typing import Any
@@ -160,11 +160,13 @@ _remembered_breaks = lru_cache(8)(breaks)
 class Measure:
     """Measures payloads for one width."""
 
-    __slots__ = ("step", "width")
+    __slots__ = ("pause", "step", "width")
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, pause: Callable[[], object] | None = None) -> None:
         self.width = max(width, LEAST)
         """In cells."""
+        self.pause = pause
+        """Called before each container; what it raises ends the measuring."""
         self.step = 2 if self.width >= 44 else 1
         """Cells a level is indented by."""
 
@@ -178,6 +180,8 @@ class Measure:
 
     def block(self, node: Obj | Arr, depth: int, key: str | None, old: Block | None) -> Block:
         """Measure a container, taking over what the block before it already knew."""
+        if self.pause is not None:
+            self.pause()
         if old is not None and (old.depth != depth or old.key != key):
             old = None
         if old is not None and old.node is node:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree
@@ -28,11 +28,20 @@ _Drawn: TypeAlias = tuple[Tree | Origin, DrawnLine]
 
 
 class Layout:
-    """A payload laid out for a width. Made from the one before where there is one."""
+    """A payload laid out for a width. Made from the one before where there is one; `pause` is
+    called between messages, and ends it by raising something.
+    """
 
-    def __init__(self, payload: Payload, width: int, before: Layout | None = None) -> None:
+    def __init__(
+        self,
+        payload: Payload,
+        width: int,
+        before: Layout | None = None,
+        *,
+        pause: Callable[[], object] | None = None,
+    ) -> None:
         self.payload = payload
-        self._measure = Measure(width)
+        self._measure = Measure(width, pause)
         self.width = width
         self._drawn: OrderedDict[_Slot, _Drawn] = OrderedDict()
         """The lines that were looked at last, in this layout or those it was made from."""

@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
+from threading import Event
 from typing import ClassVar
 
 from textual import events, work
@@ -21,6 +21,7 @@ from textual.strip import Strip
 from tui_chat.model.envelope import Level, Note
 from tui_chat.model.payload import Payload
 from tui_chat.model.text import OriginKind
+from tui_chat.ui.inspector import aside
 from tui_chat.ui.inspector.drawn_line import DrawnLine
 from tui_chat.ui.inspector.finding import places
 from tui_chat.ui.inspector.landmarks import NotePlaces, home_row, place_at
@@ -29,9 +30,6 @@ from tui_chat.ui.inspector.looking import Under, run_at, under
 from tui_chat.ui.inspector.place import Place, Spot
 from tui_chat.ui.inspector.row_painter import GUTTER, Lights, RowPainter
 from tui_chat.ui.scrolling import QuietScroll
-
-LONG = 4_000
-"""Rows from which a body is laid out for another width beside the work on the screen."""
 
 
 class PayloadCanvas(QuietScroll, can_focus=True, inherit_bindings=False):
@@ -110,6 +108,8 @@ class PayloadCanvas(QuietScroll, can_focus=True, inherit_bindings=False):
         """Whether other notes than those on the screen are to be drawn."""
         self._resizing = False
         """Whether it is being laid out for another width, and shown at the old one meanwhile."""
+        self._passed = Event()
+        """Set where the width that it is being laid out for has passed."""
 
     # Showing
 
@@ -243,7 +243,7 @@ class PayloadCanvas(QuietScroll, can_focus=True, inherit_bindings=False):
         """Lay out again where the width changed; keep following where only the height did."""
         width = self.scrollable_content_region.width - GUTTER
         was = self.layout_now
-        if was is not None and was.width != width > 0 and was.rows >= LONG:
+        if was is not None and was.width != width > 0 and was.rows >= aside.LONG:
             self._resizing = True
             self._lay_out_aside(was.payload, width, self._form)
         elif was is None or was.width != width or self._resizing:
@@ -251,11 +251,20 @@ class PayloadCanvas(QuietScroll, can_focus=True, inherit_bindings=False):
         elif self.following:
             self._scroll(self._follow_top())
 
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        """End what is laid out for another width, before anything is drawn."""
+        if size.width != self.size.width:
+            self._passed.set()
+        return super()._size_updated(size, virtual_size, container_size, layout)
+
     @work(group="layout", exclusive=True)
     async def _lay_out_aside(self, payload: Payload, width: int, form: str) -> None:
-        """Lay out for another width in a thread, and go on with that."""
-        layout = await asyncio.to_thread(Layout, payload, width)
-        if width == self.scrollable_content_region.width - GUTTER:
+        """Lay out in a thread for a width that stays, and go on with that."""
+        self._passed = Event()
+        layout = await aside.laid_out(payload, width, self._passed)
+        if layout is not None and width == self.scrollable_content_region.width - GUTTER:
             self._layouts[form] = layout
             self._resized()
 
