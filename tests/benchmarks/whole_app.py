@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from textual import events
+from textual.geometry import Size
 
 from tests.benchmarks.app_streaming import MAIN, streaming
 from tests.benchmarks.shapes import REPLIES
@@ -37,6 +38,7 @@ from tests.benchmarks.stage import (
     until,
 )
 from tui_chat.cli.interpreter import share_heap, tune_interpreter
+from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import ChatPane
 
 MESSAGES = 10_000
@@ -97,12 +99,24 @@ async def reading(folder: Path) -> None:
             for width in (156, 140, 120, 100, 80, 120, 160):
                 size_now = transcript.size
                 clock = Clock()
-                app._driver.process_message(_resized(width))  # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
+                _resize(app, width)
                 await until(lambda was=size_now: transcript.size != was)
                 paint(app)
                 widths.append(clock.read())
                 await quiet(pilot)
             report(f"another width, {where}", widths, 100)
+        drags: list[tuple[float, float]] = []
+        for width in (159, 139) * 2:  # 20 widths in 200 ms, to and fro
+            for passed in range(20):
+                clock = Clock()
+                _resize(app, width - passed if width == 159 else width + 1 + passed)
+                await asyncio.sleep(0.01)
+            last = app.size.width
+            await until(lambda last=last: app.screen.size.width == last)
+            paint(app)
+            drags.append(clock.read())
+            await quiet(pilot)
+        report("the last width of a drag", drags, 100)
         gc.collect()
         now = memory()
         held = "held" if now - before <= 150 else "MISSED"
@@ -112,11 +126,10 @@ async def reading(folder: Path) -> None:
         )
 
 
-def _resized(width: int) -> events.Resize:
-    from textual.geometry import Size
-
+def _resize(app: TuiChat, width: int) -> None:
     size = Size(width, SIZE[1])
-    return events.Resize(size, size)
+    assert app._driver is not None  # pyright: ignore[reportPrivateUsage]
+    app._driver.process_message(events.Resize(size, size))  # pyright: ignore[reportPrivateUsage]
 
 
 async def main() -> None:

@@ -1,19 +1,25 @@
-"""Frames that only hold other things cost nothing when the screen gets another width."""
+"""Another width is laid out once and drawn once; frames that only hold other things cost nothing,
+and a scroll bar few rows.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from textual._compositor import Compositor
 from textual._styles_cache import StylesCache
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.screen import Screen
+from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
-from tui_chat.ui.ground import Ground
+from tests.ui.app_under_test import make_app, opened, settle
+from tui_chat.ui.ground import Ground, Placed
+from tui_chat.ui.scrolling import QuietBar, QuietScroll
 
 
 class Floor(Screen[None], Ground):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
@@ -24,29 +30,52 @@ class Frame(Vertical, Ground):
     DEFAULT_CSS = "Frame { background: $surface; color: $foreground; }"
 
 
+class Rows(QuietScroll, Ground):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
+    def __init__(self) -> None:
+        super().__init__()
+        self.virtual_size = Size(0, 90)
+
+
+class Words(Placed):
+    DEFAULT_CSS = "Words { height: 1; }"
+
+    def render(self) -> str:
+        return "words"
+
+
 class FramedApp(App[None]):
     def get_default_screen(self) -> Floor:
         return Floor(id="_default")
 
     def compose(self) -> ComposeResult:
-        with Frame(), Frame(), Vertical():
-            yield Frame()
+        with Frame(), Frame():
+            with Vertical():
+                yield Frame()
+            yield Words()
+            yield Rows()
 
 
-async def test_another_width_is_drawn_once_and_no_frame_row_by_row(monkeypatch: pytest.MonkeyPatch):
-    counts = Counter[str]()
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count what is laid out and drawn."""
+    found = Counter[str]()
     for owner, name in (
+        (Compositor, "reflow"),
         (Compositor, "render_full_update"),
         (StylesCache, "render_line"),
     ):
         call = getattr(owner, name)
 
         def counted(*given: object, name: str = name, call: object = call, **named: object):
-            counts[name] += 1
+            found[name] += 1
             assert callable(call)
             return call(*given, **named)
 
         monkeypatch.setattr(owner, name, counted)
+    return found
+
+
+async def test_on_another_width_nothing_but_words_is_drawn_row_by_row(counts: Counter[str]):
     app = FramedApp()
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.pause()
@@ -57,7 +86,21 @@ async def test_another_width_is_drawn_once_and_no_frame_row_by_row(monkeypatch: 
         for _ in range(4):
             await pilot.pause()
         assert {one.size.width for one in app.query(Frame) if one.is_on_screen} == {50}
-    assert counts == {"render_full_update": 1}
+    assert counts["render_full_update"] == counts["render_line"] == 1
+
+
+async def test_the_whole_app_is_laid_out_once_for_another_width(
+    tmp_path: Path, counts: Counter[str]
+):
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        for width in (100, 140):  # each time, other panes fit
+            counts.clear()
+            await pilot.resize_terminal(width, 45)
+            await settle(pilot)
+            assert app.screen.size.width == width
+            del counts["render_line"]
+            assert counts == {"reflow": 1, "render_full_update": 1}, width
 
 
 @pytest.mark.parametrize("no_color", [False, True])
@@ -77,3 +120,8 @@ async def test_a_frame_looks_as_any_other(no_color: bool, monkeypatch: pytest.Mo
         ]
         assert backs[0]
         assert all(each == backs[0] for each in backs)
+        bar = app.query_one(Rows).vertical_scrollbar
+        assert isinstance(bar, QuietBar)
+        for bar.position in (0, 7, 7.5, 33, 71):
+            crop = Region(0, 2, bar.size.width, bar.size.height - 5)
+            assert bar.render_lines(crop) == ScrollBar.render_lines(bar, crop)

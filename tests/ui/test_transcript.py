@@ -391,13 +391,15 @@ async def test_the_end_is_followed_at_any_size() -> None:
     grown = Reply()
     async with Stage().run_test(size=(120, 35)) as pilot:
         app = await shown(pilot, (entry(0), entry(1), long, LIVE))
-        for n, size in enumerate(((80, 24), (120, 35), (160, 45), (70, 18), (120, 30))):
+        for n, size in enumerate(((80, 24), (120, 35), (160, 45), (70, 18), (50, 18))):
             grown = advance(grown, TextDelta(f"{'words of it ' * 30}\n\npart {n}\n\n"))
             app.transcript.stream("live", grown)
             app.transcript.flush()
             await pilot.resize_terminal(*size)
             assert app.transcript.follows
             assert f"part {n}" in "".join(app.rows()[-3:])
+            bar, total = app.transcript.vertical_scrollbar, app.transcript.virtual_size.height
+            assert bar.window_virtual_size == total == bar.position + bar.window_size
 
 
 async def test_another_theme_lays_nothing_out_again() -> None:

@@ -10,15 +10,15 @@ from textual.app import App
 from textual.binding import Binding
 from textual.content import Content
 from textual.signal import Signal
-from textual.widget import Widget
 
+from tui_chat.ui.ground import Placed
 from tui_chat.ui.key_table import key_name
 
 FIRST = ("help", "palette")
 """Ids of actions that are never left out: with them one finds the others."""
 
 
-class KeyBar(Widget):
+class KeyBar(Placed):
     """Shows the keys that are bound where the focus is; a click does what the key does."""
 
     DEFAULT_CSS = """

@@ -23,7 +23,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from tui_chat.ui.chat import ChatPane
-from tui_chat.ui.ground import Ground
+from tui_chat.ui.ground import Ground, Placed
 from tui_chat.ui.sidebar import SessionList
 
 if TYPE_CHECKING:
@@ -65,10 +65,19 @@ class Desktop(Screen[None], Ground):  # pyright: ignore[reportIncompatibleMethod
         """Show the panes that fit, then lay them out; Textual calls it under a dialog, too, where
         it is the only time that they are.
         """
-        if size != self._laid_for:
+        is_other = size != self._laid_for
+        if is_other:
             self._laid_for = size
             self._panes.fit(size.width)
         super()._screen_resized(size)
+        if is_other and self.is_current:  # then all that is in sight has been drawn
+            for widget in self._compositor.visible_widgets:
+                if isinstance(widget, Placed):
+                    widget.forgo_drawing()
+
+
+class Holder(Vertical, Placed):
+    """Where a pane is, or will be."""
 
 
 class Stack(Vertical, Ground):
@@ -103,7 +112,7 @@ class Panes(Horizontal, Ground):
         self.presets: PresetPane | None = None
         """None until it is first needed."""
         self._place = Stack(id="inspector")
-        self._presets_place = Vertical(id="presets")
+        self._presets_place = Holder(id="presets")
         self._right = Stack(self._presets_place, self._place, id="right")
         self._put_away: set[SidePane] = {"presets"}
         """Panes that the user does not want to see."""
@@ -133,7 +142,7 @@ class Panes(Horizontal, Ground):
         return self.presets
 
     def fit(self, width: int) -> None:
-        """Show the panes that fit so many columns, each where it belongs.
+        """Show the panes that fit so many columns, each where it belongs, before they are laid out.
 
         By styles of their own: with classes, everything in them would be styled again.
         """
@@ -144,6 +153,8 @@ class Panes(Horizontal, Ground):
         right.width = "100%" if narrow else "50%" if width < WIDE else "42%"
         right.height = "100%" if narrow else "1fr"  # of all there is, less its margin
         self._choose(width)
+        for pane in (self.sessions, self._right, self._presets_place, self._place):
+            pane.forgo_layout()
 
     def on_resize(self) -> None:
         """Tell where everything is now."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from textual import events
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 
 from tui_chat.model.visible import one_line
 from tui_chat.ui.chat.lines import clipped
+from tui_chat.ui.ground import Placed
 
 _REMOVE = "✕"
 
 
-class AttachedLine(Widget):
+class AttachedLine(Placed):
     """Chips, each with a mark that takes it off; hidden where nothing is attached."""
 
     DEFAULT_CSS = """

@@ -177,6 +177,7 @@ class Canvas(QuietScroll, can_focus=True):
         self._is_resizing = True  # a position that fits the new size is no move of the reader's
         changed = super()._size_updated(size, virtual_size, container_size, layout)
         self._is_resizing = False
+        self._bar = (0, 0, 0)  # it was given another size, and still has the old position
         self._fit()
         if self.entries and round(self.scroll_y) != self._viewport.offset:
             self._place()

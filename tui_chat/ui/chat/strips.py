@@ -9,7 +9,6 @@ from rich.cells import cell_len
 from textual.app import App
 from textual.content import Content
 from textual.timer import Timer
-from textual.widget import Widget
 
 from tui_chat.model.reply import Reply
 from tui_chat.model.timing import NO_TIMING, Timing
@@ -17,6 +16,7 @@ from tui_chat.model.visible import one_line
 from tui_chat.ui.chat.label import lasted
 from tui_chat.ui.chat.lines import clipped
 from tui_chat.ui.chat.progress import speed
+from tui_chat.ui.ground import Placed
 
 Tone = Literal["hint", "warning", "error"]
 """How urgent a status is."""
@@ -36,7 +36,7 @@ NO_REPLY = "No reply yet: Ctrl+R asks for one"
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
-class TitleLine(Widget):
+class TitleLine(Placed):
     """The session's title, what it is bound to, and a quiet status at the right."""
 
     DEFAULT_CSS = """
@@ -84,7 +84,7 @@ class TitleLine(Widget):
         )
 
 
-class ActivityLine(Widget):
+class ActivityLine(Placed):
     """What goes on: a hint, a notice, or how a streaming reply gets on."""
 
     DEFAULT_CSS = """

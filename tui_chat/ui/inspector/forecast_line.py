@@ -8,8 +8,8 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
-from textual.widget import Widget
 
+from tui_chat.ui.ground import Placed
 from tui_chat.ui.inspector.figures import cut, short_number
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.wrap import breaks
@@ -21,7 +21,7 @@ WHOLE = 64
 """Columns from which the line begins with whole figures."""
 
 
-class ForecastLine(Widget):
+class ForecastLine(Placed):
     """A line or two; a click asks for the place where the request ceases to be as it was."""
 
     ALLOW_SELECT = False

@@ -6,9 +6,9 @@ from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
-from textual.widget import Widget
 
 from tui_chat.model.text import OriginKind
+from tui_chat.ui.ground import Placed
 from tui_chat.ui.inspector.letters import LETTERS, without_colour
 
 _NAMES: dict[OriginKind, tuple[str, str, str]] = {
@@ -27,7 +27,7 @@ _FORMS = ((0, " "), (1, " "), (2, " "), (2, ""))
 """Length of the name and what parts it from its square, the most generous first."""
 
 
-class Legend(Widget):
+class Legend(Placed):
     """One line. A click on a kind asks for the next place it has in the payload."""
 
     ALLOW_SELECT = False

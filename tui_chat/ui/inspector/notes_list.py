@@ -18,10 +18,10 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
-from textual.widget import Widget
 
 from tui_chat.model.envelope import Level, Note
 from tui_chat.model.text import OriginKind
+from tui_chat.ui.ground import Ground, Placed
 from tui_chat.ui.inspector.figures import counted, fitting
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.wrap import LEAST, breaks
@@ -34,7 +34,7 @@ MOST = 200
 _COLOURS = {Level.ERROR: "$text-error", Level.WARNING: "$text-warning", Level.INFO: "$text-accent"}
 
 
-class NotesList(Vertical):
+class NotesList(Vertical, Ground):
     """A line that counts, and below it the notes where one of them is worth reading."""
 
     DEFAULT_CSS = """
@@ -114,7 +114,7 @@ def _told(note: Note) -> str:
     return note.sentence if called in note.sentence else f"{note.sentence} ({about.label})"
 
 
-class NotesHeader(Widget):
+class NotesHeader(Placed):
     """The count, by level."""
 
     ALLOW_SELECT = False

@@ -8,16 +8,16 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import reactive
-from textual.widget import Widget
 
 from tui_chat.model.text import Origin, OriginKind
+from tui_chat.ui.ground import Placed
 from tui_chat.ui.inspector.figures import cut, cut_front
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.looking import Under
 from tui_chat.ui.inspector.wrap import LEAST, breaks
 
 
-class OriginStatus(Widget):
+class OriginStatus(Placed):
     """Up to three lines below the body."""
 
     DEFAULT_CSS = """

@@ -9,9 +9,9 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
-from textual.widget import Widget
 
 from tui_chat.model.endpoint import Protocol
+from tui_chat.ui.ground import Placed
 
 _NAMES: tuple[tuple[Protocol, tuple[str, str, str]], ...] = (
     (Protocol.OPENAI_CHAT, ("OpenAI Chat", "Chat", "Chat")),
@@ -24,7 +24,7 @@ _NAMES: tuple[tuple[Protocol, tuple[str, str, str]], ...] = (
 OWN = "•"
 
 
-class ProtocolTabs(Widget, can_focus=True):
+class ProtocolTabs(Placed, can_focus=True):
     """One line of tabs. Choosing one only says so; the owner sets `active`."""
 
     ALLOW_SELECT = False

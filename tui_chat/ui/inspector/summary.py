@@ -8,10 +8,10 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import reactive
-from textual.widget import Widget
 
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import Budget
+from tui_chat.ui.ground import Placed
 from tui_chat.ui.inspector.figures import (
     counted,
     cut,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tui_chat.compose import Composed
 
 
-class Summary(Widget):
+class Summary(Placed):
     """Up to three lines above the body."""
 
     DEFAULT_CSS = """

@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from tui_chat.model.session import SessionSummary
+from tui_chat.ui.ground import Ground
 from tui_chat.ui.sidebar import posted
 from tui_chat.ui.sidebar.groups import GROUPINGS, Group, Grouping, day_of, grouped
 from tui_chat.ui.sidebar.narrowing import Narrowing
@@ -23,7 +24,7 @@ EMPTY = "No sessions yet.\nPress n to begin one."
 NOTHING = "Nothing matches.\nEsc clears the filter.\nCtrl+F searches what\nwas said."
 
 
-class SessionList(Vertical):
+class SessionList(Vertical, Ground):
     """The sidebar. `show` it sessions; it posts what the user wants done with them."""
 
     DEFAULT_CSS = """

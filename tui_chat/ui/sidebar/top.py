@@ -8,11 +8,12 @@ from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Input
 
+from tui_chat.ui.ground import Placed
 
-class NewSession(Widget):
+
+class NewSession(Placed):
     """The row at the top that begins a session."""
 
     DEFAULT_CSS = """

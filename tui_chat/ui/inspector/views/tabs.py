@@ -8,7 +8,8 @@ from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
-from textual.widget import Widget
+
+from tui_chat.ui.ground import Placed
 
 
 class View(StrEnum):
@@ -42,7 +43,7 @@ _SHORT = {
 }
 
 
-class ViewTabs(Widget):
+class ViewTabs(Placed):
     """One line of tabs. Choosing one only says so; the owner sets `active`."""
 
     ALLOW_SELECT = False
