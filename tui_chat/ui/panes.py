@@ -5,7 +5,9 @@
 2. From `MEDIUM`: the chat and one of the others, the one that was asked for last; the inspector
    stays below the preset editor where that leaves both enough lines.
 3. Below: the chat alone; what is asked for lies over it, and the inspector leaves the
-   composer in sight, so that one can watch the request while typing.
+   composer in sight, so that one can watch the request while typing. Nothing lies over what
+   has the focus: it steps back when the focus goes elsewhere, and comes where it came from
+   when there is room beside the chat. A pane that has the focus is shown at any width.
 4. The inspector's place is there from the first frame; the inspector comes with the first
    request it can show, so that one can type the sooner.
 """
@@ -20,6 +22,7 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
+from textual.signal import Signal
 from textual.widget import Widget
 
 from tui_chat.ui.chat import ChatPane
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
 
 MEDIUM, WIDE = 96, 132
 """Columns from which two, and three, panes stand side by side."""
+
+LEAST_BELOW = 6
+"""Lines that the inspector leaves at least below itself, where it lies over the chat."""
 
 TALL = 28
 """Lines from which the preset editor and the inspector stand over each other."""
@@ -118,6 +124,12 @@ class Panes(Horizontal, Ground):
         """Panes that the user does not want to see."""
         self._asked_for: SidePane | None = None
         """The pane that was asked for where not all fit."""
+        self._steps_back = False
+        """Whether that pane lies over nothing now, for the focus went elsewhere."""
+        self._is_coming = False
+        """Whether that pane will have the focus as soon as it is shown."""
+        self._watches = False
+        """Whether the inspector lies over the conversation, above what is typed."""
 
     def compose(self) -> ComposeResult:
         """Put the three beside each other."""
@@ -146,6 +158,8 @@ class Panes(Horizontal, Ground):
 
         By styles of their own: with classes, everything in them would be styled again.
         """
+        if self.is_attached:
+            self._heed_focus(width)
         narrow, left, right = width < MEDIUM, self.sessions.styles, self._right.styles
         left.layer = right.layer = "above" if narrow else "base"
         left.dock, right.dock = ("left", "top") if narrow else ("none", "none")
@@ -156,6 +170,19 @@ class Panes(Horizontal, Ground):
         for pane in (self.sessions, self._right, self._presets_place, self._place):
             pane.forgo_layout()
 
+    def on_mount(self) -> None:
+        """Look out for lines below the conversation that come and go."""
+        relaid = cast("Signal[Screen[object]]", self.screen.screen_layout_refresh_signal)  # pyright: ignore[reportUnknownMemberType]  Textual says Screen[Any]
+        relaid.subscribe(self, lambda _: self._leave_room(), immediate=True)
+
+    def _leave_room(self) -> None:
+        """Have the inspector end above what is typed, and what can be chosen there."""
+        chat = self.chat
+        below = chat.region.bottom - chat.transcript.region.bottom
+        margin = (0, 0, max(below, LEAST_BELOW) if self._watches else 0, 0)
+        if self._right.styles.margin != margin:
+            self._right.styles.margin = margin
+
     def on_resize(self) -> None:
         """Tell where everything is now."""
         self.post_message(self.Arranged())
@@ -164,23 +191,26 @@ class Panes(Horizontal, Ground):
         self._choose(self.size.width)
         self.call_after_refresh(self.post_message, self.Arranged())
 
-    def _choose(self, width: int) -> None:
+    def _visible(self, width: int) -> set[SidePane]:
         everything: set[SidePane] = {"sessions", "presets", "inspector"}
         if width >= WIDE:
-            visible = everything - self._put_away
-        elif self._asked_for is not None:
+            return everything - self._put_away
+        if self._asked_for is not None and not (width < MEDIUM and self._steps_back):
             visible = {self._asked_for}
             if self._asked_for == "presets" and width >= MEDIUM and self.size.height >= TALL:
                 visible |= {"inspector"} - self._put_away
-        else:
-            visible = {"sessions"} - self._put_away if width >= MEDIUM else set[SidePane]()
+            return visible
+        return {"sessions"} - self._put_away if width >= MEDIUM else set()
+
+    def _choose(self, width: int) -> None:
+        visible = self._visible(width)
         self.sessions.display = "sessions" in visible
         self._presets_place.display = "presets" in visible
         self._place.display = "inspector" in visible
         self._right.display = bool(visible & {"presets", "inspector"})
         self._right.set_class({"presets", "inspector"} <= visible, "-both")
-        watching = width < MEDIUM and "presets" not in visible
-        self._right.styles.margin = (0, 0, 6 if watching else 0, 0)
+        self._watches = width < MEDIUM and "inspector" in visible
+        self._leave_room()
         # Keys must not go to what lies below.
         over = visible & {"presets", "inspector"} if width < MEDIUM else set[SidePane]()
         self.chat.can_focus_children = "presets" not in over
@@ -191,14 +221,42 @@ class Panes(Horizontal, Ground):
         """Columns of what stands beside the chat at its right."""
         return 0 if self.is_narrow else max(self.size.width - self.chat.region.right, 0)
 
-    def go(self, name: SidePane) -> None:
-        """Show a pane and go there; from there, close it and go back to the composer."""
-        panes: dict[SidePane, Widget] = {
+    def _heed_focus(self, width: int) -> None:
+        """Keep what has the focus in sight at another width."""
+        names = [name for name, pane in self._side_panes.items() if pane.has_focus_within]
+        if width >= MEDIUM:
+            self._steps_back = False
+        elif not names and not self._is_coming:
+            self._steps_back = self._steps_back or self._is_over_focus
+        if names and names[0] not in self._visible(width):
+            self._asked_for, self._steps_back = names[0], False
+
+    def on_descendant_focus(self) -> None:
+        """Take the pane away that lies over what has the focus now."""
+        if self.covers_chat and not self._is_coming and self._is_over_focus:
+            self._steps_back = True
+            self._arrange()
+
+    @property
+    def _is_over_focus(self) -> bool:
+        """Whether the pane that was asked for would lie over what has the focus."""
+        focused = self.screen.focused
+        if self._asked_for is None or focused is None:
+            return False
+        watches = self._asked_for == "inspector" and focused is self.chat.composer
+        return not watches and not self._side_panes[self._asked_for].has_focus_within
+
+    @property
+    def _side_panes(self) -> dict[SidePane, Widget]:
+        return {
             "sessions": self.sessions,
             "presets": self.presets or self._presets_place,
             "inspector": self.inspector or self._place,
         }
-        pane = panes[name]
+
+    def go(self, name: SidePane) -> None:
+        """Show a pane and go there; from there, close it and go back to the composer."""
+        pane = self._side_panes[name]
         if pane.has_focus_within:
             self._put_away.add(name)
             self.close_overlay()
@@ -208,10 +266,16 @@ class Panes(Horizontal, Ground):
         self.call_after_refresh(pane.focus)
 
     def open(self, name: SidePane) -> None:
-        """Show a pane, wherever it fits."""
+        """Show a pane, wherever it fits, and go there if it lies over where one is."""
         self._put_away.discard(name)
-        self._asked_for = name
+        self._asked_for, self._steps_back, self._is_coming = name, False, True
         self._arrange()
+        self.call_after_refresh(self._arrive)
+
+    def _arrive(self) -> None:
+        self._is_coming = False
+        if self._asked_for is not None and self.covers_chat and self._is_over_focus:
+            self._side_panes[self._asked_for].focus()
 
     def bring(self, pane: Widget) -> None:
         """Have a pane in sight, or the conversation."""
@@ -232,7 +296,7 @@ class Panes(Horizontal, Ground):
     @property
     def covers_chat(self) -> bool:
         """Whether a pane that was asked for lies over the chat."""
-        return self.is_narrow and self._asked_for is not None
+        return self.is_narrow and self._asked_for is not None and not self._steps_back
 
     @property
     def is_narrow(self) -> bool:
