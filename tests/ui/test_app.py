@@ -6,12 +6,16 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from textual.screen import Screen
 from textual.widgets import OptionList
+from textual.widgets._toast import Toast
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tui_chat.errors import InputError
 from tui_chat.loopback import Received
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Part
+from tui_chat.ui.acting.telling import MOST
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.presets import PresetPane
@@ -330,3 +334,25 @@ async def test_what_is_told_for_a_while_leaves_the_request_in_sight(tmp_path: Pa
         told, request = app.screen.query("Toast").first(), app.query_one(Inspector)
         assert told.region
         assert not told.region.overlaps(request.region)
+        app.complain(InputError("It failed.", advice="Try."))
+        for number in range(5):
+            app.notify(f"Copied {number}.", markup=False)
+            app.notify(f"Copied {number}.", markup=False)
+        await until(pilot, lambda: told_in(app.screen)[-1:] == ["Copied 4."])
+        assert told_in(app.screen) == ["It failed.\nTry.", "Copied 3.", "Copied 4."]
+        for number in range(3):
+            app.notify(f"Warned {number}.", severity="warning", markup=False)
+        await until(pilot, lambda: told_in(app.screen)[-1:] == ["Warned 2."])
+        assert told_in(app.screen) == ["It failed.\nTry.", "Warned 1.", "Warned 2."]
+        await pilot.click(app.screen.query("Toast").last())
+        await until(pilot, lambda: told_in(app.screen)[-1:] == ["Warned 0."])
+        await pilot.press("f1")
+        await until(pilot, lambda: len(app.screen_stack) == 2 and len(told_in(app.screen)) == MOST)
+        await until(pilot, lambda: not told_in(app.screen_stack[0]))  # it lies under the dialog
+        await pilot.press("escape")
+        await until(pilot, lambda: len(told_in(app.screen)) == MOST)
+
+
+def told_in(screen: Screen[object]) -> list[str]:
+    """Return what is told on a screen, in sight."""
+    return [str(toast.render()) for toast in screen.query(Toast) if toast.region.area]

@@ -60,11 +60,6 @@ class TuiChat(
 
     TITLE = "tui-chat"
     AUTO_FOCUS = "Composer"
-    CSS = """
-    ToastRack { dock: top; align: right top; }  /* not over what is being typed */
-    ModalScreen ToastRack { dock: bottom; align: right bottom; }
-    Toast { padding: 0 1; max-width: 100%; }
-    """
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS if action.keys]
 

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Literal, cast
 
 from textual import events
@@ -191,16 +192,15 @@ class Panes(Horizontal, Ground):
         self._choose(self.size.width)
         self.call_after_refresh(self.post_message, self.Arranged())
 
-    def _visible(self, width: int) -> set[SidePane]:
-        everything: set[SidePane] = {"sessions", "presets", "inspector"}
+    def _visible(self, width: int) -> Set[SidePane]:
+        kept: Set[SidePane] = frozenset(("sessions", "presets", "inspector")) - self._put_away
+        asked = None if width < MEDIUM and self._steps_back else self._asked_for
         if width >= WIDE:
-            return everything - self._put_away
-        if self._asked_for is not None and not (width < MEDIUM and self._steps_back):
-            visible = {self._asked_for}
-            if self._asked_for == "presets" and width >= MEDIUM and self.size.height >= TALL:
-                visible |= {"inspector"} - self._put_away
-            return visible
-        return {"sessions"} - self._put_away if width >= MEDIUM else set()
+            return kept
+        if asked is None:
+            return kept & {"sessions"} if width >= MEDIUM else frozenset[SidePane]()
+        both = asked == "presets" and width >= MEDIUM and self.size.height >= TALL
+        return frozenset((asked,)) | (kept & {"inspector"} if both else frozenset[SidePane]())
 
     def _choose(self, width: int) -> None:
         visible = self._visible(width)
@@ -223,7 +223,9 @@ class Panes(Horizontal, Ground):
 
     def _heed_focus(self, width: int) -> None:
         """Keep what has the focus in sight at another width."""
-        names = [name for name, pane in self._side_panes.items() if pane.has_focus_within]
+        names: list[SidePane] = [
+            name for name, pane in self._side_panes.items() if pane.has_focus_within
+        ]
         if width >= MEDIUM:
             self._steps_back = False
         elif not names and not self._is_coming:
@@ -247,7 +249,7 @@ class Panes(Horizontal, Ground):
         return not watches and not self._side_panes[self._asked_for].has_focus_within
 
     @property
-    def _side_panes(self) -> dict[SidePane, Widget]:
+    def _side_panes(self) -> Mapping[SidePane, Widget]:
         return {
             "sessions": self.sessions,
             "presets": self.presets or self._presets_place,

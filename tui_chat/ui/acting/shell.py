@@ -8,16 +8,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import time
 from typing import TYPE_CHECKING
 
-from textual import constants, on
-from textual.app import App
+from textual import constants
 from textual.driver import Driver
 from textual.filter import LineFilter
-from textual.notifications import SeverityLevel
 
 from tui_chat.config import Config
-from tui_chat.errors import TuiChatError
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.visible import visible
+from tui_chat.ui.acting.telling import Telling
 from tui_chat.ui.harmless import Harmless
 from tui_chat.ui.panes import Panes
 
@@ -28,8 +25,8 @@ if TYPE_CHECKING:
 _HARMLESS = Harmless()
 
 
-class Shell(App[None]):
-    """Panes, config and desk, and how faults are told."""
+class Shell(Telling):
+    """Panes, config and desk."""
 
     def __init__(
         self,
@@ -77,31 +74,3 @@ class Shell(App[None]):
     def is_laid(self) -> bool:
         """Whether the conversations are open and the last session is shown."""
         return self._laid.is_set()
-
-    def notify(
-        self,
-        message: str,
-        *,
-        title: str = "",
-        severity: SeverityLevel = "information",
-        timeout: float | None = None,
-        markup: bool = True,
-    ) -> None:
-        """Say something for a while: over the conversation's top, so that the request beside it
-        stays in sight. Nothing that others wrote is obeyed, if it is no markup.
-        """
-        message = visible(message)
-        if any(shown.message == message for shown in self._notifications):
-            return  # a key that is pressed again says it once
-        self._place_toasts()
-        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
-
-    @on(Panes.Arranged)
-    def _place_toasts(self) -> None:
-        for rack in self.screen.query("ToastRack"):
-            rack.styles.padding = (0, self._panes.right_of_chat, 0, 0)
-
-    def complain(self, error: TuiChatError) -> None:
-        """Tell what is wrong and what to do about it."""
-        words = f"{error}\n{error.advice}".strip()
-        self.notify(words, severity="error", timeout=12, markup=False)
