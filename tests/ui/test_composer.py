@@ -82,29 +82,6 @@ async def test_enter_sends_and_the_text_stays_until_the_app_clears_it() -> None:
         assert app.sent() == ["hi"]
 
 
-async def test_keys_that_come_as_one_are_done_in_their_order() -> None:
-    async with Stage().run_test(size=(60, 24)) as pilot:
-        app = pilot.app
-        assert isinstance(app, Stage)
-        typed = (
-            *"teh",
-            "backspace",
-            "backspace",
-            *"he",
-            "ctrl+j",
-            *"ed",
-            "home",
-            *"r",
-            "enter",
-            "x",
-        )
-        for key in typed:
-            app.post_message(events.Key(key, key if len(key) == 1 else None))
-        await pilot.pause()
-        assert app.sent() == ["the\nred"]
-        assert app.composer.text == "the\nrxed"
-
-
 @pytest.mark.parametrize("key", ["ctrl+j", "shift+enter", "alt+enter"])
 async def test_new_lines_are_typed(key: str) -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from textual import events
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.ui.app_under_test import make_app, opened, say, until
+from tests.ui.app_under_test import make_app, opened, replied, say, until
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Composer
+from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.dialogs import Choose, Help
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.search import SearchScreen
@@ -80,3 +80,48 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
         assert app.desk.session_id == old
         burst(app, "f2", "slash", *"ol", "enter", *" one")
         await until(pilot, lambda: composer.text == "dear old one")
+
+
+async def test_keys_that_come_as_one_are_done_in_their_order(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        desk, composer = app.desk, app.query_one(Composer)
+        assert desk is not None
+        burst(app, *"teh", "backspace", "backspace", *"he", "ctrl+j", *"ed", "home", "r", "enter")
+        burst(app, *"more")
+        await until(pilot, lambda: composer.text == "more" and len(desk.entries) == 2)
+        await replied(pilot)
+        assert [entry.message.content for entry in desk.entries] == ["the\nred"] * 2
+        burst(app, "f2", "slash", *"thee", "backspace", *" rd", "left", "e", "home", "ctrl+k", "t")
+        await until(pilot, lambda: app.query_one(Filter).value == "t")
+        burst(app, "escape", "escape", "home", "pagedown", "end", *" or", "ctrl+w", *"less")
+        await until(pilot, lambda: composer.text == "more less")
+
+
+async def test_what_is_typed_at_once_after_a_dialog_closes_is_typed_where_it_leads(tmp_path: Path):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await say(pilot, "old")
+        desk, composer = app.desk, app.query_one(Composer)
+        assert desk is not None
+        burst(app, "ctrl+o", *"mirrox", "backspace", "r", "enter", *"so ")
+        await until(pilot, lambda: composer.text == "so " and desk.model == "mirror")
+        burst(app, "ctrl+p", *"nothing", "escape", *"it ", "f1", "escape", *"is ")
+        await until(pilot, lambda: composer.text == "so it is ")
+        await app.run_action("rename")
+        await until(pilot, lambda: bool(app.screen.query(Input)))
+        burst(app, "end", *"ee", "backspace", "r", "home", "b", "enter", *"here")
+        await until(pilot, lambda: composer.text == "so it is here")
+        await until(pilot, lambda: bool(desk.session) and desk.session.title == "bolder")
+        burst(app, "ctrl+p", *"search everything")
+        await until(
+            pilot, lambda: [one.option_count for one in app.screen.query(CommandList)] == [1]
+        )
+        burst(app, "enter", *"pine")
+        await asked(pilot, SearchScreen, "pine")
+        app.query_one(Transcript).focus()
+        burst(app, "home", "e", *" yet", "backspace", "enter", "y")
+        await until(pilot, lambda: app.clipboard == "old ye")
+        assert composer.text == "so it is here"

@@ -1,16 +1,25 @@
-"""Typing ahead: what follows a key that leads elsewhere is typed there, however soon it comes.
+"""Typing ahead: what is typed is done in that order, each key where the last one led.
 
-Over a slow line `Ctrl+F` and the words to search for arrive as one. They would be in the draft
-before the dialog stands, and words after the `/` of a list would be its keys. So what is typed
-after such a key is kept until something else has the focus; an errand that ends without asking,
-or patience that does, brings it to where the focus is.
+1. Over a slow line `Ctrl+F` and the words to search for arrive as one. They would be in the draft
+   before the dialog stands, and words after the `/` of a list would be its keys. So what is typed
+   after such a key is kept until something else has the focus; an errand that ends without
+   asking, or patience that does, brings it to where the focus is.
+2. A field takes letters itself, but what Backspace, Enter or Esc is bound to is looked up last of
+   all, by the app: letters typed behind them would be there first, in a field that another key
+   has left or in a dialog that it has closed. So what follows such a key is kept until the key is
+   done: a message that goes the same way behind it tells when.
+3. A key that closes a dialog may lead on, to the next question or to another place: what follows
+   is kept while the errand of that dialog, or the command chosen in the palette, is under way.
 """
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Literal, cast
 
 from textual import events, on
+from textual.command import CommandPalette
+from textual.message import Message
+from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.signal import Signal
 from textual.timer import Timer
@@ -23,6 +32,8 @@ from tui_chat.ui.sidebar import SessionList
 
 PATIENCE = 1.0
 """Seconds to wait at most."""
+ROUNDS = 4
+"""How often a message follows a key: with it to the app, and behind what was posted then."""
 
 _IDS = (
     *("help", "palette", "search", "new", "sessions", "find", "preset", "inspector"),
@@ -39,12 +50,30 @@ LEADING = frozenset(
 """Actions, of the app and of panes, that ask something or go to another place."""
 
 
-class TypingAhead(Shell):
-    """Keeps keys while the place is made that they are for."""
+class Passed(Message):
+    """Comes to the app when all that was posted before it has."""
 
-    _ahead: list[events.Key | events.Paste] | None = None
-    """What was typed ahead; None while nothing is waited for."""
+    def __init__(self, rounds: int) -> None:
+        super().__init__()
+        self.rounds = rounds
+        """How often it is to go on."""
+
+
+class TypingAhead(Shell):
+    """Gives keys one after the other, and keeps those that are for a place yet to be made."""
+
+    _ahead: tuple[events.Key | events.Paste, ...] = ()
+    """What waits for its turn."""
+    _waits: Literal["", "key", "place"] = ""
+    """Whether until a key is done, or until the place is there where it leads."""
     _patience: Timer | None = None
+    _has_letters: bool = False
+    """Whether letters are on their way to a field."""
+    _following: Passed | None = None
+    _pressed_on: Screen[object] | None = None
+    """Where the key was pressed that is waited for."""
+    _errands_then: frozenset[Worker[object]] = frozenset()
+    """The errands that were under way then."""
 
     def on_mount(self) -> None:
         """Look out for dialogs."""
@@ -54,19 +83,86 @@ class TypingAhead(Shell):
     async def on_event(self, event: events.Event) -> None:
         """Take what is typed before anybody else does."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
-            if self._ahead is not None:
-                self._ahead.append(event)
-                return
-            if isinstance(event, events.Key) and self._leads(event):
-                self._ahead = []
-                self._patience = self.set_timer(PATIENCE, self._give)
-                self.watch(self.screen, "focused", self._focus_moved, init=False)
-        await super().on_event(event)
+            self._ahead += (event,)
+            if not self._waits:
+                await self._go_on()
+            elif self._patience is None:
+                self._be_patient()
+        else:
+            await super().on_event(event)
+
+    async def _go_on(self) -> None:
+        """Give what was typed to where the focus is, up to a key that has to be waited for."""
+        self._waits = ""
+        self._pressed_on, self._errands_then = None, frozenset()
+        if self._patience is not None:
+            self._patience.stop()
+            self._patience = None
+        while self._ahead and not self._waits:
+            event, *rest = self._ahead
+            if isinstance(event, events.Paste) or self._is_letter(event):
+                self._ahead, self._has_letters = tuple(rest), True
+                await super().on_event(event)
+            elif self._has_letters:
+                self._has_letters = False
+                self._follow(0)  # until the letters are there; then this one
+            else:
+                self._ahead = tuple(rest)
+                await self._press(event)
+
+    async def _press(self, key: events.Key) -> None:
+        """Have a key done that is more than a letter."""
+        if self._leads(key):
+            self._wait_for_place()
+            await super().on_event(key)
+        else:
+            self._waits = "key"
+            self._pressed_on = self._on_top
+            self._errands_then = self._errands
+            await super().on_event(key)
+            self._follow(ROUNDS)
+
+    def _follow(self, rounds: int) -> None:
+        self._waits, self._following = "key", Passed(rounds)
+        place: MessagePump = self.focused or self._on_top
+        if not place.post_message(self._following):
+            self.call_next(self._go_on)
+
+    @on(Passed)
+    async def _passed(self, event: Passed) -> None:
+        """Follow once more, else go on: here, or where the key leads."""
+        if event is not self._following or self._waits != "key":
+            return
+        if event.rounds > 1:
+            self._follow(event.rounds - 1)
+        elif event.rounds == 1 and self._leads_on():
+            self._wait_for_place()
+        else:
+            await self._go_on()
+
+    def _leads_on(self) -> bool:
+        """Whether the key began an errand, or answered the question of one that is under way."""
+        answered = self._pressed_on not in self.screen_stack
+        errands = self._errands if answered else self._errands - self._errands_then
+        return len(self.screen_stack) == 1 and bool(errands)
+
+    @property
+    def _on_top(self) -> Screen[object]:
+        return self.screen
+
+    @property
+    def _errands(self) -> frozenset[Worker[object]]:
+        """The errands that may ask something."""
+        workers = cast("list[Worker[object]]", list(self.workers))
+        return frozenset(one for one in workers if one.group == "dialog" and not one.is_finished)
+
+    def _is_letter(self, key: events.Key) -> bool:
+        here = self.focused
+        return here is not None and here.check_consume_key(key.key, key.character)
 
     def _leads(self, key: events.Key) -> bool:
         """Whether a key leads elsewhere, here and now."""
-        here = self.focused
-        if not self.is_laid or (here and here.check_consume_key(key.key, key.character)):
+        if not self.is_laid:
             return False
         bound = self.screen.active_bindings.get(key.key)
         if bound is None or not bound.enabled:
@@ -77,31 +173,48 @@ class TypingAhead(Shell):
         )  # a session, to be written in
         return opens or action in LEADING
 
+    # Waiting for a place
+
+    def _wait_for_place(self) -> None:
+        self._waits = "place"
+        self._be_patient()
+        self.watch(self.screen, "focused", self._focus_moved, init=False)
+
+    def _be_patient(self) -> None:
+        if self._patience is not None:
+            self._patience.stop()
+        self._patience = self.set_timer(PATIENCE, self._go_on)
+
+    def _arrive(self) -> None:
+        if self._waits == "place":
+            self._waits, self._following = "key", None  # and not twice
+            self.call_next(self._go_on)
+
     @on(SessionList.Stayed)
     def _stay(self) -> None:
         """Wait no longer where no session was opened."""
-        if self._ahead is not None:
-            self.call_next(self._give)
+        self._arrive()
 
     def _wait_for_focus(self, screen: Screen[object]) -> None:
-        if self._ahead is not None:
+        if self._waits == "place":
             self.watch(screen, "focused", self._focus_moved)
 
     def _focus_moved(self, focused: Widget | None) -> None:
-        if focused is not None and self._ahead is not None:
-            self.call_next(self._give)
+        if focused is not None:
+            self._arrive()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Wait no longer where an errand ended, and none is left that may ask something."""
         ended = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType]  so in Textual
-        asking = any(one.group == ended.group and not one.is_finished for one in self.workers)
-        if self._ahead is not None and ended.group == "dialog" and not asking:
-            self.call_next(self._give)
+        if ended.group == "dialog" and not self._errands:
+            self._arrive()
 
-    async def _give(self) -> None:
-        """Have what was typed where the focus is now; it may lead on to another place."""
-        typed, self._ahead = self._ahead or [], None
-        if self._patience is not None:
-            self._patience.stop()
-        for event in typed:
-            await self.on_event(event)
+    def on_command_palette_closed(self, event: CommandPalette.Closed) -> None:
+        """Wait for what a command leads to: it is done next."""
+        if event.option_selected and self._waits:
+            self._wait_for_place()
+            self.call_later(self.call_after_refresh, self._arrive_unless_asked)
+
+    def _arrive_unless_asked(self) -> None:
+        if not self._errands:
+            self._arrive()

@@ -152,18 +152,11 @@ class Composer(TextArea, inherit_bindings=False):
     async def _on_key(self, event: events.Key) -> None:
         if event.key == "backspace" and self.selection == ((0, 0), (0, 0)):
             self.post_message(self.DetachRequested())
-        if self._suggested(event.key) or await self._does(event.key):
-            event.prevent_default()
+        if self._suggested(event.key):
             event.stop()
-
-    async def _does(self, key: str) -> bool:
-        """Do what a key is bound to here, now: elsewhere it would be done after what is typed
-        behind it, where both come as one.
-        """
-        for binding in self._bindings.key_to_bindings.get(key, ()):
-            if await self._shown_in.run_action(binding.action, self):
-                return True
-        return False
+            event.prevent_default()
+        elif event.key == "enter":
+            event.prevent_default()  # for an editor it is a new line; here it is bound
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
