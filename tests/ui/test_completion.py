@@ -7,6 +7,7 @@ import pytest
 from tests.ui.test_composer import Stage
 from tui_chat.ui.chat import Asked, AttachedLine, Candidate, ChatPane, Composer
 from tui_chat.ui.chat.asking import asked_at
+from tui_chat.ui.commands import beginning, fitting
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -124,3 +125,46 @@ async def test_chips_are_taken_off_with_backspace_or_the_mouse() -> None:
         await pilot.pause()
         removed = [e.index for e in app.posted if isinstance(e, AttachedLine.RemoveRequested)]
         assert removed == [0]
+
+
+MODELS = [
+    *("loopback/mirror", "loopback/echo", "there/loquat", "there/long", "far/gpt-local", "far/halo")
+]
+
+
+@pytest.mark.parametrize(
+    ("typed", "listed"),
+    [
+        ("lo", ["there/loquat", "there/long", "loopback/mirror", "loopback/echo", *MODELS[4:]]),
+        ("echo", ["loopback/echo"]),
+        ("Lo GPT", ["far/gpt-local"]),
+        ("", MODELS),
+        ("none", []),
+    ],
+)
+def test_a_model_whose_own_name_begins_so_is_listed_first(typed: str, listed: list[str]):
+    assert [name for name, _ in fitting([(name, "") for name in MODELS], typed)] == listed
+
+
+async def test_tab_goes_as_far_as_all_are_alike_and_then_takes_the_one_that_is_marked() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+
+        async def tab(typed: str, names: list[str], *keys: str) -> str:
+            app.composer.text = typed
+            await pilot.pause()
+            asked = asked_at(0, typed)
+            assert asked is not None
+            app.composer.suggestions.offer(asked, [Candidate(name, name) for name in names])
+            await pilot.press(*keys, "tab")
+            return app.composer.text
+
+        assert await tab("/model loo", MODELS[:2]) == "/model loopback/"
+        assert app.composer.suggestions.is_open, "what there is to choose from stays in sight"
+        assert await tab("/model loopback/", MODELS[:2]) == "/model loopback/mirror"
+        assert await tab("/model loo", MODELS[:2], "down") == "/model loopback/echo"
+        assert await tab("/model lo", [*MODELS[2:], *MODELS[:2]]) == "/model there/loquat"
+        assert await tab("/model l", ["l/la", "l/mo", "long/x"]) == "/model l/la"
+        assert await tab("/ed", ["/edit-preset", "/edit"]) == "/edit"
+        assert await tab("/edit", [f"/{command.name}" for command in beginning("edit")]) == "/edit"
+        assert await tab("see @s", ["@src/", "@srv/"]) == "see @sr"

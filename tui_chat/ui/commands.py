@@ -7,6 +7,7 @@ is sent begins with one `/`. A path such as `/etc/hosts` is no command.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -98,5 +99,33 @@ def to_send(text: str) -> str:
 def beginning(typed: str) -> list[Command]:
     """Return the commands that `typed` may become, the likeliest first."""
     first = [command for command in COMMANDS if command.name.startswith(typed)]
+    first.sort(key=lambda command: command.name != typed)
     rest = [command for command in COMMANDS if typed in command.name and command not in first]
     return first + rest
+
+
+def fitting(names: Iterable[tuple[str, str]], typed: str) -> list[tuple[str, str]]:
+    """Return those of some names, each with a word about it, that have all the words that are
+    typed; the likeliest first.
+    """
+    typed = typed.casefold().strip()
+    found = [each for each in names if all(word in each[0].casefold() for word in typed.split())]
+    return sorted(found, key=lambda each: _distance(each[0].casefold(), typed))
+
+
+def _distance(name: str, typed: str) -> int:
+    """Return how far a name is from what was typed: a model's own name counts before that of its
+    endpoint, and the beginning of a word before its middle.
+    """
+    own = name.rpartition("/")[2]
+    if typed in (own, name):
+        return 0
+    begins = (own.startswith(typed), name.startswith(typed), _begins_a_word(typed, name))
+    return 1 + (begins.index(True) if any(begins) else len(begins))
+
+
+def _begins_a_word(typed: str, name: str) -> bool:
+    at = name.find(typed)
+    while at > 0 and name[at - 1].isalnum():
+        at = name.find(typed, at + 1)
+    return at >= 0

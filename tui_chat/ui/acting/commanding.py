@@ -7,6 +7,7 @@ from pathlib import Path
 
 from textual import on, work
 
+from tui_chat.config import LOOPBACK_URL
 from tui_chat.errors import InputError
 from tui_chat.ui.acting.attaching import Attaching
 from tui_chat.ui.acting.carrying import Carrying
@@ -14,7 +15,7 @@ from tui_chat.ui.acting.choosing import Choosing
 from tui_chat.ui.acting.looking import Looking
 from tui_chat.ui.acting.searching import Searching
 from tui_chat.ui.chat import Asked, Candidate, Composer
-from tui_chat.ui.commands import BY_NAME, Order, Unknown, beginning
+from tui_chat.ui.commands import BY_NAME, Order, Unknown, beginning, fitting
 
 PATHS = ("attach", "import")
 """Commands that take the path of a file."""
@@ -90,8 +91,8 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
         elif asked.kind == "command":
             self._offer(asked, [_candidate(command.name) for command in beginning(asked.words)])
         else:
-            fitting = _fitting(self._names_for(asked.command), asked.words)
-            self._offer(asked, fitting)
+            found = fitting(self._names_for(asked.command), asked.words)[:MOST]
+            self._offer(asked, [Candidate(name, name, words) for name, words in found])
 
     def _offer(self, asked: Asked, candidates: Iterable[Candidate]) -> None:
         self._composer.suggestions.offer(asked, tuple(candidates))
@@ -125,9 +126,14 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
             case "theme":
                 return [(name, "") for name in sorted(self.available_themes)]
             case "model" if desk is not None:
+                here = desk.endpoint.name
+                likely = sorted(
+                    desk.config.endpoints,
+                    key=lambda at: (at.name != here, at.base_url.startswith(LOOPBACK_URL)),
+                )
                 return [
                     (f"{at.name}/{model}", at.protocol.label)
-                    for at in desk.config.endpoints
+                    for at in likely
                     for model in at.models
                 ]
             case "preset" if desk is not None:
@@ -148,13 +154,3 @@ def _candidate(name: str) -> Candidate:
     takes = f" {command.takes}" if command.takes else ""
     text = f"/{name}" + (" " if takes else "")
     return Candidate(text, f"/{name}{takes}", command.words, is_whole=bool(command.run))
-
-
-def _fitting(names: list[tuple[str, str]], typed: str) -> list[Candidate]:
-    wanted = typed.casefold().split()
-    found = [
-        Candidate(name, name, detail)
-        for name, detail in names
-        if all(word in name.casefold() for word in wanted)
-    ]
-    return found[:MOST]

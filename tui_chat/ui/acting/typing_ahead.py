@@ -105,7 +105,7 @@ class TypingAhead(Shell):
                 await super().on_event(event)
             elif self._has_letters:
                 self._has_letters = False
-                self._follow(0)  # until the letters are there; then this one
+                self._follow(ROUNDS)  # until the letters are there, and what they ask for
             else:
                 self._ahead = tuple(rest)
                 await self._press(event)
@@ -135,7 +135,7 @@ class TypingAhead(Shell):
             return
         if event.rounds > 1:
             self._follow(event.rounds - 1)
-        elif event.rounds == 1 and self._leads_on():
+        elif self._pressed_on is not None and self._leads_on():
             self._wait_for_place()
         else:
             await self._go_on()

@@ -238,6 +238,10 @@ class Composer(TextArea, inherit_bindings=False):
                 self.suggestions.close()
             case "tab" | "enter":
                 asked = self._asked()
+                if key == "tab" and asked and (alike := self.suggestions.in_common(asked)):
+                    row, column = self.cursor_location
+                    self.replace(alike, (row, asked.start), (row, column))
+                    return True
                 chosen = self.suggestions.chosen_for(asked)
                 self.suggestions.close()
                 if asked is None or chosen is None:

@@ -10,7 +10,10 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from tui_chat.model.visible import one_line
-from tui_chat.ui.chat.asking import Asked, Candidate
+from tui_chat.ui.chat.asking import Asked, AskedKind, Candidate
+
+_MARKS: dict[AskedKind, str] = {"command": "/", "path": "@", "argument": ""}
+"""What stands before what is asked for."""
 
 
 class Suggestions(OptionList, can_focus=False):
@@ -35,6 +38,8 @@ class Suggestions(OptionList, can_focus=False):
         self._candidates: Sequence[Candidate] = ()
         self.asked: Asked | None = None
         """What they are candidates for."""
+        self._is_marked = False
+        """Whether the mark was put where it is by hand."""
 
     @property
     def is_open(self) -> bool:
@@ -54,9 +59,27 @@ class Suggestions(OptionList, can_focus=False):
             return self._candidates[self.highlighted]
         if (asked.kind, asked.start, asked.command) != (then.kind, then.start, then.command):
             return None
-        mark = {"command": "/", "path": "@", "argument": ""}[asked.kind]
-        fitting = (c for c in self._candidates if c.text.removeprefix(mark).startswith(asked.words))
+        fitting = (c for c in self._candidates if _name(c, asked).startswith(asked.words))
         return next(fitting, None)
+
+    def in_common(self, asked: Asked) -> str:
+        """Return what Tab makes of what is typed where several go on as it does: as far as they
+        are alike, with its `/` or `@`. Nothing where that is no further, where one is marked, or
+        where the last part of the first one begins so: then that is meant.
+        """
+        chosen = self.chosen_for(asked)
+        if chosen is None or self._is_marked:
+            return ""
+        names = (_name(candidate, asked) for candidate in self._candidates)
+        going_on = [name for name in names if name.startswith(asked.words)]
+        alike = _name(chosen, asked)
+        _, slash, own = alike.rpartition("/")
+        is_meant = bool(slash) and own.startswith(asked.words)
+        if is_meant or alike not in going_on or len(going_on) == 1:
+            return ""
+        while not all(name.startswith(alike) for name in going_on):
+            alike = alike[:-1]
+        return _MARKS[asked.kind] + alike if len(alike) > len(asked.words) else ""
 
     def offer(self, asked: Asked, candidates: Sequence[Candidate]) -> None:
         """Show candidates for what was asked; none hide the list."""
@@ -66,6 +89,7 @@ class Suggestions(OptionList, can_focus=False):
             return
         if candidates != self._candidates or not self.is_open:
             self._candidates = candidates
+            self._is_marked = False
             width = min(max(cell_len(candidate.label) for candidate in candidates), 40)
             self.clear_options()
             self.add_options([_option(candidate, width) for candidate in candidates])
@@ -81,10 +105,15 @@ class Suggestions(OptionList, can_focus=False):
 
     def move(self, by: int) -> None:
         """Move the mark."""
+        self._is_marked = True
         if by > 0:
             self.action_cursor_down()
         else:
             self.action_cursor_up()
+
+
+def _name(candidate: Candidate, asked: Asked) -> str:
+    return candidate.text.removeprefix(_MARKS[asked.kind])
 
 
 def _option(candidate: Candidate, width: int) -> Option:
