@@ -86,8 +86,15 @@ async def test_no_key_is_cut_in_the_key_bar(width: int, tmp_path: Path):
         assert all(word in shown for _, word, _ in bar._items())
 
 
-async def test_ctrl_c_copies_what_is_selected_else_tells_how_to_quit(tmp_path: Path):
+async def test_ctrl_c_copies_what_is_selected_else_tells_how_to_quit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     app = make_app(tmp_path)
+    handed: list[str] = []
+    monkeypatch.setattr(
+        "tui_chat.ui.terminal.clipboard.hand_over", lambda text, environ: handed.append(text)
+    )
+    monkeypatch.setattr("tui_chat.ui.terminal.browser.open_link", lambda url: False)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         await pilot.press(*"words", "ctrl+c")
@@ -97,6 +104,13 @@ async def test_ctrl_c_copies_what_is_selected_else_tells_how_to_quit(tmp_path: P
         await pilot.press("ctrl+c")
         assert app.clipboard == "words"
         assert app.query_one(Composer).text == "words"
+        await until(pilot, lambda: handed == ["words"])  # past the terminal, too
+        # A link that nothing can open is there to be pasted elsewhere.
+        app.query_one(Transcript).post_message(Transcript.LinkClicked("https://example.org/"))
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("y")
+        await until(pilot, lambda: "No browser" in told(app))
+        assert app.clipboard == "https://example.org/"
 
 
 async def test_help_begins_with_where_the_focus_is(tmp_path: Path):

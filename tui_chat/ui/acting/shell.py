@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import time
 from typing import TYPE_CHECKING
 
-from textual import constants
+from textual import constants, work
 from textual.driver import Driver
 from textual.filter import LineFilter
 
@@ -52,6 +52,7 @@ class Shell(Telling):
         """The inspector's tab; None follows the endpoint's own."""
         self._keys_now: dict[str, str] = {}
         """The keys of each action, as the config has them."""
+        self._handing_over = asyncio.Lock()
         self._laid = asyncio.Event()
         """Set once the desk is laid."""
         self._opened = asyncio.Event()
@@ -65,6 +66,18 @@ class Shell(Telling):
         from tui_chat.ui.terminal.driver import OurDriver
 
         return OurDriver
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Put a text on the clipboard, by the terminal and past it."""
+        super().copy_to_clipboard(text)
+        self._hand_over(text)
+
+    @work(group="clipboard")
+    async def _hand_over(self, text: str) -> None:
+        from tui_chat.ui.terminal.clipboard import hand_over
+
+        async with self._handing_over:  # what is copied last is to stay
+            await asyncio.to_thread(hand_over, text, self._environ)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Have nothing drawn that a terminal obeys."""

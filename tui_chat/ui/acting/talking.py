@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
 from typing import TYPE_CHECKING
 
 from textual import on, work
@@ -109,12 +110,16 @@ class Talking(Commanding):
     async def _follow_link(self, event: Transcript.LinkClicked) -> None:
         """Open a link only when it is one, and only when the user has read where it goes."""
         from tui_chat.ui.questions import may_open
+        from tui_chat.ui.terminal.browser import open_link
 
         url = event.url
         if not url.startswith(("https://", "http://")):
             self.complain(InputError("Only web links can be opened.", advice=url[:200]))
-        elif await may_open(self, url):
-            self.open_url(url)
+        elif await may_open(self, url) and not await to_thread(open_link, url):
+            self.copy_to_clipboard(url)
+            self.notify(
+                "No browser can be opened from here; the link is copied.", timeout=8, markup=False
+            )
 
     @on(Composer.StopRequested)
     async def action_back(self) -> None:

@@ -1,0 +1,72 @@
+"""What is copied reaches the clipboard where the terminal does not take it, and links a browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+
+import pytest
+
+from tui_chat.ui.terminal.browser import open_link
+from tui_chat.ui.terminal.clipboard import commands, hand_over
+
+
+@pytest.mark.parametrize(
+    ("environ", "platform", "programs"),
+    [
+        ({}, "linux", ""),
+        ({"DISPLAY": ":0"}, "linux", "xclip xsel"),
+        ({"DISPLAY": ":0", "WAYLAND_DISPLAY": "wayland-0"}, "linux", "wl-copy xclip xsel"),
+        ({}, "darwin", "pbcopy"),
+        ({"SSH_TTY": "/dev/pts/1", "DISPLAY": ":10"}, "linux", ""),
+        ({"SSH_CONNECTION": "a 1 b 2"}, "darwin", ""),
+        ({"SSH_TTY": "x", "TMUX": "y", "DISPLAY": ":0"}, "linux", "tmux tmux"),
+    ],
+)
+def test_who_is_asked(environ: dict[str, str], platform: str, programs: str):
+    assert " ".join(command[0] for command in commands(environ, platform)) == programs
+
+
+def program(folder: Path, name: str, script: str) -> Path:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_the_text_arrives_whole_and_an_older_tmux_is_asked_without_w(tmp_path: Path):
+    got = tmp_path / "got"
+    environ = {"TMUX": "x", "PATH": f"{tmp_path}:/bin:/usr/bin"}
+    program(
+        tmp_path, "tmux", f'[ "$2" = "-w" ] && exit 1\necho noise; echo "$@" >{got}; cat >>{got}'
+    )
+    assert hand_over("two\nlines, 漢字 \x1b[31m", environ)
+    assert got.read_text() == "load-buffer -\ntwo\nlines, 漢字 \x1b[31m"
+
+
+def test_nobody_takes_it(tmp_path: Path):
+    assert not hand_over("words", {"TMUX": "x", "PATH": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("name", "script", "opens"),
+    [("my-browser", 'echo "$@" >{}', True), ("my-browser", "exit 3", False), ("w3m", "", False)],
+)
+def test_a_browser_has_a_window_of_its_own(
+    name: str, script: str, opens: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    got = tmp_path / "got"
+    named = program(tmp_path, name, script.format(got))
+    browser = webbrowser.GenericBrowser([str(named), "--new", "%s"])
+    monkeypatch.setattr(webbrowser, "get", lambda: browser)
+    assert open_link("https://example.org/?a=b c") is opens
+    if opens:
+        assert got.read_text() == "--new https://example.org/?a=b c\n"
+
+
+def test_there_is_no_browser(monkeypatch: pytest.MonkeyPatch):
+    def none() -> webbrowser.BaseBrowser:
+        raise webbrowser.Error("could not locate runnable browser")
+
+    monkeypatch.setattr(webbrowser, "get", none)
+    assert not open_link("https://example.org")
