@@ -13,15 +13,17 @@ from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.chat.strips import ActivityLine
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.key_bar import KeyBar
+from tui_chat.ui.key_names import NO_KEY, USUAL_KEYS, key_read, with_keys
 from tui_chat.ui.key_table import key_name, keys_of
 from tui_chat.ui.sidebar import SessionList
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
 
-def with_keys(folder: Path, **keys: str) -> TuiChat:
+def rebound(folder: Path, **keys: str) -> TuiChat:
     app = make_app(folder)
     app._config = replace(app._config, keys=tuple(keys.items()))
     return app
@@ -38,11 +40,13 @@ def told(app: TuiChat) -> str:
         ({"new": "ctrl+o"}, "[keys] gives Ctrl+O to “new” and “model”"),
         ({"new": "ctrl+i,f9"}, "[keys] new: Ctrl+I is Tab in a terminal"),
         ({"news": "f9"}, "[keys] names “news”, which is no action"),
+        ({"new": "hyper+blah,f9"}, "[keys] new: there is no key “hyper+blah”"),
+        ({"new": "enter"}, "[keys] new: Enter is needed to type, to move and to send"),
         ({"roles": "f9"}, ""),
     ],
 )
 async def test_keys_of_the_config(keys: dict[str, str], words: str, tmp_path: Path):
-    app = with_keys(tmp_path, **keys)
+    app = rebound(tmp_path, **keys)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         assert (words in told(app)) if words else not told(app)
@@ -54,6 +58,73 @@ async def test_keys_of_the_config(keys: dict[str, str], words: str, tmp_path: Pa
         assert any("F9" in words for words in commands) == (
             "f9" in str(keys.get("new")) or "roles" in keys
         )
+
+
+async def test_the_screen_names_the_keys_of_the_config_and_they_win_where_one_types(tmp_path: Path):
+    app = rebound(tmp_path, new="Ctrl+K", model="F10", search="ctrl+c", again="", help="f9, ?")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        assert not told(app)
+        transcript, activity = app.query_one(Transcript), app.query_one(ActivityLine)
+        words = transcript._empty_text
+        assert "**F10** asks another model, **Ctrl+K** begins" in words
+        assert "**F9** shows all keys" in words
+        assert "Ctrl+O" not in words
+        assert activity.hint.startswith("F9 help · Ctrl+P commands")
+        assert "F9" in app.query_one(KeyBar).render().plain
+        assert "ctrl+r" not in app.active_bindings  # taken away
+        assert app.focused is app.query_one(Composer)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("escape")
+        new = app.active_bindings["ctrl+k"]
+        assert (new.node, new.binding.action) == (app, "new")
+        app.query_one(SessionList).filter.value = "nothing has this"
+        await until(pilot, lambda: "searches" in app.query_one(SessionList).rows._empty)
+        assert "Ctrl+C searches what" in app.query_one(SessionList).rows._empty
+        transcript.focus()
+        await until(pilot, lambda: activity.hint.endswith("F9 all keys"))
+        await pilot.press("question_mark")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+
+
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [
+        ("ctrl+n", "ctrl+n"),
+        ("Ctrl+N", "ctrl+n"),
+        ("Control+Shift+Left", "ctrl+shift+left"),
+        ("shift + alt + F5", "alt+shift+f5"),
+        ("Esc", "escape"),
+        ("Ctrl+↑", "ctrl+up"),
+        ("PgUp", "pageup"),
+        ("?", "question_mark"),
+        ("full_stop", "full_stop"),
+        ("Ctrl+/", "ctrl+slash"),
+        ("g", "g"),
+        ("G", "G"),
+        ("shift+g", "G"),
+        ("漢", "漢"),
+        ("ctrl", ""),
+        ("ctrl+", ""),
+        ("crtl+n", ""),
+        ("f99", ""),
+        ("", ""),
+    ],
+)
+def test_keys_are_read_as_people_write_them(written: str, key: str):
+    if key:
+        assert key_read(written) == key
+        assert key_read(key_name(key)) == key
+    else:
+        with pytest.raises(ValueError, match="there is no key"):
+            key_read(written)
+
+
+def test_a_hint_leaves_out_what_has_no_key():
+    keys = USUAL_KEYS | {"sessions": NO_KEY}
+    assert with_keys("{help} help · {sessions} sessions · r again", keys) == "F1 help · r again"
+    assert with_keys("{sessions} shows them", keys) == "the palette shows them"
 
 
 async def test_nothing_is_bound_to_tab_or_enter_by_another_name(tmp_path: Path):
@@ -98,7 +169,7 @@ async def test_ctrl_c_copies_what_is_selected_else_tells_how_to_quit(
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         await pilot.press(*"words", "ctrl+c")
-        await until(pilot, lambda: "ctrl+q" in told(app))
+        await until(pilot, lambda: "Ctrl+Q quits" in told(app))
         assert app.query_one(Composer).text == "words"
         app.query_one(Composer).action_select_all()
         await pilot.press("ctrl+c")

@@ -6,7 +6,7 @@
     notify = "osc777"            # long replies, while you look elsewhere: or osc9, bell, off
 
     [keys]
-    new = "ctrl+n,f9"            # an action's id, and its keys
+    new = "Ctrl+N, F9"           # an action's id, and its keys; "" for none
 
     [endpoints.anthropic]        # laid over the ready-made entry: the rest of it stays
     key = "keyring:tui-chat/anthropic"

@@ -29,7 +29,7 @@ class Config:
     notify: Literal["osc9", "osc777", "bell", "off"] = "osc9"
     """How the end of a long reply is told while another window has the focus."""
     keys: tuple[tuple[str, str], ...] = ()
-    """Rebound keys: an action's id, and the keys for it as Textual writes them."""
+    """Rebound keys: an action's id, and the keys for it, as they were written; empty for none."""
     tools: tuple[Tool, ...] = ()
     """What models may call."""
     data_dir: Path = Path()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tui_chat.model.endpoint import Endpoint
+from tui_chat.ui.key_names import USUAL_KEYS
 
 MOST_KEYS = 3
 """Providers to offer at most."""
@@ -20,8 +21,15 @@ def keys_found(endpoints: Sequence[Endpoint], environ: Mapping[str, str]) -> tup
     return tuple(found.values())[:MOST_KEYS]
 
 
-def welcome(model: str, is_offline: bool, found: Sequence[Endpoint] = ()) -> str:
-    """Return the Markdown that an empty chat shows; `found` are endpoints whose key is there."""
+def welcome(
+    model: str,
+    is_offline: bool,
+    found: Sequence[Endpoint] = (),
+    keys: Mapping[str, str] = USUAL_KEYS,
+) -> str:
+    """Return the Markdown that an empty chat shows; `found` are endpoints whose key is there,
+    `keys` has one for each action.
+    """
     partner = f"You are talking to **{model}**."
     if is_offline:
         partner = f"**{model}** answers from within this program: no key, no network. "
@@ -29,7 +37,8 @@ def welcome(model: str, is_offline: bool, found: Sequence[Endpoint] = ()) -> str
             "Your environment has keys for others:"
             if found
             else "For a provider, set its key in the environment (`OPENAI_API_KEY`, "
-            "`ANTHROPIC_API_KEY`, `GEMINI_API_KEY` …), start again, and press **Ctrl+O**."
+            "`ANTHROPIC_API_KEY`, `GEMINI_API_KEY` …), start again, and press "
+            f"**{keys['model']}**."
         )
     offers = "".join(
         f"- `{each.key.partition(':')[2]}`: type `/model {each.name}/{each.models[0]}`\n"
@@ -38,9 +47,10 @@ def welcome(model: str, is_offline: bool, found: Sequence[Endpoint] = ()) -> str
     return (
         "# tui-chat\n\n"
         "Type below; **Enter** sends. The request that your words become is shown beside this, "
-        "or with **F4**: byte for byte, before it is sent.\n\n"
+        f"or with **{keys['inspector']}**: byte for byte, before it is sent.\n\n"
         f"{partner}\n\n{offers}\n"
         "- **Ctrl+J** begins a new line, **/** a command, **@** attaches a file\n"
-        "- **Ctrl+O** asks another model, **Ctrl+N** begins a session, **Esc** stops\n"
-        "- **Ctrl+P** finds every command, **F1** shows all keys\n"
+        f"- **{keys['model']}** asks another model, **{keys['new']}** begins a session, "
+        "**Esc** stops\n"
+        f"- **{keys['palette']}** finds every command, **{keys['help']}** shows all keys\n"
     )

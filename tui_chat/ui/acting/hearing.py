@@ -153,7 +153,7 @@ class Hearing(Editing):
         if desk.role_fault:
             subtitle += f" · its role was {desk.role_fault}"
         keys = keys_found(desk.config.endpoints, self._environ) if not entries else ()
-        words = welcome(model, desk.is_offline, keys)
+        words = welcome(model, desk.is_offline, keys, self.key_of)
         elsewhere = not desk.is_streaming
         self._chat.show(
             title,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from textual.app import SystemCommand
 from textual.markup import escape
@@ -14,10 +15,8 @@ from tui_chat.errors import InputError
 from tui_chat.ui.acting.shell import Shell
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.commands import COMMANDS
+from tui_chat.ui.key_names import NEEDED, NOT_TO_BIND, first_keys, key_read
 from tui_chat.ui.key_table import PaneKey, key_name, key_names, keys_of
-
-NOT_TO_BIND = {"ctrl+i": "Tab", "ctrl+m": "Enter", "ctrl+left_square_bracket": "Esc"}
-"""Keys that a terminal sends as others."""
 
 
 class Helping(Shell):
@@ -38,14 +37,10 @@ class Helping(Shell):
                     )
                 )
                 continue
-            usable = [key for key in _split(keys) if key not in NOT_TO_BIND]
-            for key in (key for key in _split(keys) if key in NOT_TO_BIND):
-                same = NOT_TO_BIND[key]
-                self.complain(
-                    InputError(f"[keys] {name}: {key_name(key)} is {same} in a terminal.")
-                )
-            if usable:
+            usable = [key for key in map(partial(self._usable, name), _split(keys)) if key]
+            if usable or not keys.strip():
                 keymap[name] = ",".join(usable)
+            self._composer.give_up(usable)
         self._keys_now = {action.id: keymap.get(action.id, action.keys) for action in ACTIONS}
         for key, names in self._shared_keys():
             listed = " and ".join(f"“{name}”" for name in names)
@@ -56,9 +51,34 @@ class Helping(Shell):
                 )
             )
         for action in ACTIONS:
-            if not action.keys and action.id in keymap:
+            if not action.keys and keymap.get(action.id):
                 self.bind(keymap[action.id], action.run, description=action.label, show=False)
+        gone = {name for name, keys in keymap.items() if not keys}  # "" takes its keys away
+        self._bindings.key_to_bindings = {
+            key: [each for each in bound if each.id not in gone]
+            for key, bound in self._bindings.key_to_bindings.items()
+        }
         self.set_keymap(keymap)
+        self.key_of = first_keys(self._keys_now)
+        self._chat.name_keys(self.key_of)
+        self._sessions.keys = self.key_of
+
+    def _usable(self, action: str, written: str) -> str:
+        """Return a key of the config as Textual calls it; empty, and told why, where none is."""
+        try:
+            key = key_read(written)
+        except ValueError as fault:
+            advice = "Keys are written as help shows them: Ctrl+N, F9, Alt+Enter, ?"
+            self.complain(InputError(f"[keys] {action}: {fault}.", advice=advice))
+            return ""
+        if key in NOT_TO_BIND:
+            why = f"{key_name(key)} is {NOT_TO_BIND[key]} in a terminal."
+        elif key in NEEDED:
+            why = f"{key_name(key)} is needed to type, to move and to send."
+        else:
+            return key
+        self.complain(InputError(f"[keys] {action}: {why}"))
+        return ""
 
     def _shared_keys(self) -> Iterator[tuple[str, list[str]]]:
         at: defaultdict[str, list[str]] = defaultdict(list)
@@ -66,6 +86,10 @@ class Helping(Shell):
             for key in _split(keys):
                 at[key].append(name)
         return ((key, names) for key, names in at.items() if len(names) > 1)
+
+    def action_help_quit(self) -> None:
+        """Tell whoever presses Ctrl+C what quits."""
+        self.notify(f"{self.key_of['quit']} quits; the draft is kept.", markup=False)
 
     # --- help ----------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from tui_chat.config import Config
 from tui_chat.model.endpoint import Protocol
 from tui_chat.ui.acting.telling import Telling
 from tui_chat.ui.harmless import Harmless
+from tui_chat.ui.key_names import USUAL_KEYS
 from tui_chat.ui.panes import Panes
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class Shell(Telling):
         """The inspector's tab; None follows the endpoint's own."""
         self._keys_now: dict[str, str] = {}
         """The keys of each action, as the config has them."""
+        self.key_of: Mapping[str, str] = USUAL_KEYS
+        """One key of each action, to be named in a sentence."""
         self._handing_over = asyncio.Lock()
         self._laid = asyncio.Event()
         """Set once the desk is laid."""

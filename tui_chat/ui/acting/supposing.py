@@ -71,7 +71,7 @@ class Supposing(Inspecting):
 
         desk, captured = self.desk, self._seen.captured if self._seen is not None else None
         if desk is None or captured is None:
-            advice = "“Open a captured request” is in the palette (Ctrl+P)."
+            advice = f"“Open a captured request” is in the palette ({self.key_of['palette']})."
             self.complain(InputError("No captured request is open.", advice=advice))
             return
         name = await ask_line(self, "Name of the session and its preset", "Captured")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar, cast
 
 from rich.text import Text
@@ -157,6 +158,11 @@ class Composer(TextArea, inherit_bindings=False):
             event.prevent_default()
         elif event.key == "enter":
             event.prevent_default()  # for an editor it is a new line; here it is bound
+
+    def give_up(self, keys: Iterable[str]) -> None:
+        """Do nothing at these keys, so that they are the app's: the user said so."""
+        for key in keys:
+            self._bindings.key_to_bindings.pop(key, None)
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()

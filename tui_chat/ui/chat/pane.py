@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Self
 
 from textual import on
@@ -25,6 +25,7 @@ from tui_chat.ui.chat.strips import (
 )
 from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.ground import Ground
+from tui_chat.ui.key_names import USUAL_KEYS, with_keys
 
 if TYPE_CHECKING:
     from tui_chat.ui.chat.find_bar import FindBar
@@ -54,6 +55,7 @@ class ChatPane(Vertical, Ground):
         """Whether nothing can be said here."""
         self._wants_reply = False
         """Whether the conversation ends with what nobody has answered."""
+        self._keys: Mapping[str, str] = USUAL_KEYS
 
     def compose(self) -> ComposeResult:
         """Put them over each other."""
@@ -99,9 +101,15 @@ class ChatPane(Vertical, Ground):
         self._wants_reply = last == "user" and not self.only_reads
         self._hint(self.transcript.has_focus)
 
+    def name_keys(self, keys: Mapping[str, str]) -> None:
+        """Take the keys that hints are to name, one for each action."""
+        self._keys = keys
+        self._hint(self.transcript.has_focus)
+
     def _hint(self, in_transcript: bool) -> None:
         hint = HINT if not in_transcript else READING_HINT if self.only_reads else TRANSCRIPT_HINT
-        self.activity.hint = f"{NO_REPLY} · {hint}" if self._wants_reply else hint
+        hint = f"{NO_REPLY} · {hint}" if self._wants_reply else hint
+        self.activity.hint = with_keys(hint, self._keys)
 
     def stream(self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING) -> None:
         """Show what has come of a streaming entry's reply; call it as often as you like."""

@@ -17,21 +17,22 @@ from tui_chat.ui.chat.label import lasted
 from tui_chat.ui.chat.lines import clipped
 from tui_chat.ui.chat.progress import speed
 from tui_chat.ui.ground import Placed
+from tui_chat.ui.key_names import USUAL_KEYS, with_keys
 
 Tone = Literal["hint", "warning", "error"]
 """How urgent a status is."""
 
-HINT = "F1 help · Ctrl+P commands · F2 sessions · F4 request"
-"""What the strip says while nothing goes on."""
+HINT = "{help} help · {palette} commands · {sessions} sessions · {inspector} request"
+"""What the strip says while nothing goes on; a key for each `{action}`."""
 TRANSCRIPT_HINT = (
-    "j k messages · y copy · c code · / find · e edit · r again · ← → versions · F1 all keys"
+    "j k messages · y copy · c code · / find · e edit · r again · ← → versions · {help} all keys"
 )
 """What it says while keys go to the transcript."""
 READING_HINT = (
-    "j k messages · y copy · c code · / find · ← → versions · Ctrl+F search · F1 all keys"
+    "j k messages · y copy · c code · / find · ← → versions · {search} search · {help} all keys"
 )
 """What it says there where nothing can be said."""
-NO_REPLY = "No reply yet: Ctrl+R asks for one"
+NO_REPLY = "No reply yet: {again} asks for one"
 """What it says first where the conversation ends with the user's words."""
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -98,7 +99,7 @@ class ActivityLine(Placed):
 
     def __init__(self) -> None:
         super().__init__()
-        self._hint = HINT
+        self._hint = with_keys(HINT, USUAL_KEYS)
         self._words: str = ""
         self._tone: Tone = "hint"
         self._began: float | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Self
 
 from textual import events, on
@@ -14,6 +14,7 @@ from textual.widgets import Input
 
 from tui_chat.model.session import SessionSummary
 from tui_chat.ui.ground import Ground
+from tui_chat.ui.key_names import USUAL_KEYS, with_keys
 from tui_chat.ui.sidebar import posted
 from tui_chat.ui.sidebar.groups import GROUPINGS, Group, Grouping, day_of, grouped
 from tui_chat.ui.sidebar.narrowing import Narrowing
@@ -21,7 +22,7 @@ from tui_chat.ui.sidebar.rows import SessionRows
 from tui_chat.ui.sidebar.top import Filter, NewSession
 
 EMPTY = "No sessions yet.\nPress n to begin one."
-NOTHING = "Nothing matches.\nEsc clears the filter.\nCtrl+F searches what\nwas said."
+NOTHING = "Nothing matches.\nEsc clears the filter.\n{search} searches what\nwas said."
 
 
 class SessionList(Vertical, Ground):
@@ -69,6 +70,8 @@ class SessionList(Vertical, Ground):
         self._current: str | None = None
         self._streaming: Collection[str] = ()
         self._now = 0.0
+        self.keys: Mapping[str, str] = USUAL_KEYS
+        """One key of each action, to be named."""
         self.begins = True
         """Whether a session can be begun from here."""
 
@@ -112,7 +115,7 @@ class SessionList(Vertical, Ground):
             self._current,
             self._now,
             running=self._streaming,
-            empty=NOTHING if typed else EMPTY,
+            empty=with_keys(NOTHING, self.keys) if typed else EMPTY,
             is_narrowed=bool(typed),
             shows_pins=self._by != "time",
         )
