@@ -15,7 +15,7 @@ from tui_chat.errors import InputError
 from tui_chat.ui.acting.shell import Shell
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.commands import COMMANDS
-from tui_chat.ui.key_names import NEEDED, NOT_TO_BIND, first_keys, key_read
+from tui_chat.ui.key_names import NEEDED, NO_KEY, NOT_TO_BIND, first_keys, key_read
 from tui_chat.ui.key_table import PaneKey, key_name, key_names, keys_of
 
 
@@ -89,7 +89,9 @@ class Helping(Shell):
 
     def action_help_quit(self) -> None:
         """Tell whoever presses Ctrl+C what quits."""
-        self.notify(f"{self.key_of['quit']} quits; the draft is kept.", markup=False)
+        key, palette = self.key_of["quit"], self.key_of["palette"]
+        words = f"{key} quits" if key != NO_KEY else f"“Quit” is in the palette ({palette})"
+        self.notify(f"{words}; the draft is kept.", markup=False)
 
     # --- help ----------------------------------------------------------------------------
 
