@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, replied
+from tui_chat.model.message import Message, ToolCall
+from tui_chat.model.session import Entry
 from tui_chat.ui.chat import Composer
-from tui_chat.ui.terminal.notice import Notify, notice
+from tui_chat.ui.terminal.notice import Notify, ended, notice
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,29 @@ def test_nothing_in_it_is_obeyed():
     assert written.count("\x07") == 2
     assert written.count(";") == 3
     assert len(written) < 250
+
+
+CALL = ToolCall("c1", "weather", "{}")
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        (Entry(Message("assistant", "# Title\n\n> quoted **words**")), "Title\n\nquoted **words**"),
+        (Entry(Message("assistant", "```py\nx = -1\n- y")), "x = -1\ny"),
+        (
+            Entry(Message("assistant", "half of it"), status="failed", error="No server answers."),
+            "The reply failed: No server answers.",
+        ),
+        (
+            Entry(Message("assistant", "Let me look.", tool_calls=(CALL, CALL))),
+            "The reply calls weather.",
+        ),
+        (Entry(Message("assistant", ""), status="stopped"), "stopped"),
+    ],
+)
+def test_it_says_how_the_reply_ended(entry: Entry, words: str):
+    assert ended(entry) == words
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ class Hearing(Editing):
         severity = "warning" if failed else "information"
         self.notify(f"“{title}”: {what}", severity=severity, timeout=8, markup=False)
         if not self.app_focus and (entry.seconds or 0) >= LONG_REPLY:
-            self.tell_outside(f"{title}: {entry.message.content or entry.status}")
+            self._tell_ended(entry, title)
 
     def _watch_ends(self, entries: tuple[Entry, ...]) -> None:
         """Tell whoever looks elsewhere that a long reply has ended."""
@@ -198,7 +198,12 @@ class Hearing(Editing):
         elif last is not None and last.message.id == self._arriving:
             self._arriving = ""
             if not self.app_focus and (last.seconds or 0) >= LONG_REPLY:
-                self.tell_outside(last.message.content or last.status)
+                self._tell_ended(last)
+
+    def _tell_ended(self, entry: Entry, title: str = "") -> None:
+        from tui_chat.ui.terminal.notice import ended
+
+        self.tell_outside(f"{title}: {ended(entry)}" if title else ended(entry))
 
     def tell_outside(self, words: str) -> None:
         """Say something outside of this window."""

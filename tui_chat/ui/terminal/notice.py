@@ -8,15 +8,31 @@ on, wrapped and with each escape doubled; it sees the bell in any case.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
+from tui_chat.model.session import Entry
 from tui_chat.model.visible import one_line
 
 Notify = Literal["osc9", "osc777", "bell", "off"]
 """How to tell."""
 
 BELL = "\x07"
+
+_BLOCK_MARKS = re.compile(r"^[ \t]*(?:(?:#{1,6}|>|[-*+])[ \t]+|(?:```|~~~)\S*)", re.MULTILINE)
+_LOOKED_AT = 1_000
+"""Characters of a reply of which the first words are taken."""
+
+
+def ended(entry: Entry) -> str:
+    """Return how a reply ended, in words: that it failed, what it asks for, or its beginning."""
+    if entry.status == "failed":
+        return f"The reply failed: {entry.error}"
+    if entry.message.tool_calls:
+        names = ", ".join(dict.fromkeys(call.name for call in entry.message.tool_calls))
+        return f"The reply calls {names}."
+    return _BLOCK_MARKS.sub("", entry.message.content[:_LOOKED_AT]).strip() or entry.status
 
 
 def notice(how: Notify, title: str, words: str, environ: Mapping[str, str]) -> str:
