@@ -457,6 +457,7 @@ async def test_what_is_found_is_what_a_plain_look_at_every_message_finds(
     store: Store, road: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take(monkeypatch, road)
+    assert await store.writers() == ()
     chance = random.Random(5)
     said: list[tuple[Session, Entry]] = []
     for number in range(5):
@@ -480,6 +481,9 @@ async def test_what_is_found_is_what_a_plain_look_at_every_message_finds(
         )
         said += [(session, entry) for entry in entries]
         await store.import_sessions([Transcript(session, entries, pirate)])
+
+    wrote = {(entry.endpoint, entry.model) for _, entry in said} - {("", "")}
+    assert await store.writers() == tuple(sorted(wrote))
 
     def passes(session: Session, entry: Entry, wanted: dict[str, object]) -> bool:
         stamp = entry.message.timestamp or 0.0

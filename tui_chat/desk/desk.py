@@ -88,6 +88,12 @@ class Desk(Setting):
         """
         return await self._outside.store.search(query)
 
+    async def writers(self) -> tuple[tuple[str, str], ...]:
+        """Return the endpoints and models that ever replied, either of them possibly empty.
+        Raises StoreError.
+        """
+        return await self._outside.store.writers()
+
     async def around(self, message_id: str) -> tuple[Entry, ...]:
         """Return a message with its neighbours; nothing if it is gone. Raises StoreError."""
         return await self._outside.store.around(message_id)

@@ -42,6 +42,32 @@ _SAID_TO = """
     WHERE s.{0} = ? AND m.{0} = '' {{filters}}
 """
 
+# Each step of the recursion is one look into the index, however many messages there are.
+_WRITERS = """
+    WITH RECURSIVE known (endpoint, model) AS (
+        SELECT * FROM (
+            SELECT endpoint, model FROM messages INDEXED BY messages_writer
+            WHERE model <> '' OR endpoint <> '' ORDER BY endpoint, model LIMIT 1
+        )
+        UNION ALL
+        SELECT m.endpoint, m.model FROM known AS k JOIN messages AS m ON m.seq = coalesce((
+            SELECT seq FROM messages INDEXED BY messages_writer
+            WHERE (model <> '' OR endpoint <> '') AND endpoint = k.endpoint AND model > k.model
+            ORDER BY model LIMIT 1
+        ), (
+            SELECT seq FROM messages INDEXED BY messages_writer
+            WHERE (model <> '' OR endpoint <> '') AND endpoint > k.endpoint
+            ORDER BY endpoint, model LIMIT 1
+        ))
+    )
+    SELECT endpoint, model FROM known
+"""
+
+
+async def writers(tx: Transaction) -> tuple[tuple[str, str], ...]:
+    """Return the endpoints and models that ever replied, either of them possibly empty."""
+    return tuple([(endpoint, model) for endpoint, model in await tx.rows(_WRITERS)])
+
 
 async def few_of(tx: Transaction, query: Query) -> list[int] | None:
     """Return the `seq` of some messages, newest first, of which a query's results are a part.

@@ -237,6 +237,9 @@ async def test_esc_goes_back_to_where_one_was_and_the_words_are_kept(tmp_path: P
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot)
         await say(pilot, "the purple elephant")
+        app.query_one(Composer).text = "/model lorem"
+        await pilot.press("enter")
+        await until(pilot, lambda: app.desk is not None and app.desk.asked_model == "lorem")
         await pilot.press(*"draft", "ctrl+f", *"zebra", "escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         assert app.query_one(Composer).has_focus
@@ -245,5 +248,6 @@ async def test_esc_goes_back_to_where_one_was_and_the_words_are_kept(tmp_path: P
         await settle(pilot)
         assert isinstance(app.screen, SearchScreen)
         assert app.screen.typed == "zebra"
-        await pilot.press(*"elephant")  # replaces what was searched for last
+        assert "echo" in app.screen._known.model  # replied once, and is asked no more
+        await pilot.press(*"elephant model:echo")  # replaces what was searched for last
         await found(pilot, app)

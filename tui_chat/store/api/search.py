@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_chat.model.search import Hit, Query
-from tui_chat.store import index, search
+from tui_chat.store import few, index, search
 from tui_chat.store.api.base import Base
 
 
@@ -19,3 +19,7 @@ class Search(Base):
         while not await self._database.read(index.is_complete):
             await self._database.write(index.catch_up)
         return await self._database.read(lambda tx: search.find(tx, query))
+
+    async def writers(self) -> tuple[tuple[str, str], ...]:
+        """Return the endpoints and models that ever replied, either of them possibly empty."""
+        return await self._database.read(few.writers)

@@ -35,10 +35,16 @@ class Searching(Drafting):
         if desk is None:
             return
         sessions, endpoints = desk.sessions, desk.config.endpoints
+        try:
+            replied = await desk.writers()
+        except TuiChatError:
+            replied = ()  # the search itself will tell
+        models = {each.model for each in sessions} | {model for _, model in replied}
+        named = dict.fromkeys((*(each.name for each in endpoints), *(name for name, _ in replied)))
         known = Known(
             role=tuple(sorted({each.role_name for each in sessions if each.role_name})),
-            model=tuple(sorted({each.model for each in sessions if each.model})),
-            endpoint=tuple(each.name for each in endpoints),
+            model=tuple(sorted(models - {""})),
+            endpoint=tuple(name for name in named if name),
             tag=tuple(sorted({tag for each in sessions for tag in each.tags})),
         )
         screen = self._search_screen = SearchScreen(known, self._now(), typed)
