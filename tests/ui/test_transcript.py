@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 from textual import events, on
 from textual.app import App, ComposeResult
-from textual.geometry import Offset
+from textual.geometry import Offset, Region
 from textual.message import Message as Posted
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL, Selection
 
 from tests.ui.test_transcript_layout import SOURCES
+from tui_chat.loopback import lorem
 from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.reply import Reply, TextDelta, Usage, advance
 from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
@@ -238,6 +239,36 @@ async def test_bursts_of_tokens_are_drawn_together(monkeypatch: pytest.MonkeyPat
         app.transcript.flush()
         await pilot.pause()
         assert "word word" in "".join(app.rows())
+
+        # A terminal far away is sent the rows that have changed, and every one of them.
+        view = app.transcript
+        drawn: list[int] = []
+
+        def refresh(*regions: Region) -> None:
+            drawn.extend(y for region in regions for y in region.line_range)
+
+        monkeypatch.setattr(view, "refresh", refresh)
+        screen, height, pieces = view._strips(), view.size.height, 0
+        for block in lorem.blocks(400):
+            for at in range(0, len(block), 8):
+                reply = advance(reply, TextDelta(block[at : at + 8]))
+                app.chat.stream("live", reply)
+                drawn_before, pieces = len(drawn), pieces + 1
+                view.flush()
+                now = view._strips()
+                for y in drawn[drawn_before:]:
+                    screen[y] = now[y]
+                assert screen == now
+        assert view.follows
+        assert len(drawn) * 3 < pieces * height
+        view.action_page(-1)
+        view.action_page(-1)
+        for words, rows in (("more ", [height - 1]), ("and more", [])):
+            drawn.clear()
+            reply = advance(reply, TextDelta(words))
+            app.chat.stream("live", reply)
+            view.flush()
+            assert drawn == rows, "the mark that there is new text, once"
 
 
 async def test_retry_is_asked_for_by_key_and_click() -> None:

@@ -109,11 +109,12 @@ class Reader(Canvas):
             return
         self._dirty = False
         began = monotonic()
+        before = self._strips()
         for index in self._layouts.grow():
             self._viewport.changed(index)
         if not self._viewport.follows:
             self._unseen = True
-        self._settle()
+        self._settle_from(before)
         self._drawn = monotonic()
         self._cost = self._drawn - began
 
@@ -127,8 +128,9 @@ class Reader(Canvas):
             self._clock = None
 
     def _tick(self) -> None:
+        before = self._strips()
         self._layouts.tick()
-        self._settle()
+        self._settle_from(before)
 
     def _refold(self, index: int) -> None:
         """Lay a message out again with its folds changed, its place on the screen kept."""
