@@ -224,6 +224,19 @@ def test_a_ring_beside_the_tree_is_told():
     assert found.notes == (reader.ADRIFT,) * 2
 
 
+def test_what_is_no_message_is_told():
+    nodes = {
+        "q": node("q", None, "user", "Hi"),
+        "x": 17,
+        "y": {"parent": "q", "message": "lost"},
+        "root": node("root", None),
+    }
+    [found] = read([chatgpt(node("q", None), mapping=nodes)])
+    assert found.notes == (reader.BROKEN,) * 2
+    assert found.transcript is not None
+    assert [entry.message.content for entry in found.transcript.entries] == ["Hi"]
+
+
 def test_a_second_reading_gives_the_same_and_a_grown_conversation_keeps_its_ids():
     nodes = [node("q", None, "user", "Hi"), node("a", "q", "assistant", "Hello")]
     before = only([chatgpt(*nodes)])

@@ -34,6 +34,7 @@ LOST = "A picture or file lies beside the export and is not taken in; its name i
 HIDDEN = "A message that was hidden from you there is left out."
 UNKNOWN = "A content of an unknown kind is left out."
 ADRIFT = "A message that hangs on nothing is left out."
+BROKEN = "What stands in the place of a message is none, and is left out."
 CUSTOM = "The instructions of a custom GPT are not in the export."
 
 _CITATION = re.compile("\ue200[^\ue201]*\ue201")
@@ -124,6 +125,8 @@ class _Reader:
         """Add the message of a node; return what its children follow."""
         said = mapping(node.get("message"))
         if not said:
+            if node.get("message") is not None or not isinstance(self.nodes[key], dict):
+                self.tree.notes.append(BROKEN)
             return before
         role = string(mapping(said.get("author")).get("role"))
         content, facts = mapping(said.get("content")), mapping(said.get("metadata"))
