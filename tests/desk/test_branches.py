@@ -121,7 +121,8 @@ async def test_deletions_are_undone_in_the_order_they_went(make_desk):
     desk, heard = await make_desk()
     await said(desk, heard, "one", "two")
     session_id = desk.session_id
-    await desk.delete_message(ids(desk)[2])
+    two = ids(desk)[2]
+    await desk.delete_message(two)
     assert contents(desk) == ["one", "one"]
     await desk.delete_message(ids(desk)[0])
     assert contents(desk) == []
@@ -140,7 +141,7 @@ async def test_deletions_are_undone_in_the_order_they_went(make_desk):
     assert contents(desk) == ["one", "one"]
     await desk.undo()
     assert contents(desk) == ["one", "one", "two", "two"]
-    assert heard.of(Done)[-1] == Done("Brought back your message “two”.")
+    assert heard.of(Done)[-1] == Done("Brought back your message “two”.", message_id=two)
     await desk.undo()
     assert "nothing to undo" in str(heard.of(Trouble)[-1].error)
 

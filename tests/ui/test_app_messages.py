@@ -80,10 +80,12 @@ async def test_a_deleted_message_comes_back(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await at_transcript(pilot, "Hello")
         before = texts(app)
-        await pilot.press("d")
-        await until(pilot, lambda: texts(app) == ["Hello"])
+        await pilot.press("k", "k", "d")
+        await until(pilot, lambda: texts(app) == [])
         await pilot.press("u")
         await until(pilot, lambda: texts(app) == before)
+        transcript = app.query_one(Transcript)
+        await until(pilot, lambda: transcript.cursor == 0)  # there again, and not at the end
 
 
 async def test_a_message_is_pinned_and_a_session_forked(tmp_path: Path):

@@ -120,7 +120,7 @@ class Branches:
                 await self._seen(session_id)
 
             await self._seen(session_id)
-            self._undo.push(_called(entry), bring_back)
+            self._undo.push(_called(entry), bring_back, message_id=entry_id)
 
     async def pin(self, entry_id: str, pinned: bool) -> None:
         """Have every truncation keep a message, or no longer."""

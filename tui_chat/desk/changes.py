@@ -74,6 +74,8 @@ class Done:
     """A sentence: `Deleted “Salt and pepper”.`"""
     undoable: bool = False
     """Whether `Desk.undo` takes it back."""
+    message_id: str = ""
+    """The message that was brought back, if it was one."""
 
 
 Change: TypeAlias = (

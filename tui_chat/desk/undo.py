@@ -17,13 +17,18 @@ class Undo:
 
     def __init__(self, outside: Outside) -> None:
         self._outside = outside
-        self._steps: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+        self._steps: list[tuple[str, Callable[[], Awaitable[None]], str]] = []
 
     def push(
-        self, words: str, bring_back: Callable[[], Awaitable[None]], *, done: str = "Deleted"
+        self,
+        words: str,
+        bring_back: Callable[[], Awaitable[None]],
+        *,
+        done: str = "Deleted",
+        message_id: str = "",
     ) -> None:
         """Tell what was put away, and remember how to bring it back."""
-        self._steps = [*self._steps[1 - MOST_STEPS :], (words, bring_back)]
+        self._steps = [*self._steps[1 - MOST_STEPS :], (words, bring_back, message_id)]
         self._outside.tell(Done(f"{done} {words}.", undoable=True))
 
     async def undo(self) -> None:
@@ -31,6 +36,6 @@ class Undo:
         with self._outside.telling():
             if not self._steps:
                 raise InputError("There is nothing to undo.")
-            words, bring_back = self._steps.pop()
+            words, bring_back, message_id = self._steps.pop()
             await bring_back()
-            self._outside.tell(Done(f"Brought back {words}."))
+            self._outside.tell(Done(f"Brought back {words}.", message_id=message_id))

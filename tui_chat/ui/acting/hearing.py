@@ -124,6 +124,8 @@ class Hearing(Editing):
                     f"{change.words} {self._undo_key} it back." if change.undoable else change.words
                 )
                 self.notify(words, timeout=6, markup=False)
+                if change.message_id:  # where it stood, and not at the end of all
+                    self._chat.transcript.show_message(change.message_id)
             case Trouble():
                 self.complain(change.error)
 
