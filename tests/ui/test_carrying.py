@@ -11,6 +11,7 @@ from textual.widgets import Input, OptionList, Static
 
 from tests.interop.exports import chatgpt, node
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tui_chat.interop.chatgpt import BROKEN
 from tui_chat.model.session import Node
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.branch_lines import branch_lines
@@ -44,15 +45,25 @@ async def test_a_file_is_imported_and_its_conversation_shown(tmp_path: Path):
     one = chatgpt(
         node("q", None, "user", "Question"), node("a", "q", "assistant", "Reply"), title="Talk"
     )
+    one["mapping"]["x"] = 17
+    (tmp_path / "conversation-old").mkdir()
     file.write_text(json.dumps([one]))
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await app.run_action("import_file")
         await until(pilot, lambda: isinstance(app.screen, AskText))
-        app.screen.query_one(Input).value = str(file)
+        line, hint = app.screen.query_one(Input), app.screen.query_one(".hint", Static)
+        assert str(hint.render()).startswith("Tab completes")
+        line.value = f"{tmp_path}/conv"
+        await pilot.press("tab")
+        await until(pilot, lambda: line.value == f"{tmp_path}/conversation")
+        await until(pilot, lambda: str(hint.render()) == "conversation-old/  conversations.json")
+        await pilot.press("s", "tab")
+        await until(pilot, lambda: line.value == str(file))
         await pilot.press("enter")
         await until(pilot, lambda: texts(app) == ["Question", "Reply"])
         await until(pilot, lambda: "1 new" in told(app))
+        assert f"1 × {BROKEN}" in told(app)
         await command(pilot, f"/import {file}")
         await until(pilot, lambda: "1 known" in told(app))
 

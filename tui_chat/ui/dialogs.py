@@ -69,6 +69,9 @@ class Dialog(ModalScreen[T]):
 class AskText(Dialog[str | None]):
     """Asks for a line of text; the answer is stripped, and not empty unless it may be."""
 
+    keys_told: ClassVar[str] = ""
+    """What is told of further keys, with ` · ` at its end."""
+
     def __init__(
         self, title: str, value: str, *, may_be_empty: bool = False, enter: str = "keeps it"
     ) -> None:
@@ -84,7 +87,11 @@ class AskText(Dialog[str | None]):
         with Vertical() as box:
             entitle(box, self._title)
             yield Input(visible(self._value))
-            yield Static(f"Enter {self._enter} · Esc leaves it as it was", classes="hint")
+            yield Static(
+                f"{self.keys_told}Enter {self._enter} · Esc leaves it as it was",
+                classes="hint",
+                markup=False,
+            )
 
     @on(Input.Submitted)
     def _answer(self, event: Input.Submitted) -> None:

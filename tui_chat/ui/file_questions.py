@@ -10,10 +10,14 @@ from textual.app import App
 
 from tui_chat.exporting import ENDINGS, Format
 from tui_chat.model.visible import one_line
-from tui_chat.ui.dialogs import AskText, Choice, Choose, Confirm
+from tui_chat.ui.dialogs import Choice, Choose, Confirm
+from tui_chat.ui.path_question import AskPath
 
 if TYPE_CHECKING:
     from tui_chat.importing import Report
+
+MOST_NOTES = 3
+"""Notes on what was left out of a file that are told at most."""
 
 FORMATS: dict[Format, str] = {
     "markdown": "To read and to edit",
@@ -27,7 +31,7 @@ FORMATS: dict[Format, str] = {
 async def ask_import(app: App[Any]) -> str | None:
     """Ask for a file with conversations."""
     title = "Import which file? Ours, ChatGPT's, Claude's or SillyTavern's"
-    return await app.push_screen_wait(AskText(title, "", enter="takes it in"))
+    return await app.push_screen_wait(AskPath(title, "", enter="takes it in"))
 
 
 async def ask_format(app: App[Any]) -> Format | None:
@@ -40,7 +44,7 @@ async def ask_format(app: App[Any]) -> Format | None:
 async def ask_export(app: App[Any], title: str, kind: Format) -> str | None:
     """Ask where to write an export; a name made of the session's title is offered."""
     name = re.sub(r"[^\w]+", "-", title).strip("-")[:40] or "chat"
-    dialog = AskText("Export to which file?", name + ENDINGS[kind], enter="writes it")
+    dialog = AskPath("Export to which file?", name + ENDINGS[kind], enter="writes it")
     return await app.push_screen_wait(dialog)
 
 
@@ -74,6 +78,10 @@ def told(report: Report) -> tuple[str, Literal["information", "warning", "error"
         lines.append(f"{name}: {', '.join(parts)}; {report.added:,} messages added.")
     elif not report.faults:
         lines.append(f"{name}: no conversations in it.")
+    notes = list(report.notes.items())
+    lines += [f"{count:,} × {one_line(note, 200)}" for note, count in notes[:MOST_NOTES]]
+    if len(notes) > MOST_NOTES:
+        lines.append("More is told by `tui-chat import`.")
     for fault in report.faults[:3]:
         place = f"{one_line(fault.place, 80)}: " if fault.place else ""
         lines.append(f"{name}: {place}{one_line(fault.sentence, 200)}")

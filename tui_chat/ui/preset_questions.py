@@ -9,6 +9,7 @@ from textual.app import App
 
 from tui_chat.errors import InputError
 from tui_chat.ui.dialogs import AskText, Choice, Choose, Confirm
+from tui_chat.ui.path_question import AskPath
 
 if TYPE_CHECKING:
     from tui_chat.desk import Desk
@@ -47,7 +48,7 @@ async def ask_name(app: App[Any], title: str, name: str) -> str | None:
 
 async def ask_path(app: App[Any]) -> str | None:
     """Ask for the file of a preset of SillyTavern's."""
-    return await app.push_screen_wait(AskText("Path of the preset's file", "", enter="takes it in"))
+    return await app.push_screen_wait(AskPath("Path of the preset's file", "", enter="takes it in"))
 
 
 async def ask_other(app: App[Any], desk: Desk) -> str | None:

@@ -20,6 +20,7 @@ from tui_chat.model.role import Role
 from tui_chat.model.visible import one_line, visible
 from tui_chat.ui.branch_lines import branch_lines
 from tui_chat.ui.dialogs import MADE, AskText, Choice, Choose, ChooseMany, Confirm
+from tui_chat.ui.path_question import AskPath
 
 if TYPE_CHECKING:
     from tui_chat.desk import Desk, WhatIf
@@ -212,7 +213,7 @@ async def ask_line(app: App[Any], title: str, value: str) -> str | None:
 
 async def ask_file(app: App[Any], title: str, name: str) -> str | None:
     """Ask for the path of a file to write."""
-    return await app.push_screen_wait(AskText(title, name, enter="writes it"))
+    return await app.push_screen_wait(AskPath(title, name, enter="writes it"))
 
 
 async def ask_against(app: App[Any], desk: Desk, current: str) -> str | None:
