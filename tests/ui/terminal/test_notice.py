@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, replied
+from tests.ui.terminal.test_clipboard import program
 from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.session import Entry
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.terminal.notice import Notify, ended, notice
+from tui_chat.ui.terminal.tmux import is_unseen
 
 
 @pytest.mark.parametrize(
@@ -59,6 +61,23 @@ def test_it_says_how_the_reply_ended(entry: Entry, words: str):
 
 
 @pytest.mark.parametrize(
+    ("says", "unseen"),
+    [
+        ("echo 1 1", False),
+        ("echo 0 1", True),
+        ("echo 1 0", True),
+        ("echo 0 1; exit 1", False),
+        ("echo", False),
+    ],
+)
+def test_tmux_is_asked_whether_our_window_is_seen(says: str, unseen: bool, tmp_path: Path):
+    program(tmp_path, "tmux", f'[ "$4" = "%7" ] || exit 1\n{says}')
+    environ = {"TMUX": "x", "TMUX_PANE": "%7", "PATH": f"{tmp_path}:/bin:/usr/bin"}
+    assert is_unseen(environ) is unseen
+    assert not is_unseen(environ | {"TMUX": ""})
+
+
+@pytest.mark.parametrize(
     ("away", "seconds", "rings"), [(True, 60, 1), (False, 60, 0), (True, 1, 0)]
 )
 async def test_a_long_reply_is_told_to_who_is_away(
@@ -74,4 +93,7 @@ async def test_a_long_reply_is_told_to_who_is_away(
         app.query_one(Composer).text = "hello"
         app.query_one(Composer).action_submit()  # a key would bring the focus back
         await replied(pilot)
+        await app.workers.wait_for_complete(
+            [each for each in app.workers if each.group == "notice"]
+        )
         assert len(told) == rings

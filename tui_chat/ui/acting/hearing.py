@@ -189,8 +189,7 @@ class Hearing(Editing):
         what = f"the reply failed: {entry.error}" if failed else "the reply is there."
         severity = "warning" if failed else "information"
         self.notify(f"“{title}”: {what}", severity=severity, timeout=8, markup=False)
-        if not self.app_focus and (entry.seconds or 0) >= LONG_REPLY:
-            self._tell_ended(entry, title)
+        self._tell_ended(entry, title)
 
     def _watch_ends(self, entries: tuple[Entry, ...]) -> None:
         """Tell whoever looks elsewhere that a long reply has ended."""
@@ -199,12 +198,17 @@ class Hearing(Editing):
             self._arriving = last.message.id
         elif last is not None and last.message.id == self._arriving:
             self._arriving = ""
-            if not self.app_focus and (last.seconds or 0) >= LONG_REPLY:
-                self._tell_ended(last)
+            self._tell_ended(last)
 
-    def _tell_ended(self, entry: Entry, title: str = "") -> None:
+    @work(group="notice")
+    async def _tell_ended(self, entry: Entry, title: str = "") -> None:
         from tui_chat.ui.terminal.notice import ended
+        from tui_chat.ui.terminal.tmux import is_unseen
 
+        if (entry.seconds or 0) < LONG_REPLY:
+            return
+        if self.app_focus and not await to_thread(is_unseen, self._environ):
+            return
         self.tell_outside(f"{title}: {ended(entry)}" if title else ended(entry))
 
     def tell_outside(self, words: str) -> None:

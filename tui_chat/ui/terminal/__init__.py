@@ -4,6 +4,7 @@ keyboard    Keyboard: what the terminal sends as keys, pastes and mouse; pastes 
 driver      OurDriver: Textual's driver with that keyboard
 notice      words for the desktop, while another window has the focus
 editor      the user's own editor in our place
+tmux        whether anybody sees our window there
 clipboard   copied text, for terminals that do not take it from us
 browser     links, without a browser writing on our screen
 """
