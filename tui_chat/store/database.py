@@ -68,6 +68,16 @@ class Transaction:
         found = await self.rows(sql, *values)
         return found[0] if found else None
 
+    async def made(self, make: Callable[[object, Row], _T], sql: str, *values: object) -> list[_T]:
+        """Run a statement and return what `make` makes of its cursor and each row. SQLite's thread
+        makes it as it reads, so that the memory of one row is that of the next.
+        """
+        self._connection.row_factory = cast("type", make)  # any callable will do
+        try:
+            return cast("list[_T]", await self._run(sql, values))
+        finally:
+            self._connection.row_factory = None
+
     async def run(self, sql: str, *values: object) -> None:
         """Run a statement for its effect."""
         await self.rows(sql, *values)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from sys import intern
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
 from tui_chat.model.json_values import pack, unpack
@@ -150,27 +151,31 @@ PLACE = """
     touched, seq, session_id, title, role_id, model, endpoint, message_count, total_tokens, status,
     updated, created, pinned + 2 * archived + 4 * unread, folder, tags, deleted
 """
-"""The columns of `sessions` that `places_of` reads."""
+"""The columns of `sessions` that a `place_reader` reads."""
 
 
-def places_of(rows: Iterable[Row], roles: RoleNames) -> list[Place]:
-    """Read the columns `PLACE`. One loop without a call for each row: half the time. What is no
-    text cannot be added to one, and what is, costs nothing.
+def place_reader(roles: RoleNames) -> Callable[[object, Row], Place]:
+    """Return what reads the columns `PLACE`. TypeError, ValueError and LookupError where they hold
+    what they cannot: what is no text cannot be added to one, and what is, costs nothing.
     """
-    none, new = ("", ""), SessionSummary._make
-    with readable("list of sessions"):
-        return [
-            (touched, seq, new((
-                key, title + "", (role := roles.get(role_id, none))[0], (model or role[1]) + "",
-                endpoint + "", count, tokens, status + "", updated, created, *_MARKS[marks],
-                folder + "",
-                names_of(tags) if tags else (), deleted,
-            )))
-            for touched, seq, key, title, role_id, model, endpoint, count, tokens, status, updated,
-            created, marks, folder, tags, deleted in rows
-        ]  # fmt: skip
+
+    def place(_: object, row: Row) -> Place:
+        (
+            touched, seq, key, title, role_id, model, endpoint, count, tokens, status,
+            updated, created, marks, folder, tags, deleted,
+        ) = row  # fmt: skip
+        role, its_model = roles.get(role_id, _NO_ROLE)
+        pinned, archived, unread = _MARKS[marks]
+        return touched, seq, SessionSummary(
+            key, title + "", role, (model or its_model) + "", endpoint + "", count, tokens,
+            status + "", updated, created, pinned, archived, unread, folder + "",
+            _tags_of(tags) if tags else (), deleted,
+        )  # fmt: skip
+
+    return place
 
 
+_NO_ROLE = ("", "")
 _MARKS: dict[int, tuple[bool, bool, bool]] = {
     marks: (marks & 1 > 0, marks & 2 > 0, marks & 4 > 0) for marks in range(8)
 }
@@ -183,6 +188,10 @@ def names_of(text: str) -> tuple[str, ...]:
     if not isinstance(names, list) or not {str}.issuperset(map(type, cast("list[object]", names))):
         raise ValueError("it is no list of names")
     return tuple(cast("list[str]", names))
+
+
+_tags_of = lru_cache(256)(names_of)
+"""Many sessions have the same tags."""
 
 
 def names_text(names: Iterable[str]) -> str:

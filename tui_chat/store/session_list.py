@@ -10,18 +10,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable
-
 from tui_chat.model.session import SessionSummary
 from tui_chat.store.database import Transaction
-from tui_chat.store.rows import PLACE, Place, RoleNames, places_of
-from tui_chat.store.sessions import role_names
+from tui_chat.store.rows import Place, RoleNames
+from tui_chat.store.sessions import places, role_names
 
-_ALL = f"SELECT {PLACE} FROM sessions WHERE deleted IS NULL"
+_ALL = "deleted IS NULL"
 _NOTED = "seq IN (SELECT seq FROM temp.changed_sessions)"
-_MANY = 500
-"""Rows from which reading them would be felt on the event loop."""
 
 
 class SessionList:
@@ -42,23 +37,19 @@ class SessionList:
         if self._version is None:
             await _note_changes(tx)
         if version != self._version or roles != self._roles:
-            rows = await tx.rows(_ALL)
-            stay: Iterable[Place] = ()
+            which, stay = _ALL, list[Place]()
         else:
             changed = {seq for (seq,) in await tx.rows("SELECT seq FROM temp.changed_sessions")}
             if not changed:
                 return self._sessions
-            rows = await tx.rows(f"{_ALL} AND {_NOTED}")
-            stay = (place for place in self._places if place[1] not in changed)
+            which = f"{_ALL} AND {_NOTED}"
+            stay = [place for place in self._places if place[1] not in changed]
+        listed = await places(tx, which, roles)
         await tx.run("DELETE FROM temp.changed_sessions")
-        if len(rows) < _MANY:
-            places = places_of(rows, roles)
-        else:
-            places = await asyncio.to_thread(places_of, rows, roles)
-        places += stay
-        places.sort(reverse=True)
-        self._version, self._roles, self._places = version, roles, places
-        self._sessions = tuple([place[2] for place in places])
+        listed += stay
+        listed.sort(reverse=True)
+        self._version, self._roles, self._places = version, roles, listed
+        self._sessions = tuple([place[2] for place in listed])
         return self._sessions
 
 

@@ -16,8 +16,17 @@ from tui_chat.errors import StoreError
 from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.store import index
 from tui_chat.store.database import Transaction
+from tui_chat.store.faults import readable
 from tui_chat.store.roles import enabled_role
-from tui_chat.store.rows import PLACE, SESSION, RoleNames, names_text, places_of, session_of
+from tui_chat.store.rows import (
+    PLACE,
+    SESSION,
+    Place,
+    RoleNames,
+    names_text,
+    place_reader,
+    session_of,
+)
 
 UNTITLED = "New chat"
 """The title of a session that has neither a title nor a role."""
@@ -177,8 +186,14 @@ async def trash(tx: Transaction) -> tuple[SessionSummary, ...]:
 
 
 async def _listed(tx: Transaction, which: str, *values: object) -> tuple[SessionSummary, ...]:
-    rows = await tx.rows(f"SELECT {PLACE} FROM sessions WHERE {which}", *values)
-    return tuple([place[2] for place in places_of(rows, await role_names(tx))])
+    return tuple([place[2] for place in await places(tx, which, await role_names(tx), *values)])
+
+
+async def places(tx: Transaction, which: str, roles: RoleNames, *values: object) -> list[Place]:
+    """Return sessions as the list shows them, each with its place."""
+    with readable("list of sessions"):
+        sql = f"SELECT {PLACE} FROM sessions WHERE {which}"
+        return await tx.made(place_reader(roles), sql, *values)
 
 
 async def role_names(tx: Transaction) -> RoleNames:
