@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
+from textual.widgets._toast import Toast
 
 from tests.ui.app_under_test import until
 from tests.ui.inspector_requests import (
@@ -452,10 +453,14 @@ async def test_infos_are_only_counted_until_opened() -> None:
 
 async def test_no_notes_is_good_news_and_many_stay_cheap() -> None:
     app = InspectorApp(composed(notes=()))
-    async with app.run_test(size=(60, 45)) as pilot:
+    async with app.run_test(size=(60, 45), notifications=True) as pilot:
         await pilot.pause()
         header = app.query_one(NotesHeader)
         assert header.render().plain == "✓ nothing changed or left out"
+        await pilot.press("o")
+        await pilot.pause()
+        assert "no notes" in str(app.query_one(Toast).render())
+        assert app.view.has_focus
         many = tuple(Note(Level.WARNING, "x", f"Note {n} \u202e[b]") for n in range(5_000))
         app.inspector.show(composed(notes=many))
         await pilot.pause()

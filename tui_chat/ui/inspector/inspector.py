@@ -194,8 +194,9 @@ class Inspector(InspectorFrame):
         self._tabs.choose(Protocol(name))
 
     def action_notes(self) -> None:
-        """Open or close the notes."""
-        self._notes.toggle()
+        """Open or close the notes, if there are any."""
+        if not self._notes.toggle():
+            self.notify("There are no notes: nothing is changed or left out.", timeout=4)
 
     def on_payload_view_laid_out(self, event: PayloadView.LaidOut) -> None:
         """Say what could not be said before."""

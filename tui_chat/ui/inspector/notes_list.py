@@ -83,13 +83,15 @@ class NotesList(Vertical, Ground):
         self._room = room
         self._settle()
 
-    def toggle(self) -> None:
-        """Open or close the list, on the user's word."""
-        if self._header.notes:
-            self._wanted = not self.expanded
-            self._settle()
-            if self.expanded:
-                self._rows.focus()
+    def toggle(self) -> bool:
+        """Open or close the list, on the user's word; whether there is one."""
+        if not self._header.notes:
+            return False
+        self._wanted = not self.expanded
+        self._settle()
+        if self.expanded:
+            self._rows.focus()
+        return True
 
     def _settle(self) -> None:
         notes = self._header.notes
