@@ -130,3 +130,37 @@ def test_the_marks_of_its_system_prompt_stay() -> None:
     body = {"model": "claude-x", "system": [block], "messages": [{"role": "user", "content": "x"}]}
     preset = read_captured(json.dumps(body)).preset("p")
     assert [message.cache_control for message in preset.messages] == ["5m", None]
+
+
+@pytest.mark.parametrize(
+    ("body", "model", "not_kept"),
+    [
+        ({"model": "m", "messages": [], "temperature": 1, "max_tokens": 9}, "m", ()),
+        (
+            {
+                "model": "m",
+                "messages": [],
+                "tools": [{"type": "function", "function": {"name": "dig"}}],
+                "seed": 1,
+                "stop": None,
+            },
+            "m",
+            ("tools (dig)", "seed"),
+        ),
+        (
+            {
+                "contents": [],
+                "generationConfig": {"topK": 3, "temperature": 1, "maxOutputTokens": 9},
+                "tools": [{"functionDeclarations": [{"name": "dig"}]}, {"googleSearch": {}}],
+            },
+            "",
+            ("tools (dig, googleSearch)", "topK"),
+        ),
+        ({"model": "m", "input": "x", "instructions": "y", "store": False}, "m", ("store",)),
+    ],
+)
+def test_what_has_no_place_in_a_session_is_named(
+    body: dict[str, Any], model: str, not_kept: tuple[str, ...]
+) -> None:
+    found = read_captured(json.dumps(body))
+    assert (found.settings.model, found.not_kept) == (model, not_kept)

@@ -6,8 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.context import Inputs
 from tui_chat.errors import InputError
-from tui_chat.ui.acting.supposing import in_file
+from tui_chat.model.endpoint import Protocol
+from tui_chat.model.envelope import ToolDefinition
+from tui_chat.model.preset import Preset
+from tui_chat.model.profile import Profile
+from tui_chat.model.role import Role
+from tui_chat.recipe.turn_file import SentAs, TurnFile
+from tui_chat.ui.acting.supposing import in_file, told_of_keeping
 
 
 def test_a_path_stands_for_what_the_file_holds(tmp_path: Path) -> None:
@@ -21,3 +29,35 @@ def test_a_path_stands_for_what_the_file_holds(tmp_path: Path) -> None:
 def test_a_path_that_cannot_be_read_is_told() -> None:
     with pytest.raises(InputError, match="cannot be read"):
         in_file("~nobody-of-this-name/request.json\0")
+
+
+@pytest.mark.parametrize(
+    ("not_kept", "wanted", "told", "is_all"),
+    [
+        ((), "m", "Kept as a session with its preset.", True),
+        (("tools (a, b)", "stop"), "m", "Not kept: tools (a, b), stop.", False),
+        ((), "", "It names no model: m is asked.", False),
+        ((), "other", "Its model other is not offered here: m is asked.", False),
+        (("x" * 999,), "m", "…", False),
+        (("\x1b[2J",), "m", "␛[2J", False),
+    ],
+)
+def test_what_was_not_kept_is_told(
+    not_kept: tuple[str, ...], wanted: str, told: str, is_all: bool
+) -> None:
+    words, kept_all = told_of_keeping(not_kept, wanted, "m")
+    assert told in words
+    assert kept_all is is_all
+    assert len(words) < 400
+
+
+def test_what_an_exported_turn_was_made_of_beside_its_preset_is_told() -> None:
+    made_of = Inputs(
+        BUILT_IN_ENDPOINTS[0],
+        Preset("p"),
+        role=Role("", "Gardener", "You garden."),
+        profile=Profile("Ann", ""),
+        tools=(ToolDefinition("dig", "", {}),),
+    )
+    sent = SentAs(Protocol.OPENAI_CHAT, "POST", "", "", "{}")
+    assert TurnFile("0", made_of, sent).not_kept == ("role (Gardener)", "profile", "tools (dig)")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from textual.widgets import Input, Static, TextArea
+from textual.widgets._toast import Toast
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.compose import Composed, compose
@@ -18,6 +19,7 @@ from tui_chat.model.message import Message
 from tui_chat.model.preset import Preset
 from tui_chat.model.text import OriginKind
 from tui_chat.recipe import CameBack, dump_turn
+from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector, View
 from tui_chat.ui.inspector.forecast_line import ForecastLine
@@ -146,18 +148,25 @@ async def test_what_if_changes_nothing_of_the_session(tmp_path: Path) -> None:
         assert count_of_history(desk.composed("")) == 4
 
 
+def told_in(app: TuiChat) -> str:
+    """Return all that is told just now."""
+    return "\n".join(str(toast.render()) for toast in app.screen.query(Toast))
+
+
 async def test_a_captured_request_is_read_converted_and_kept(tmp_path: Path) -> None:
     body = {
         "model": "claude-sonnet-5",
         "max_tokens": 64,
         "system": "You are a gardener.",
         "messages": [{"role": "user", "content": "What grows under pines?"}],
+        "tools": [{"name": "dig", "description": "", "input_schema": {"type": "object"}}],
+        "top_p": 0.5,
     }
     app = make_app(tmp_path)
     sent = compose(Inputs(BUILT_IN_ENDPOINTS[0], Preset("theirs"), draft="From a file"))
     reply = CameBack(Message("assistant", "It came back.", id="r"), "complete", "m", "there")
     app.open_first(dump_turn(sent, sent.payload.body, reply))
-    async with app.run_test(size=WIDE) as pilot:
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
         app = await opened(pilot)
         desk = app.desk
         assert desk is not None
@@ -172,7 +181,13 @@ async def test_a_captured_request_is_read_converted_and_kept(tmp_path: Path) -> 
         await until(pilot, lambda: inspector.view_shown is View.REPLY)
         await settle(pilot)
         assert any("It came back." in row for row in inspector.view_now.rows_shown())
-        await pilot.press("p", "escape")
+        await pilot.press("p")
+        app.action_keep_captured()
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(desk.entries))
+        came = desk.entries[-1]
+        assert (came.message.content, came.model, came.endpoint) == ("It came back.", "m", "there")
         await until(pilot, lambda: not inspector.is_banner_up)
         app.action_open_captured()
         await until(pilot, lambda: len(app.screen_stack) > 1)
@@ -195,9 +210,12 @@ async def test_a_captured_request_is_read_converted_and_kept(tmp_path: Path) -> 
         await until(pilot, lambda: len(app.screen_stack) > 1)
         await settle(pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: bool(desk.entries))
+        await until(pilot, lambda: desk.entries[0].message.content != "From a file")
         await settle(pilot)
         assert desk.entries[0].message.content == "What grows under pines?"
+        await until(pilot, lambda: "Its model claude-sonnet-5" in told_in(app))
+        assert "is not offered here: mirror is asked." in told_in(app)
+        assert "Not kept: tools (dig), top_p." in told_in(app)
         assert b"You are a gardener." in desk.composed("").payload.body
         assert desk.session is not None
         assert desk.session.max_tokens == body["max_tokens"]

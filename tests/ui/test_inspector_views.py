@@ -161,6 +161,9 @@ async def test_the_reply_tells_usage_and_calls() -> None:
         assert "0.25s data: {}" in text
         assert "1.50s data: [1]" in text
         assert "          data: [2]" in text
+        app.inspector.show_reply(Came(replace(REPLY, model="", endpoint=""), REPLY.message))
+        await pilot.pause()
+        assert "complete  by a model that is not known" in rows_of(app)
 
 
 async def test_folding_hides_a_message_and_stays_while_one_types() -> None:

@@ -46,6 +46,18 @@ _OPENAI_CHAT = frozenset(
 """Top-level keys that OpenAI Chat has and Anthropic has not."""
 
 
+_KEPT = frozenset(
+    (
+        *("model", "messages", "input", "contents", "stream", "stream_options", "temperature"),
+        *("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"),
+        *("system", "instructions", "systemInstruction", "system_instruction"),
+    )
+)
+"""Keys whose meaning a session and a preset have a place for."""
+_CONFIGURATION = ("generationConfig", "generation_config")
+"""Where Gemini has the settings that others have at the top."""
+
+
 @dataclass(frozen=True, slots=True)
 class Captured:
     """A captured request, read."""
@@ -65,6 +77,17 @@ class Captured:
         """The conversation without its system prompt, each message with an id."""
         _, talk = _parted(self.envelope.turns)
         return tuple(_message(turn, f"captured-{n}") for n, turn in enumerate(talk, 1))
+
+    @property
+    def not_kept(self) -> tuple[str, ...]:
+        """What of it a session and a preset have no place for: tools, and keys of the body."""
+        body = cast("dict[str, Any]", json.loads(self.body))
+        for key in _CONFIGURATION:
+            inner = body.pop(key, None)
+            body |= cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
+        left = [key for key, value in body.items() if key not in _KEPT and value not in (None, [])]
+        names = ", ".join(_tools_in(body.get("tools")))
+        return tuple(f"{key} ({names})" if key == "tools" and names else key for key in left)
 
     def preset(self, name: str) -> Preset:
         """Return a preset with its system prompt in front of the history."""
@@ -152,6 +175,20 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
         for item in cast("list[Any]", value):
             if isinstance(item, dict):
                 yield cast("dict[str, Any]", item)
+
+
+def _tools_in(listed: Any) -> Iterator[str]:
+    """Yield the names of tools, whoever's request they are in."""
+    for tool in _objects(listed):
+        function = tool.get("function")
+        if isinstance(function, dict):
+            tool = cast("dict[str, Any]", function)
+        if named := tool.get("name") or tool.get("type"):
+            yield str(named)
+            continue
+        for key, value in tool.items():  # Gemini's: functions in a list, others by their key
+            functions = [str(each.get("name", "?")) for each in _objects(value)]
+            yield from functions or (key,)
 
 
 def _parsed(body: bytes) -> dict[str, Any] | None:

@@ -23,7 +23,12 @@ class Capturing:
         self._opening = opening
 
     async def keep(
-        self, name: str, messages: tuple[Message, ...], preset: Preset, settings: Settings
+        self,
+        name: str,
+        messages: tuple[Message, ...],
+        preset: Preset,
+        settings: Settings,
+        reply: Entry | None,
     ) -> None:
         """Make a session and its preset, and open it; see `Desk.keep_captured`."""
         called = self._outside.shelf.add_preset(preset)
@@ -31,7 +36,9 @@ class Capturing:
         entries: list[Entry] = []
         for message in messages:
             parent = entries[-1].message.id if entries else None
-            entries.append(Entry(replace(message, id=new_id()), parent))
+            came = reply if reply is not None and reply.message is message else Entry(message)
+            named = replace(message, id=new_id())
+            entries.append(replace(came, message=named, parent_id=parent))
         session = Session(
             new_id(),
             first_words(name),

@@ -250,11 +250,19 @@ class Desk(Setting):
         return self._composing.said_of(envelope, protocol)
 
     async def keep_captured(
-        self, name: str, messages: tuple[Message, ...], preset: Preset, settings: Settings
+        self,
+        name: str,
+        messages: tuple[Message, ...],
+        preset: Preset,
+        settings: Settings,
+        reply: Entry | None = None,
     ) -> None:
-        """Make a session of messages that were captured, with a preset of its own, and open it."""
+        """Make a session of messages that were captured, with a preset of its own, and open it.
+
+        `reply` is how the one of them came that is its message, where that is known.
+        """
         with self._outside.telling():
-            await self._captured.keep(name, messages, preset, settings)
+            await self._captured.keep(name, messages, preset, settings, reply)
 
     # --- drafts --------------------------------------------------------------------------
 

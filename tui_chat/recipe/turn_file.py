@@ -87,6 +87,20 @@ class TurnFile:
         """What the session said of the model and of how it is asked."""
         return self.inputs.settings
 
+    @property
+    def not_kept(self) -> tuple[str, ...]:
+        """What went into its request that a session and a preset of it do not have."""
+        inputs = self.inputs
+        tools = ", ".join(tool.name for tool in inputs.tools or ())
+        parts = (
+            (f"role ({inputs.role.name})" if inputs.role is not None else "", inputs.role),
+            ("profile", inputs.profile),
+            ("lorebooks", inputs.lorebooks),
+            ("variables", inputs.variables),
+            (f"tools ({tools})", tools),
+        )
+        return tuple(words for words, part in parts if part)
+
     def preset(self, name: str) -> Preset:
         """Return its preset under a name."""
         return replace(self.inputs.preset, name=name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from sys import intern
 from functools import lru_cache
+from sys import intern
 from typing import Any, Literal, TypeAlias, cast
 
 from tui_chat.model.json_values import pack, unpack

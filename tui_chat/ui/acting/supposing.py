@@ -62,6 +62,8 @@ class Supposing(Inspecting):
             return
         composed = desk.said_of(captured.envelope, captured.protocol)
         words = f"captured {captured.protocol.label} request"
+        if not captured.settings.model:
+            words += " · names no model"
         self._look_at(Seen(composed, words, desk.session_id, captured=captured))
 
     @work(group="dialog", exclusive=True)
@@ -69,8 +71,9 @@ class Supposing(Inspecting):
         """Make a session and a preset of the captured request that is looked at."""
         from tui_chat.ui.questions import ask_line
 
-        desk, captured = self.desk, self._seen.captured if self._seen is not None else None
-        if desk is None or captured is None:
+        desk, seen = self.desk, self._seen
+        captured = seen.captured if seen is not None else None
+        if desk is None or seen is None or captured is None:
             advice = f"“Open a captured request” is in the palette ({self.key_of['palette']})."
             self.complain(InputError("No captured request is open.", advice=advice))
             return
@@ -78,8 +81,13 @@ class Supposing(Inspecting):
         if name is not None:
             self._go_live()
             await self.keep_draft()
-            preset = captured.preset(name)
-            await desk.keep_captured(name, captured.messages, preset, captured.settings)
+            wanted = seen.composed.model
+            await desk.keep_captured(
+                name, captured.messages, captured.preset(name), captured.settings, seen.entry
+            )
+            words, is_all = told_of_keeping(captured.not_kept, wanted, desk.composed("").model)
+            severity = "information" if is_all else "warning"
+            self.notify(words, severity=severity, timeout=12, markup=False)
 
     @work(group="dialog", exclusive=True)
     async def action_what_if(self) -> None:
@@ -100,6 +108,23 @@ class Supposing(Inspecting):
             self._panes.open("inspector")
             self.call_after_refresh(inspector.focus)
         self.compose_soon()
+
+
+def told_of_keeping(not_kept: tuple[str, ...], wanted: str, asked: str) -> tuple[str, bool]:
+    """Return what became of a captured request, and whether all of it was kept.
+
+    `wanted` is its model, empty where it names none; `asked` the one that will be.
+    """
+    told = ["Kept as a session with its preset."]
+    if not wanted:
+        told.append(f"It names no model: {asked} is asked.")
+    elif wanted != asked:
+        told.append(f"Its model {wanted} is not offered here: {asked} is asked.")
+    if not_kept:
+        listed = one_line(", ".join(not_kept), _LONGEST_LIST + 1)
+        cut = listed if len(listed) <= _LONGEST_LIST else f"{listed[:_LONGEST_LIST]}…"
+        told.append(f"Not kept: {cut}.")
+    return "\n".join(told), len(told) == 1
 
 
 def seen_in(turn: TurnFile, session_id: str) -> Seen:
@@ -146,5 +171,7 @@ def in_file(text: str) -> str:
         raise InputError(f"{name} cannot be read: {error}") from error
 
 
+_LONGEST_LIST = 300
+"""Characters of what is told of things that were not kept."""
 _LONGEST_PATH = 4_096
 """Characters; what is longer is no path."""

@@ -71,7 +71,8 @@ class ReplyView(RowsView):
     def _parts(self, came: Came, width: int) -> Iterator[Part]:
         entry, message = came.entry, came.message
         state = {"complete": "good", "streaming": "link", "stopped": "warning"}
-        who = cut(f"{entry.model} at {entry.endpoint}", width - 14)
+        names = [name for name in (entry.model, entry.endpoint) if name]
+        who = cut(" at ".join(names) or "by a model that is not known", width - 14)
         yield line((entry.status, state.get(entry.status, "error")), (f"  {who}", "muted"))
         how = [f"finish: {entry.finish}"] if entry.finish else []
         how += [f"{entry.seconds:.1f} s"] if entry.seconds is not None else []
