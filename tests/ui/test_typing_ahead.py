@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import cast
 
 import pytest
 from textual import events
@@ -11,7 +13,8 @@ from textual.command import CommandList, CommandPalette
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.ui.app_under_test import make_app, opened, replied, say, until
+from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tui_chat.desk import Change, Desk
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.dialogs import Choose, Help
@@ -80,6 +83,26 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
         assert app.desk.session_id == old
         burst(app, "f2", "slash", *"ol", "enter", *" one")
         await until(pilot, lambda: composer.text == "dear old one")
+    app, may_open = make_app(tmp_path, model="echo"), asyncio.Event()
+    opens = app._open_desk
+
+    async def open_late(tell: Callable[[Change], None]) -> Desk:
+        await may_open.wait()
+        return await opens(tell)
+
+    app._open_desk = open_late
+    async with app.run_test(size=(80, 24)) as pilot:
+        burst(app, "ctrl+n", *" words")
+        await until(pilot, lambda: app._waits == "place" and app._patience is not None)
+        assert app._patience is not None
+        cast("Callable[[], None]", app._patience._callback)()  # its time is up
+        await settle(pilot)
+        assert not app.query_one(Composer).text
+        may_open.set()
+        await until(pilot, lambda: app.query_one(Composer).text == "new words")
+        assert app.desk is not None
+        assert app.desk.session is None
+        assert [each.session_id for each in app.desk.sessions] == [old]
 
 
 async def test_keys_that_come_as_one_are_done_in_their_order(tmp_path: Path):

@@ -10,6 +10,8 @@
    done: a message that goes the same way behind it tells when.
 3. A key that closes a dialog may lead on, to the next question or to another place: what follows
    is kept while the errand of that dialog, or the command chosen in the palette, is under way.
+4. Before the conversations are open an errand waits for them, and what follows waits with it: the
+   words for a new session must not go to the one that was shown last.
 """
 
 from __future__ import annotations
@@ -183,7 +185,13 @@ class TypingAhead(Shell):
     def _be_patient(self) -> None:
         if self._patience is not None:
             self._patience.stop()
-        self._patience = self.set_timer(PATIENCE, self._go_on)
+        self._patience = self.set_timer(PATIENCE, self._lose_patience)
+
+    async def _lose_patience(self) -> None:
+        if self._waits == "place" and not self.is_laid:
+            self._be_patient()
+        else:
+            await self._go_on()
 
     def _arrive(self) -> None:
         if self._waits == "place":
@@ -197,7 +205,11 @@ class TypingAhead(Shell):
 
     def _wait_for_focus(self, screen: Screen[object]) -> None:
         if self._waits == "place":
-            self.watch(screen, "focused", self._focus_moved)
+            if not self.is_laid and _asks_for_consent(screen):
+                self._ahead = ()  # they cannot be opened: no key is an answer to what is asked now
+                self.call_next(self._go_on)
+            else:
+                self.watch(screen, "focused", self._focus_moved)
 
     def _focus_moved(self, focused: Widget | None) -> None:
         if focused is not None:
@@ -218,3 +230,9 @@ class TypingAhead(Shell):
     def _arrive_unless_asked(self) -> None:
         if not self._errands:
             self._arrive()
+
+
+def _asks_for_consent(screen: Screen[object]) -> bool:
+    from tui_chat.ui.dialogs import Confirm
+
+    return isinstance(screen, Confirm)
