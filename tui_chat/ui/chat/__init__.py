@@ -9,6 +9,7 @@ selecting   Selecting: selecting with the mouse; picked is what is selected
 reader      Reader: branches that come, replies that grow, messages that unfold
 canvas      Canvas: the conversation on the screen, drawn line by line
 viewport    which lines of which messages are on the screen; heights are their sums
+sight       what is on the screen, held against what was: only rows that differ are drawn
 layouts     the messages of a branch, laid out as they are looked at
 message     one message, laid out part by part; parts are what it is made of
 folding     lines that fold and unfold, and messages that are short until unfolded

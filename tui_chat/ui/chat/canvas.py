@@ -7,7 +7,6 @@ them. What is shown, and how it grows, is `Reader`'s.
 
 from __future__ import annotations
 
-from itertools import groupby
 from math import ceil
 from typing import TYPE_CHECKING, cast
 
@@ -24,6 +23,7 @@ from tui_chat.ui.chat.look import Look
 from tui_chat.ui.chat.markdown import markdown_lines
 from tui_chat.ui.chat.painter import GUTTER, Painter, measure
 from tui_chat.ui.chat.search import Search
+from tui_chat.ui.chat.sight import Sight
 from tui_chat.ui.chat.viewport import Place, Viewport
 from tui_chat.ui.palette import Palette
 from tui_chat.ui.scrolling import QuietScroll
@@ -83,28 +83,19 @@ class Canvas(QuietScroll, can_focus=True):
             self._lay_out()
             self.refresh()
 
-    def _strips(self) -> list[Strip]:
-        """Return the rows of the screen as they are drawn now; none while there are no colours."""
-        if not self._look.is_mounted:
-            return []
-        selection = self.text_selection
-        return [self._row(y, self._width, selection) for y in range(self._viewport.height)]
+    def _sight(self) -> Sight:
+        """Return what is on the screen now."""
+        view = self._viewport
+        return Sight(
+            self._current if self.has_focus else None, self._unseen, view.rows, view.height
+        )
 
-    def _settle_from(self, before: list[Strip]) -> None:
-        """Lay out what is in sight, and draw the rows that are not as they were: a terminal far
-        away is sent what is new, not the whole screen for each word.
-        """
-        if not before:
-            self._settle()
-            return
-        self._lay_out()
-        start = 0
-        same = [was == now for was, now in zip(before, self._strips(), strict=True)]
-        for is_same, run in groupby(same):
-            rows = len(list(run))
-            if not is_same:
-                self.refresh(Region(0, start, self._width, rows))
-            start += rows
+    def _settle_from(self, before: Sight) -> None:
+        """Lay out what is in sight, and draw the rows that are not as they were."""
+        if self._width:
+            self._lay_out()
+            for start, count in self._sight().changed(before):
+                self.refresh(Region(0, start, self._width, count))
 
     def _lay_out(self) -> None:
         """Lay out what is in sight, and tell the scroll bar where that is."""

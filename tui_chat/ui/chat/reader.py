@@ -109,7 +109,7 @@ class Reader(Canvas):
             return
         self._dirty = False
         began = monotonic()
-        before = self._strips()
+        before = self._sight()
         for index in self._layouts.grow():
             self._viewport.changed(index)
         if not self._viewport.follows:
@@ -128,7 +128,7 @@ class Reader(Canvas):
             self._clock = None
 
     def _tick(self) -> None:
-        before = self._strips()
+        before = self._sight()
         self._layouts.tick()
         self._settle_from(before)
 
