@@ -159,7 +159,10 @@ class TypingAhead(Shell):
         return frozenset(one for one in workers if one.group == "dialog" and not one.is_finished)
 
     def _is_letter(self, key: events.Key) -> bool:
+        """Whether the field takes a key itself, in its turn."""
         here = self.focused
+        if here is self._composer and self._composer.edits(key.key):
+            return True
         return here is not None and here.check_consume_key(key.key, key.character)
 
     def _leads(self, key: events.Key) -> bool:

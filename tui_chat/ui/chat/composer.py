@@ -34,6 +34,10 @@ _EDITING = [
 ]
 
 
+_LEADING = ("submit", "stop", "up", "down")
+"""What keys do that may lead elsewhere, or that candidates give another meaning."""
+
+
 class Composer(TextArea, inherit_bindings=False):
     """The draft's editor."""
 
@@ -153,7 +157,7 @@ class Composer(TextArea, inherit_bindings=False):
     async def _on_key(self, event: events.Key) -> None:
         if event.key == "backspace" and self.selection == ((0, 0), (0, 0)):
             self.post_message(self.DetachRequested())
-        if self._suggested(event.key):
+        if self._suggested(event.key) or await self._edits(event.key):
             event.stop()
             event.prevent_default()
         elif event.key == "enter":
@@ -163,6 +167,20 @@ class Composer(TextArea, inherit_bindings=False):
         """Do nothing at these keys, so that they are the app's: the user said so."""
         for key in keys:
             self._bindings.key_to_bindings.pop(key, None)
+
+    def edits(self, key: str) -> bool:
+        """Whether a key is done here, in its turn with the letters, and leads nowhere."""
+        bound = self._bindings.key_to_bindings.get(key, ())
+        return bool(bound) and bound[0].action not in _LEADING
+
+    async def _edits(self, key: str) -> bool:
+        """Do what an editing key is bound to here and now, as many as come as one: each would
+        be drawn by itself if the app had to look it up.
+        """
+        if not self.edits(key):
+            return False
+        bound = self._bindings.key_to_bindings[key][0]
+        return await self._shown_in.run_action(bound.action, self)
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
