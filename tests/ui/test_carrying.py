@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -71,8 +72,34 @@ async def test_a_file_is_imported_and_its_conversation_shown(tmp_path: Path):
 async def test_what_is_no_conversation_is_told(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
-        await command(pilot, f"/import {tmp_path / 'nothing.json'}")
-        await until(pilot, lambda: "cannot be read" in told(app))
+        for name in ("import", "view"):
+            await command(pilot, f"/{name} {tmp_path / name}.json")
+            await until(pilot, lambda name=name: f"{name}.json" in told(app))
+        assert told(app).count("cannot be read") == 2
+
+
+async def test_a_file_is_looked_at_apart_from_ones_own_conversations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
+):
+    file, asked = tmp_path / "talk.jsonl", tmp_path / "asked"
+    file.write_text('{"role": "user", "content": "Question"}\n')
+    program = tmp_path / "python"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {asked}\nexit 3\n')
+    program.chmod(0o700)
+    monkeypatch.setattr("sys.executable", str(program))
+    monkeypatch.setattr(TuiChat, "suspend", lambda _: nullcontext())
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await app.run_action("view_file")
+        await until(pilot, lambda: isinstance(app.screen, AskText))
+        app.screen.query_one(Input).value = str(file)
+        await pilot.press("enter")
+        await until(pilot, lambda: "ended with 3" in told(app))
+        assert app.desk is not None
+        assert not app.desk.sessions
+        module, name, *options, view, end, last = asked.read_text().splitlines()
+        assert (module, name, view, end, last) == ("-m", "tui_chat", "view", "--", str(file))
+        assert options == ["--config-dir", str(app.desk.config.config_dir), "--theme", app.theme]
 
 
 async def test_a_conversation_is_exported_and_no_file_is_lost(tmp_path: Path):

@@ -28,14 +28,16 @@ class Carrying:
         self._opening = opening
 
     async def import_files(
-        self, paths: Iterable[Path], progress: Callable[[Report], object] | None
+        self, paths: Iterable[Path], progress: Callable[[Report], object] | None, dry_run: bool
     ) -> tuple[Report, ...]:
         """Take the conversations of files in; see `Desk.import_files`."""
         from tui_chat.importing import import_files
 
         with self._outside.telling():
-            reports = await import_files(self._outside.store, paths, progress=progress)
-            await self._opening.list_sessions()
+            store = self._outside.store
+            reports = await import_files(store, paths, dry_run=dry_run, progress=progress)
+            if not dry_run:
+                await self._opening.list_sessions()
             return reports
         return ()
 

@@ -109,12 +109,17 @@ class Desk(Setting):
     # --- files ---------------------------------------------------------------------------
 
     async def import_files(
-        self, paths: Iterable[Path], progress: Callable[[Report], object] | None = None
+        self,
+        paths: Iterable[Path],
+        progress: Callable[[Report], object] | None = None,
+        *,
+        dry_run: bool = False,
     ) -> tuple[Report, ...]:
-        """Take the conversations of files in; `progress` is told how far it is, now and then.
-        Nothing is returned, with `Trouble` told, where the store cannot take them.
+        """Take the conversations of files in, or with `dry_run` only tell what would come of it;
+        `progress` is told how far it is, now and then. Nothing is returned, with `Trouble` told,
+        where the store cannot take them.
         """
-        return await self._carrying.import_files(paths, progress)
+        return await self._carrying.import_files(paths, progress, dry_run)
 
     async def export(
         self, session_id: str, kind: Format, path: Path, *, overwrite: bool = False

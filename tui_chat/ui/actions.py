@@ -57,6 +57,7 @@ ACTIONS = (
     Action("lorebooks", "", "choose_lorebooks", "Lorebooks", "Choose the lorebooks"),
     Action("branches", "", "branches", "Branches", "Compare the session's branches"),
     Action("import", "", "import_file", "Import", "Import a file of conversations…"),
+    Action("view", "", "view_file", "View", "View a file of conversations, read-only…"),
     Action("export", "", "export", "Export", "Export this conversation…"),
     Action("undo", "", "bring_back", "Undo", "Bring back what was deleted or archived last"),
     Action("edit", "ctrl+g", "edit_outside", "Editor", "Edit the message in $EDITOR"),

@@ -40,6 +40,7 @@ COMMANDS = (
     Command("system", "Add a system message to the conversation", "TEXT", run="add_system"),
     Command("branches", "Compare the session's branches", run="branches"),
     Command("import", "Take the conversations of a file in", "PATH", run="import_file"),
+    Command("view", "Look at the conversations of a file", "PATH", run="view_file"),
     Command("export", "Write the conversation into a file", "PATH", run="export"),
     Command("again", "Ask again for the last reply", run="again"),
     Command("search", "Search everything that was said", "WORDS", run="search"),

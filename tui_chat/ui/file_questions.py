@@ -34,6 +34,12 @@ async def ask_import(app: App[Any]) -> str | None:
     return await app.push_screen_wait(AskPath(title, "", enter="takes it in"))
 
 
+async def ask_view(app: App[Any]) -> str | None:
+    """Ask for a file with conversations to look at."""
+    title = "View which file, read-only? Ours, ChatGPT's, Claude's or SillyTavern's"
+    return await app.push_screen_wait(AskPath(title, "", enter="opens it"))
+
+
 async def ask_format(app: App[Any]) -> Format | None:
     """Ask for the format of an export."""
     choices = [Choice(kind, kind, words) for kind, words in FORMATS.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from textual import on, work
@@ -46,7 +47,42 @@ class Carrying(Drafting):
     def _import_goes_on(self, report: Report) -> None:
         done = min(report.read * 100 // report.size, 100) if report.size else 0
         count = report.new + report.grown + report.known
-        self._chat.set_status(f"Importing {report.path.name}: {done} %, {count:,} sessions")
+        self._chat.set_status(f"Reading {report.path.name}: {done} %, {count:,} sessions")
+
+    @work(group="dialog", exclusive=True)
+    async def action_view_file(self) -> None:
+        """Look at the conversations of a file, which stays out of one's own."""
+        from tui_chat.ui.file_questions import ask_view
+
+        if path := await ask_view(self):
+            await self.take_view(path)
+
+    async def take_view(self, typed: str) -> None:
+        """Look at the conversations of a file with `tui-chat view`, in our place on the terminal
+        until it is left. What could not be shown at all is told here.
+        """
+        from tui_chat.ui.file_questions import told
+        from tui_chat.ui.terminal.outside import run_outside
+
+        await self._laid.wait()
+        if self.desk is None:
+            return
+        path = typed_path(typed)
+        reports = await self.desk.import_files((path,), self._import_goes_on, dry_run=True)
+        self._chat.set_status("")
+        readable = [report for report in reports if report.new + report.grown + report.known]
+        for report in reports:
+            words, severity = told(report)
+            if report not in readable:
+                self.notify(words, severity=severity, timeout=12, markup=False)
+        if readable:
+            folder = str(self._config.config_dir)
+            options = ("--config-dir", folder, "--theme", self.theme)
+            program = (sys.executable, "-m", "tui_chat")
+            try:
+                await run_outside(self, (*program, *options, "view", "--", str(path)))
+            except InputError as fault:
+                self.complain(fault)
 
     @work(group="dialog", exclusive=True)
     async def action_export(self) -> None:

@@ -17,7 +17,7 @@ from tui_chat.ui.acting.searching import Searching
 from tui_chat.ui.chat import Asked, Candidate, Composer
 from tui_chat.ui.commands import BY_NAME, Order, Unknown, beginning, fitting
 
-PATHS = ("attach", "import")
+PATHS = ("attach", "import", "view")
 """Commands that take the path of a file."""
 MOST = 50
 """Candidates to offer at most."""
@@ -76,6 +76,8 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
                 await self.take_system(argument)
             case "import":
                 await self.take_import(argument)
+            case "view":
+                await self.take_view(argument)
             case "export":
                 await self.take_export(argument)
             case _:

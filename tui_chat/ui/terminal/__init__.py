@@ -3,7 +3,8 @@
 keyboard    Keyboard: what the terminal sends as keys, pastes and mouse; pastes whole
 driver      OurDriver: Textual's driver with that keyboard
 notice      words for the desktop, while another window has the focus
-editor      the user's own editor in our place
+outside     another program in our place
+editor      the user's own editor there
 tmux        whether anybody sees our window there
 clipboard   copied text, for terminals that do not take it from us
 browser     links, without a browser writing on our screen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 import tempfile
@@ -10,9 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from textual.app import App, SuspendNotSupported
+from textual.app import App
 
 from tui_chat.errors import InputError
+from tui_chat.ui.terminal.outside import run_outside
 
 
 def editor_command(environ: Mapping[str, str]) -> list[str]:
@@ -37,18 +37,7 @@ async def edited_outside(app: App[Any], text: str, name: str = "message.md") -> 
     with tempfile.TemporaryDirectory(prefix="tui-chat-") as folder:
         path = Path(folder, name)
         path.write_text(text, encoding="utf-8", errors="replace")  # noqa: ASYNC240 - a small file
-        try:
-            with app.batch_update(), app.suspend():
-                process = await asyncio.create_subprocess_exec(*command, str(path))
-                code = await process.wait()
-        except SuspendNotSupported as error:
-            raise InputError("An editor cannot be opened in this terminal.") from error
-        except OSError as error:
-            raise InputError(
-                f"{command[0]} cannot be started: {error.strerror}.",
-                advice="Set EDITOR to the command of your editor.",
-            ) from error
-        if code:
-            raise InputError(f"{command[0]} ended with {code}; nothing is changed.")
+        advice = "Set EDITOR to the command of your editor."
+        await run_outside(app, (*command, str(path)), advice=advice)
         left = path.read_text(encoding="utf-8", errors="replace")  # noqa: ASYNC240 - a small file
     return left.removesuffix("\n") if not text.endswith("\n") else left
