@@ -255,7 +255,7 @@ class PayloadCanvas(QuietScroll, can_focus=True, inherit_bindings=False):
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
     ) -> bool:
         """End what is laid out for another width, before anything is drawn."""
-        if size.width != self.size.width:
+        if size.width != self._size.width:
             self._passed.set()
         return super()._size_updated(size, virtual_size, container_size, layout)
 
