@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat import paths
 from tui_chat.cli.ids import new_id
-from tui_chat.cli.interpreter import share_heap, tune_interpreter
+from tui_chat.cli.interpreter import keep_heap_small, share_heap, tune_interpreter
 from tui_chat.config import Config, load_config
 from tui_chat.errors import InputError
 
@@ -70,6 +70,7 @@ async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
         ) from error
     store = await Store.open(paths.database_file(config.data_dir), now=time.time, new_id=new_id)
     tune_interpreter()
+    keep_heap_small()
     return Desk(
         config,
         store,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import sys
-from contextlib import suppress
+from collections.abc import Callable
 
 
 def collect_seldom() -> None:
@@ -32,11 +33,34 @@ def share_heap() -> None:
     SQLite's thread has let go of stays unused by the others: 10 MB after a long session was read.
     To be called before there is a second thread.
     """
-    if sys.platform == "linux":
-        from ctypes import CDLL
+    if mallopt := _of_the_c_library("mallopt"):
+        mallopt(_M_ARENA_MAX, 1)
 
-        with suppress(AttributeError):  # another C library
-            CDLL(None).mallopt(_M_ARENA_MAX, 1)
+
+def keep_heap_small() -> None:
+    """Now and then give back what is free in the heap, from the running event loop: after a long
+    session was read and laid out that is 6 MB, and giving them back takes less than 1 ms.
+    """
+    loop, malloc_trim = asyncio.get_running_loop(), _of_the_c_library("malloc_trim")
+    if malloc_trim is None:
+        return
+    trim = malloc_trim
+
+    def give_back() -> None:
+        trim(0)
+        loop.call_later(_SECONDS, give_back)
+
+    loop.call_later(_SECONDS, give_back)
 
 
 _M_ARENA_MAX = -8  # mallopt(3)
+_SECONDS = 5.0
+
+
+def _of_the_c_library(name: str) -> Callable[..., int] | None:
+    """Return a function of the GNU C library; None where there is another one."""
+    if sys.platform != "linux":
+        return None
+    from ctypes import CDLL
+
+    return getattr(CDLL(None), name, None)

@@ -16,11 +16,12 @@ V = TypeVar("V")
 
 
 class _Key(ref[K]):
-    """A weak reference that knows where its object was."""
+    """A weak reference that knows where its object was, and what was computed from it."""
 
-    __slots__ = ("identity",)
+    __slots__ = ("identity", "value")
 
     identity: int
+    value: Any
 
 
 class Memo(Generic[K, V]):
@@ -36,7 +37,7 @@ class Memo(Generic[K, V]):
 
     def __init__(self, compute: Callable[[K], V]) -> None:
         self._compute = compute
-        self._values: dict[int, tuple[_Key[K], V]] = {}
+        self._values: dict[int, _Key[K]] = {}
         values = self._values  # what the keys call must not keep the memo itself
 
         def forget(key: _Key[K]) -> None:
@@ -49,11 +50,11 @@ class Memo(Generic[K, V]):
         identity = id(key)
         found = self._values.get(identity)
         if found is not None:
-            return found[1]
-        value = self._compute(key)
+            return found.value
         reference = _Key(key, self._forget)
         reference.identity = identity
-        self._values[identity] = (reference, value)
+        value = reference.value = self._compute(key)
+        self._values[identity] = reference
         return value
 
     def __len__(self) -> int:

@@ -19,7 +19,7 @@ from tui_chat.ui.chat.message import Around, MessageLayout
 from tui_chat.ui.chat.parts import Guesses
 from tui_chat.ui.chat.progress import Live
 
-KEPT = 120
+KEPT = 60
 """Messages whose layout is kept while they are out of sight."""
 
 
