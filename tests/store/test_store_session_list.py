@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, StoreDamaged
 from tui_chat.model.message import Message
 from tui_chat.model.role import Role
 from tui_chat.model.session import Entry, Session
@@ -57,3 +60,17 @@ async def test_what_did_not_happen_is_not_listed(open_store: Opener) -> None:
     await store.import_sessions((TALK,), dry_run=True)
     assert await store.sessions() == listed
     assert listed[0].session_id == session.session_id
+
+
+async def test_after_a_row_that_cannot_be_read_all_goes_on(open_store: Opener, path: Path) -> None:
+    store = await open_store()
+    session = (await store.create_session(title="One")).session_id
+    await store.create_session(title="Two")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("UPDATE sessions SET tags = 'x' WHERE session_id = ?", (session,))
+        with pytest.raises(StoreDamaged) as told:  # and whoever has the error keeps it
+            await store.sessions()
+        other.execute("UPDATE sessions SET tags = '[]' WHERE session_id = ?", (session,))
+    assert {each.title for each in await store.sessions()} == {"One", "Two"}
+    await store.update_session(session, title="Eins")
+    assert "cannot be read" in str(told.value)

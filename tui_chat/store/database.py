@@ -23,6 +23,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import chain, islice
 from pathlib import Path
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from tui_chat.errors import StoreError
@@ -104,6 +105,9 @@ class Transaction:
             found = await self._connection.execute_fetchall(sql, values)
         except UnicodeEncodeError:  # met before the statement runs
             found = await self._connection.execute_fetchall(sql, _storable(values))
+        except Exception as error:
+            clear_frames(error.__traceback__)  # a cursor there holds on to this state of the file
+            raise
         return cast("list[Row]", found)
 
 
