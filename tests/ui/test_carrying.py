@@ -97,8 +97,9 @@ async def test_a_file_is_looked_at_apart_from_ones_own_conversations(
         await until(pilot, lambda: "ended with 3" in told(app))
         assert app.desk is not None
         assert not app.desk.sessions
-        module, name, *options, view, end, last = asked.read_text().splitlines()
-        assert (module, name, view, end, last) == ("-m", "tui_chat", "view", "--", str(file))
+        safe, module, name, *options, view, end, last = asked.read_text().splitlines()
+        assert (safe, module, name) == ("-P", "-m", "tui_chat")
+        assert (view, end, last) == ("view", "--", str(file))
         assert options == ["--config-dir", str(app.desk.config.config_dir), "--theme", app.theme]
 
 

@@ -64,6 +64,16 @@ def test_a_browser_has_a_window_of_its_own(
         assert got.read_text() == "--new https://example.org/?a=b c\n"
 
 
+def test_no_browser_is_started_on_top_of_us(monkeypatch: pytest.MonkeyPatch):
+    def started(*_: object) -> bool:
+        raise AssertionError
+
+    browser = webbrowser.Elinks("elinks")  # of Python's own, which gives it our terminal
+    monkeypatch.setattr(browser, "_invoke", started)
+    monkeypatch.setattr(webbrowser, "get", lambda: browser)
+    assert not open_link("https://example.org")
+
+
 def test_there_is_no_browser(monkeypatch: pytest.MonkeyPatch):
     def none() -> webbrowser.BaseBrowser:
         raise webbrowser.Error("could not locate runnable browser")

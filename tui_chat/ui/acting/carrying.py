@@ -78,7 +78,8 @@ class Carrying(Drafting):
         if readable:
             folder = str(self._config.config_dir)
             options = ("--config-dir", folder, "--theme", self.theme)
-            program = (sys.executable, "-m", "tui_chat")
+            # -P: what lies in the folder one happens to be in is no module.
+            program = (sys.executable, "-P", "-m", "tui_chat")
             try:
                 await run_outside(self, (*program, *options, "view", "--", str(path)))
             except InputError as fault:

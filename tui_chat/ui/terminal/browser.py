@@ -21,10 +21,10 @@ def open_link(url: str) -> bool:
         browser = webbrowser.get()
     except webbrowser.Error:
         return False
-    if not isinstance(browser, webbrowser.GenericBrowser):
-        return browser.open(url)
     if Path(browser.name).name in _IN_THE_TERMINAL:
         return False
+    if not isinstance(browser, webbrowser.GenericBrowser):
+        return browser.open(url)
     try:
         started = subprocess.Popen(  # noqa: S603 - the user's own browser, no shell
             [browser.name, *(argument.replace("%s", url) for argument in browser.args)],
