@@ -344,8 +344,10 @@ async def test_what_is_told_for_a_while_leaves_the_request_in_sight(tmp_path: Pa
             app.notify(f"Warned {number}.", severity="warning", markup=False)
         await until(pilot, lambda: told_in(app.screen)[-1:] == ["Warned 2."])
         assert told_in(app.screen) == ["It failed.\nTry.", "Warned 1.", "Warned 2."]
-        await pilot.click(app.screen.query("Toast").last())
+        app.notify("Warned 0.", severity="warning", markup=False)  # it waits, and is told now
         await until(pilot, lambda: told_in(app.screen)[-1:] == ["Warned 0."])
+        await pilot.click(app.screen.query("Toast").last())
+        await until(pilot, lambda: told_in(app.screen)[-1:] == ["Warned 1."])
         await pilot.press("f1")
         await until(pilot, lambda: len(app.screen_stack) == 2 and len(told_in(app.screen)) == MOST)
         await until(pilot, lambda: not told_in(app.screen_stack[0]))  # it lies under the dialog

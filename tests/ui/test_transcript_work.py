@@ -21,7 +21,9 @@ from tui_chat.model.timing import Timing
 from tui_chat.ui.chat import Transcript, posted
 from tui_chat.ui.chat.find_bar import FindBar
 from tui_chat.ui.chat.finding import pattern, spans
-from tui_chat.ui.chat.lines import indented, run, wrap
+from tui_chat.ui.chat.lines import Line, indented, run, wrap
+from tui_chat.ui.chat.sight import Sight
+from tui_chat.ui.chat.viewport import Place
 
 CODE = """Two ways:
 
@@ -413,3 +415,10 @@ async def test_what_is_selected_stays_selected_while_a_reply_streams() -> None:
         assert "first words" not in app.rows()  # it has scrolled away
         await pilot.press("end", "k", "k")
         assert app.screen.get_selected_text() == "first"
+
+
+def test_a_row_is_drawn_where_another_line_with_the_same_words_came_to_it() -> None:
+    blank = Line((), "")  # one may be selected, or hit, and the other not
+    before = Sight(None, False, [(Place(0, 0, 0), blank), (Place(0, 0, 2), blank)], 2)
+    after = before._replace(rows=[(Place(0, 0, 0), blank), (Place(0, 0, 3), blank)])
+    assert list(after.changed(before)) == [(1, 1)]

@@ -70,9 +70,10 @@ class Telling(App[None]):
         """Make room for what is told now, if it is not being told already."""
         told = event.notification
         shown = list(self._notifications)
-        if any(other.message == told.message for other in (*shown, *self._waiting)):
+        if any(other.message == told.message for other in shown):
             event.prevent_default()
             return
+        self._waiting = tuple(each for each in self._waiting if each.message != told.message)
         while len(shown) >= self._most:
             goes = min(shown, key=_weight)
             shown.remove(goes)

@@ -32,7 +32,7 @@ class Sight(NamedTuple):
         changed = set(range(*sorted((len(before.rows), len(self.rows)))))
         both = enumerate(zip(before.rows, self.rows, strict=False))
         for y, ((was_at, was), (at, line)) in both:
-            if was_at.message != at.message or (was is not line and was != line):
+            if was_at != at or (was is not line and was != line):  # hits and selections are placed
                 changed.add(y)
         if self.is_marked or before.is_marked:
             changed.discard(last)  # it is the mark's
