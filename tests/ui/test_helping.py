@@ -176,6 +176,8 @@ async def test_ctrl_c_copies_what_is_selected_else_tells_how_to_quit(
         assert app.clipboard == "words"
         assert app.query_one(Composer).text == "words"
         await until(pilot, lambda: handed == ["words"])  # past the terminal, too
+        app.copy_to_clipboard("\x1b[201~echo obeyed\n")
+        await until(pilot, lambda: handed[1:] == ["␛[201~echo obeyed\n"])
         # A link that nothing can open is there to be pasted elsewhere.
         app.query_one(Transcript).post_message(Transcript.LinkClicked("https://example.org/"))
         await until(pilot, lambda: len(app.screen_stack) == 2)

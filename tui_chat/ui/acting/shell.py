@@ -71,7 +71,10 @@ class Shell(Telling):
         return OurDriver
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Put a text on the clipboard, by the terminal and past it."""
+        """Put a text on the clipboard, by the terminal and past it. With an escape in it, it could
+        end its own pasting, and a shell would run the rest: tmux pastes it as it is.
+        """
+        text = text.replace("\x1b", "␛")
         super().copy_to_clipboard(text)
         self._hand_over(text)
 

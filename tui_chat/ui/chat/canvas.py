@@ -59,8 +59,8 @@ class Canvas(QuietScroll, can_focus=True):
         """Id of the message that was told to be under the cursor."""
         self._width = 0
         self._unseen = False
-        self._bar = (0, 0, 0)
         self._is_resizing = False
+        self._bar = (0, 0, 0)
         """The height of the scroll bar, its thumb and what is above that, these in eighths."""
         self._empty_text = ""
         self._empty: list[Line] = []

@@ -3,8 +3,8 @@
 1. Textual writes `ESC]52;c;text BEL`. xterm (by default), GNOME's terminals and macOS's ignore it.
 2. tmux drops it where `set-clipboard` is `external`, as it is unless it is configured; `tmux
    load-buffer -w` (3.2 and newer) puts the text into its buffer and hands it on to the terminal.
-3. Where the terminal is on this machine, the desktop's own command works. Over SSH it would
-   fill the clipboard of the machine one is not sitting at.
+3. Elsewhere, where the terminal is on this machine, the desktop's own command works. Over SSH it
+   would fill the clipboard of the machine one is not sitting at.
 """
 
 from __future__ import annotations
