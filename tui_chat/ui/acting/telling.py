@@ -25,6 +25,8 @@ from tui_chat.ui.panes import TALL, Panes
 
 MOST, MOST_LOW = 3, 2
 """Notices at once, and on a terminal with few lines."""
+MOST_WAITING = 10
+"""Of a hundred faults the last ones are told, and not each of them for minutes."""
 
 _WEIGHTS: dict[SeverityLevel, int] = {"information": 0, "warning": 1, "error": 2}
 
@@ -79,7 +81,7 @@ class Telling(App[None]):
             shown.remove(goes)
             self._take_away(goes)
             if _weight(goes):
-                self._waiting += (goes,)
+                self._waiting = (*self._waiting, goes)[-MOST_WAITING:]
 
     def _take_away(self, told: Notification) -> None:
         del self._notifications[told]
