@@ -107,6 +107,15 @@ async def test_keys_may_be_faster_than_candidates() -> None:
         app.composer.suggestions.offer(Asked("command", "", 0), (HELP,))
         await pilot.press("enter")
         assert app.sent() == ["hello"]
+        app.composer.clear_text()
+        await pilot.press(*"/m")
+        app.composer.offer(Asked("command", "", 0), (MODEL, HELP))
+        assert app.composer.suggestions.is_open
+        app.composer.clear_text()
+        await pilot.pause()
+        app.composer.offer(Asked("argument", "notes", 6, "view"), (Candidate("notes", "notes"),))
+        app.composer.offer(Asked("command", "m", 0), (MODEL,))
+        assert not app.composer.suggestions.is_open, "candidates for what was sent meanwhile"
 
 
 async def test_chips_are_taken_off_with_backspace_or_the_mouse() -> None:

@@ -97,7 +97,7 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
             self._offer(asked, [Candidate(name, name, words) for name, words in found])
 
     def _offer(self, asked: Asked, candidates: Iterable[Candidate]) -> None:
-        self._composer.suggestions.offer(asked, tuple(candidates))
+        self._composer.offer(asked, tuple(candidates))
 
     @work(group="paths", exclusive=True)
     async def _offer_paths(self, asked: Asked) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, cast
 
 from rich.text import Text
@@ -81,7 +81,7 @@ class Composer(TextArea, inherit_bindings=False):
         """Esc was pressed."""
 
     class Asking(Message):
-        """Something is being typed that can be completed; see `Suggestions.offer`."""
+        """Something is being typed that can be completed; see `Composer.offer`."""
 
         def __init__(self, asked: Asked) -> None:
             super().__init__()
@@ -242,6 +242,12 @@ class Composer(TextArea, inherit_bindings=False):
             self.suggestions.close()
         elif asked != self.suggestions.asked or not self.suggestions.is_open:
             self.post_message(self.Asking(asked))
+
+    def offer(self, asked: Asked, candidates: Sequence[Candidate]) -> None:
+        """Show candidates for what was asked, unless it has been sent, or left, meanwhile."""
+        now = self._asked() if self.has_focus else None
+        if now is not None and (now.kind, now.command) == (asked.kind, asked.command):
+            self.suggestions.offer(asked, candidates)
 
     def _asked(self) -> Asked | None:
         row, column = self.cursor_location
