@@ -78,6 +78,23 @@ async def test_what_is_no_conversation_is_told(tmp_path: Path):
         assert told(app).count("cannot be read") == 2
 
 
+async def test_a_folder_that_was_typed_is_taken_in_and_not_the_first_file_of_it(
+    tmp_path: Path, undrawn: None
+):
+    folder = tmp_path / "chats"
+    folder.mkdir()
+    for name in ("one", "two"):
+        (folder / f"{name}.jsonl").write_text(f'{{"role": "user", "content": "{name}"}}\n')
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        composer = app.query_one(Composer)
+        composer.focus()
+        composer.insert_text(f"/import {folder}/")
+        await until(pilot, lambda: composer.suggestions.is_open)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.desk is not None and len(app.desk.sessions) == 2)
+
+
 async def test_a_file_is_looked_at_apart_from_ones_own_conversations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
 ):

@@ -36,7 +36,7 @@ async def ask_import(app: App[Any]) -> str | None:
 
 async def ask_view(app: App[Any]) -> str | None:
     """Ask for a file with conversations to look at."""
-    title = "View which file, read-only? Ours, ChatGPT's, Claude's or SillyTavern's"
+    title = "View which file? Ours, ChatGPT's, Claude's or SillyTavern's"
     return await app.push_screen_wait(AskPath(title, "", enter="opens it"))
 
 

@@ -107,12 +107,13 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
 
         paths = await asyncio.to_thread(paths_beginning, asked.words, Path.cwd(), MOST)
         at = "@" if asked.kind == "path" else ""
+        is_within = bool(asked.command) and asked.words.endswith("/")
         self._offer(
             asked,
             [
-                Candidate(at + path, path, is_whole=False)
+                Candidate(at + path, path, is_whole=False, is_within=is_within)
                 if path.endswith("/")
-                else Candidate(path, path)
+                else Candidate(path, path, is_within=is_within)
                 for path in paths
             ],
         )

@@ -39,6 +39,8 @@ class Candidate:
     detail: str = ""
     is_whole: bool = True
     """Whether nothing is to be typed after it: Enter may act on it."""
+    is_within: bool = False
+    """Whether what was typed is whole by itself, a folder: Enter takes this if it was marked."""
 
 
 def asked_at(row: int, before: str) -> Asked | None:

@@ -273,6 +273,9 @@ class Composer(TextArea, inherit_bindings=False):
                     self.replace(alike, (row, asked.start), (row, column))
                     return True
                 chosen = self.suggestions.chosen_for(asked)
+                is_marked = self.suggestions.is_marked
+                if key == "enter" and chosen and chosen.is_within and not is_marked:
+                    return False
                 self.suggestions.close()
                 if asked is None or chosen is None:
                     return key == "tab"

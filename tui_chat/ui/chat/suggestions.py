@@ -38,7 +38,7 @@ class Suggestions(OptionList, can_focus=False):
         self._candidates: Sequence[Candidate] = ()
         self.asked: Asked | None = None
         """What they are candidates for."""
-        self._is_marked = False
+        self.is_marked = False
         """Whether the mark was put where it is by hand."""
 
     @property
@@ -68,7 +68,7 @@ class Suggestions(OptionList, can_focus=False):
         where the last part of the first one begins so: then that is meant.
         """
         chosen = self.chosen_for(asked)
-        if chosen is None or self._is_marked:
+        if chosen is None or self.is_marked:
             return ""
         names = (_name(candidate, asked) for candidate in self._candidates)
         going_on = [name for name in names if name.startswith(asked.words)]
@@ -89,7 +89,7 @@ class Suggestions(OptionList, can_focus=False):
             return
         if candidates != self._candidates or not self.is_open:
             self._candidates = candidates
-            self._is_marked = False
+            self.is_marked = False
             width = min(max(cell_len(candidate.label) for candidate in candidates), 40)
             self.clear_options()
             self.add_options([_option(candidate, width) for candidate in candidates])
@@ -105,7 +105,7 @@ class Suggestions(OptionList, can_focus=False):
 
     def move(self, by: int) -> None:
         """Move the mark."""
-        self._is_marked = True
+        self.is_marked = True
         if by > 0:
             self.action_cursor_down()
         else:
