@@ -9,10 +9,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Mapping
-from shutil import which
+
+from tui_chat.ui.terminal.asking import ask
 
 AT_MOST = 5.0
 """Seconds to wait for such a command."""
@@ -38,24 +38,6 @@ def commands(environ: Mapping[str, str], platform: str = sys.platform) -> tuple[
 
 def hand_over(text: str, environ: Mapping[str, str]) -> bool:
     """Give a text to the first command that takes it; return whether one did."""
-    return any(_took(command, text, environ) for command in commands(environ))
-
-
-def _took(command: Command, text: str, environ: Mapping[str, str]) -> bool:
-    program = which(command[0], path=environ.get("PATH", ""))
-    if program is None:
-        return False
-    try:
-        # Nothing of it may reach our screen, and some go on in the background with our pipes.
-        done = subprocess.run(  # noqa: S603 - a constant of ours, no shell
-            (program, *command[1:]),
-            input=text.encode("utf-8", "replace"),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env=dict(environ),
-            timeout=AT_MOST,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
+    return any(
+        ask(command, environ, AT_MOST, text=text) is not None for command in commands(environ)
+    )

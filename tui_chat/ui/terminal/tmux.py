@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
-from shutil import which
+
+from tui_chat.ui.terminal.asking import ask
 
 AT_MOST = 2.0
 """Seconds to wait for tmux."""
@@ -12,21 +12,10 @@ AT_MOST = 2.0
 
 def is_unseen(environ: Mapping[str, str]) -> bool:
     """Whether another window of tmux is shown in place of ours, or none; False without tmux."""
-    tmux = which("tmux", path=environ.get("PATH", "")) if environ.get("TMUX") else None
-    if tmux is None:
+    if not environ.get("TMUX"):
         return False
-    asked = (tmux, "display-message", "-p", "-t", environ.get("TMUX_PANE", ""))
-    try:
-        done = subprocess.run(  # noqa: S603 - a constant of ours, no shell
-            (*asked, "#{window_active} #{session_attached}"),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=dict(environ),
-            timeout=AT_MOST,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    words = done.stdout.split()
-    return done.returncode == 0 and len(words) == 2 and b"0" in words
+    pane = environ.get("TMUX_PANE", "")
+    words = "#{window_active} #{session_attached}"
+    command = ("tmux", "display-message", "-p", "-t", pane, words)
+    told = (ask(command, environ, AT_MOST, listens=True) or b"").split()
+    return len(told) == 2 and b"0" in told
