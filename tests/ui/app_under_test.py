@@ -53,7 +53,8 @@ def make_app(
         data_dir=folder,
         config_dir=folder,
     )
-    numbers = itertools.count()
+    # A second app in the same folder must not give ids that the first one gave.
+    numbers = itertools.count(500_000 if (folder / "chat.db").exists() else 0)
     world = World(now=lambda: NOON, sleep=no_sleep, token=lambda length: "x" * length)
 
     async def open_desk(tell: Callable[[Change], None]) -> Desk:

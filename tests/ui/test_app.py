@@ -190,9 +190,9 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Pa
         assert desk is not None
         stored, goes_on = desk.submit, asyncio.Event()
 
-        async def slow_disk(draft: str, attachments: tuple[Part, ...] = ()) -> bool:
+        async def slow_disk(draft: str, attachments: tuple[Part, ...], session_id: str) -> bool:
             await goes_on.wait()
-            return await stored(draft, attachments)
+            return await stored(draft, attachments, session_id)
 
         desk.submit = slow_disk
         app.query_one(Composer).text = "on its way"
@@ -202,7 +202,8 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Pa
         assert await desk.draft() == "on its way", "until it is stored as said"
         goes_on.set()
         await replied(pilot)
-        await until(pilot, lambda: not app._sending)
+        await until(pilot, lambda: not app._submissions)
+        await app.workers.wait_for_complete()
         assert await desk.draft() == ""
         app.query_one(Composer).text = "unfinished"
         await pilot.press("ctrl+n")

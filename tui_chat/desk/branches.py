@@ -57,7 +57,16 @@ class Branches:
         await self._opening.whole()
         with self._outside.telling():
             text = clean(text)
-            if not self._replies.may_send():
+            session_id = self._state.session_id
+            if not await self._add_system(text, session_id):
+                return False
+            await self._seen(session_id)
+            return True
+        return False
+
+    async def _add_system(self, text: str, session_id: str) -> bool:
+        async with self._opening.session_lock:
+            if self._state.session_id != session_id or not self._replies.may_send():
                 return False
             state = self._state
             session = state.session or await self._opening.begin(text)
@@ -65,9 +74,7 @@ class Branches:
             now = self._outside.now().timestamp()
             message = Message("system", text, timestamp=now)
             await self._store.add_message(session.session_id, message, parent)
-            await self._seen(session.session_id)
             return True
-        return False
 
     async def edit(self, entry_id: str, text: str, *, send: bool) -> bool:
         """Put another version beside a message; see `Desk.edit`."""
@@ -87,9 +94,9 @@ class Branches:
                 said = replace(message.semantics, layout=None, refusal="", wire=None)
                 now = self._outside.now().timestamp()
                 fresh = replace(message, content=text, semantics=said, timestamp=now)
-                await self._store.edit_message(entry_id, fresh)
+                edited = await self._store.edit_message(entry_id, fresh)
                 await self._opening.reload()
-                entry_id = self._state.entries[-1].message.id
+                entry_id = edited.message.id
             return await self._replies.go_on(entry_id) if send else True
         return False
 

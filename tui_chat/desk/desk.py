@@ -287,12 +287,16 @@ class Desk(Setting):
 
     # --- talking -------------------------------------------------------------------------
 
-    async def submit(self, draft: str, attachments: tuple[Part, ...] = ()) -> bool:
-        """Send what was typed, and what is attached; True once it is on disk and on its way.
+    async def submit(
+        self, draft: str, attachments: tuple[Part, ...] = (), session_id: str | None = None
+    ) -> bool:
+        """Send a draft and its attachments; True once it is on disk and on its way.
 
-        False, with `Trouble` told, where it could not be sent; the draft is to be kept then.
+        `session_id` is that of the session it was typed for; None for the active one. False,
+        with `Trouble` told, if it could not be sent, and if another session is active by now;
+        the draft is to be kept then.
         """
-        return await self._replies.submit(draft, attachments)
+        return await self._replies.submit(draft, attachments, session_id or self.session_id)
 
     async def retry(self, entry_id: str) -> bool:
         """Ask again for a reply, as a sibling of the one that is there; for a message of another

@@ -159,8 +159,8 @@ class Elsewhere:
             self._gone = session.session_id
             return
         self._gone = ""
-        await self._opening.clear()
-        self._outside.tell(Done(f"“{session.title}” was deleted by another program."))
+        if await self._opening.leave((session.session_id,)):
+            self._outside.tell(Done(f"“{session.title}” was deleted by another program."))
 
     async def _see_branch(self, session: Session, stored: Session) -> None:
         state, session_id = self._state, stored.session_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 
 from tui_chat.desk.changes import BranchChanged, NewestRead, SessionsChanged
@@ -55,6 +55,11 @@ class Opening:
         """Stands for the latest opening; an earlier one that still reads keeps nobody waiting."""
         self._is_whole = asyncio.Event()
         self._is_whole.set()
+        self.session_lock = asyncio.Lock()
+        """Held while the active session is switched, and while a message is stored in it, so that
+        each waits for the other: a message never reaches a session that it was not written for.
+        Not reentrant; `open`, `clear` and `leave` take it themselves.
+        """
 
     async def start(self) -> None:
         """Open what was open last; see `Desk.start`."""
@@ -72,6 +77,10 @@ class Opening:
 
     async def open(self, session_id: str) -> None:
         """Show a session. Raises InputError where it is gone."""
+        async with self.session_lock:
+            await self._open(session_id)
+
+    async def _open(self, session_id: str) -> None:
         state = self._state
         session = await self._store.session(session_id)
         if session is None:
@@ -129,9 +138,23 @@ class Opening:
         `role_id` is its role's, empty for none, None for the one that was used last. Raises
         InputError where the role is disabled or gone.
         """
+        async with self.session_lock:
+            await self._clear(role_id)
+
+    async def leave(self, session_ids: Collection[str]) -> bool:
+        """Show a new chat if one of these sessions is the active one; return True if it was."""
+        async with self.session_lock:
+            session = self._state.session
+            if session is None or session.session_id not in session_ids:
+                return False
+            await self._clear(None)
+            return True
+
+    async def _clear(self, role_id: str | None) -> None:
         state = self._state
         role = await self._roles.to_start_with(role_id)
         state.session, state.session_id = None, self._outside.new_id()
+        state.entries = ()  # the previous session's messages do not belong to the new chat
         await self._choosing.as_new(role)
         self._reading = None  # what is still being read is not shown any more
         self._is_whole.set()
@@ -139,7 +162,7 @@ class Opening:
         self._show(())
 
     async def begin(self, draft: str) -> Session:
-        """Store the session of the chat that is begun with `draft`."""
+        """Store the session of the chat that is begun with `draft`. Hold `session_lock`."""
         state = self._state
         store = self._store
         session = await store.create_session(

@@ -102,8 +102,7 @@ class Organising:
             gone = self._chosen(ids)
             shown = self._state.session_id if self._state.session is not None else ""
             await self._store.delete_sessions(ids)
-            if shown in ids:
-                await self._opening.clear()
+            await self._opening.leave(ids)
             await self._opening.list_sessions()
 
             async def bring_back() -> None:

@@ -7,8 +7,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
 from tui_chat.compose import Composed, compose
 from tui_chat.desk.calls import waiting
@@ -25,6 +27,21 @@ from tui_chat.model.text import clean
 from tui_chat.model.timing import Timing, cost_of
 from tui_chat.recipe import as_json
 from tui_chat.send import Begun, Ended, Grown, Progress, Waiting, send
+
+_Arguments = ParamSpec("_Arguments")
+
+
+def _holding_session_lock(
+    method: Callable[Concatenate[Replies, _Arguments], Awaitable[bool]],
+) -> Callable[Concatenate[Replies, _Arguments], Coroutine[None, None, bool]]:
+    """Run a method while no session is switched and no other message is stored."""
+
+    @wraps(method)
+    async def run(self: Replies, *args: _Arguments.args, **options: _Arguments.kwargs) -> bool:
+        async with self.session_lock:
+            return await method(self, *args, **options)
+
+    return run
 
 
 class Replies:
@@ -45,7 +62,7 @@ class Replies:
         self._past = past
         self._running: dict[str, asyncio.Task[Entry]] = {}
         self._partial: dict[str, Grown] = {}
-        self._sending = False
+        self.session_lock = opening.session_lock
         self._new: set[str] = set()
         """The reply that has begun and is not yet read with its branch."""
         self._timings: dict[str, Timing] = {}
@@ -88,9 +105,11 @@ class Replies:
             return None
         return grown
 
-    async def submit(self, draft: str, parts: tuple[Part, ...]) -> bool:
-        """Send what was typed; see `Desk.submit`."""
-        await self._opening.whole()
+    @_holding_session_lock
+    async def submit(self, draft: str, parts: tuple[Part, ...], session_id: str) -> bool:
+        """Send a draft to the session that it was typed for; see `Desk.submit`."""
+        if session_id != self._state.session_id:
+            return False
         if not self.may_send() or await self._was_changed_elsewhere():
             return False
         draft = clean(draft)
@@ -99,9 +118,9 @@ class Replies:
         parent = entries[-1].message.id if entries else None
         return await self._exchange(composed, parent, Message("user", draft, parts=parts), draft)
 
+    @_holding_session_lock
     async def retry(self, entry_id: str) -> bool:
         """Ask again for a reply, or for one to a message of another role; see `Desk.retry`."""
-        await self._opening.whole()
         if not self.may_send():
             return False
         entries = self._state.entries
@@ -111,13 +130,13 @@ class Replies:
         if entries[index].message.role != "assistant":
             while index + 1 < len(entries) and entries[index + 1].message.role == "tool":
                 index += 1  # all that tools answered goes with it
-            return await self.go_on(entries[index].message.id)
+            return await self._go_on(entries[index].message.id)
         composed = self._composing.again(entries[:index])
         return await self._exchange(composed, entries[index].parent_id, None, "")
 
+    @_holding_session_lock
     async def replay(self, entry_id: str, endpoint: str, model: str) -> bool:
         """Send the request of a reply to another endpoint; see `Desk.replay`."""
-        await self._opening.whole()
         with self._outside.telling():
             entry = next((e for e in self._state.entries if e.message.id == entry_id), None)
             if entry is None or not self.may_send():
@@ -130,16 +149,16 @@ class Replies:
             return await self._exchange(composed, entry.parent_id, None, "")
         return False
 
+    @_holding_session_lock
     async def continue_reply(self, entry_id: str) -> bool:
         """Have the model go on with a reply; see `Desk.continue_reply`."""
-        await self._opening.whole()
         with self._outside.telling():
             entries = self._state.entries
             if not entries or entries[-1].message.id != entry_id:
                 raise InputError("Only the last reply can be gone on with.")
             last = entries[-1]
             if last.message.role != "assistant":
-                return await self.go_on()
+                return await self._go_on(entry_id)
             text = last.message.content.rstrip()
             if not text or last.message.tool_calls:
                 raise InputError("There is no text of a reply to go on from.")
@@ -156,15 +175,15 @@ class Replies:
             return await self._exchange(composed, last.parent_id, None, "", begin_with=text)
         return False
 
-    async def go_on(self, entry_id: str | None = None) -> bool:
-        """Ask for the reply that follows a message; None for the last one of the branch."""
-        await self._opening.whole()
+    @_holding_session_lock
+    async def go_on(self, entry_id: str) -> bool:
+        """Ask for the reply that follows a message; False if it is not on the active branch."""
+        return await self._go_on(entry_id)
+
+    async def _go_on(self, entry_id: str) -> bool:
         entries = self._state.entries
-        index = next(
-            (i for i, entry in enumerate(entries) if entry.message.id == entry_id),
-            len(entries) - 1,
-        )
-        if index < 0 or not self.may_send():
+        index = next((i for i, entry in enumerate(entries) if entry.message.id == entry_id), None)
+        if index is None or not self.may_send():
             return False
         before = entries[: index + 1]
         with self._outside.telling():
@@ -203,7 +222,7 @@ class Replies:
 
     def may_send(self) -> bool:
         """Whether something can be sent in the shown session now; told where it cannot."""
-        if self._sending or self.is_streaming:
+        if self.is_streaming:
             self._outside.tell(Trouble(InputError("A reply is still arriving. Esc stops it.")))
             return False
         if self._arrives_elsewhere():
@@ -228,7 +247,7 @@ class Replies:
         begin_with: str = "",
     ) -> bool:
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        with self._outside.telling(), self._until_begun():
+        with self._outside.telling():
             session = self._state.session or await self._opening.begin(draft)
             session_id = session.session_id
 
@@ -274,15 +293,6 @@ class Replies:
         entries = self._state.entries
         at_end = bool(entries) and entries[-1].message.id == entry_id
         return (at_end or entry_id in self._new) and self._state.shows(session_id)
-
-    @contextmanager
-    def _until_begun(self) -> Generator[None]:
-        """Let nothing else be sent until this is on its way."""
-        self._sending = True
-        try:
-            yield
-        finally:
-            self._sending = False
 
     def _follow(self, session_id: str, progress: Progress) -> None:
         match progress:

@@ -196,7 +196,7 @@ class Tools:
             return True  # the reply goes on when somebody is there to see it
         await self._opening.reload()
         _, left = waiting(self._state.entries)
-        return bool(left) or not answers or await self._replies.go_on()
+        return bool(left) or not answers or await self._replies.go_on(entries[-1].message.id)
 
 
 def _answer(call: ToolCall, text: str, failed: bool | None = None) -> Message:

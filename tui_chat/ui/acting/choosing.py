@@ -103,9 +103,7 @@ class Choosing(Drafting):
     async def begin(self, role_id: str | None) -> None:
         """Begin a new chat; None for the role that was used last, empty for none."""
         if self.desk is not None:
-            await self.keep_draft()
-            await self.desk.new(role_id)
-            await self.bring_draft()
+            await self.show_session(lambda desk: desk.new(role_id))
             if self._panes.is_narrow:
                 self._panes.close_overlay()
             self._composer.focus()

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import on, work
+from textual.message import Message
 from textual.timer import Timer
 
 from tui_chat.errors import InputError
@@ -35,6 +37,20 @@ DRAFT_KEPT_AFTER = 1.0
 """Seconds after the last key until the draft is on disk."""
 
 
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A draft that Enter took from the composer and that is not known to be stored yet."""
+
+    session_id: str
+    """The session it was typed for; empty before the conversations are open."""
+    text: str
+    files: tuple[Attachment, ...]
+
+
+class SessionSwitched(Message):
+    """The composer holds the draft of the session that was opened."""
+
+
 class Drafting(Shell):
     """Composes what is typed and keeps it."""
 
@@ -44,13 +60,13 @@ class Drafting(Shell):
     _composing_first = ""
     """Id of the long session that is being composed for the first time."""
     _draft_timer: Timer | None = None
-    _being_sent: tuple[str, str] | None = None
-    """Where a text was sent that is not known to be stored: the session's id, and the text."""
+    _submissions: tuple[Submission, ...] = ()
+    """Oldest first; their texts count as the draft until they are stored."""
     _parts: tuple[Part, ...] = ()
     _opening: object = None
     """Stands for the latest opening of a session."""
-    _is_between = False
-    """Whether the shown session is another one than that whose draft is in the composer."""
+    _draft_session_id = ""
+    """Id of the session whose draft the composer holds."""
 
     @on(Composer.Changed)
     def _typed(self) -> None:
@@ -132,7 +148,7 @@ class Drafting(Shell):
         self._chat.attach(tuple(attachment.label for attachment in attachments))
         self._typed()
 
-    async def show_session(self, opens: Callable[[Desk], Awaitable[None]]) -> None:
+    async def show_session(self, opens: Callable[[Desk], Awaitable[object]]) -> None:
         """Open another session: what is typed stays with the old one, and the draft of the new one
         comes; that of a long session before all of it is read.
         """
@@ -141,33 +157,54 @@ class Drafting(Shell):
             return
         self._opening = this = object()
         self._opened.clear()
+        self.is_switching_session = True
         try:
             await self.keep_draft()
-            self._is_between = True
+            left = self._draft_session_id
             await opens(desk)
-            if self._is_between:
+            if desk.session_id != self._draft_session_id:
                 await self.bring_draft()
-            elif files := await desk.draft_files():
+            elif desk.session_id != left and (files := await desk.draft_files()):
                 await self._bring_files(files)
         finally:
             if self._opening is this:  # else the next opening goes on from here
                 self._opened.set()
+                self._switched()
+
+    @property
+    def _holds_draft(self) -> bool:
+        """True if the draft in the composer is the active session's."""
+        return self.desk is not None and self._draft_session_id == self.desk.session_id
+
+    def adopt_draft(self) -> None:
+        """Let the composer's draft go along where another program's change switched the session."""
+        if self.desk is not None and self.is_laid and not self.is_switching_session:
+            self._draft_session_id = self.desk.session_id
+
+    def _switched(self) -> None:
+        self.is_switching_session = False
+        self.post_message(SessionSwitched())
 
     def bring_early(self, draft: str) -> None:
         """Put the draft of a session that is still being opened into the composer."""
-        if self._is_between:
-            self._is_between = False
+        if self.desk is not None and self._draft_session_id != self.desk.session_id:
+            self._draft_session_id = self.desk.session_id
             self._composer.text = draft
             self.show_attachments(())
+            self._switched()
 
     async def bring_draft(self, keep_typed: bool = False) -> None:
         """Put the shown session's draft into the composer."""
-        if self.desk is None:
+        desk = self.desk
+        if desk is None:
             return
-        kept = await self.desk.draft()
+        session_id = desk.session_id
+        kept = await desk.draft()
+        if desk.session_id != session_id:
+            return  # another session was opened meanwhile, and its draft comes
         self._composer.text = kept + (self._composer.text if keep_typed else "")
-        self._is_between = False
-        files = await self.desk.draft_files()
+        self._draft_session_id = session_id
+        files = await desk.draft_files()
         if files or (self._attachments and not keep_typed):
             await self._bring_files(files)
 
@@ -185,14 +222,19 @@ class Drafting(Shell):
 
     async def keep_draft(self) -> None:
         """Have the shown session's draft on disk."""
-        # Before the desk is laid the kept one was not brought; between two sessions what stands
-        # there is the old one's.
-        if self.desk is not None and self.is_laid and not self._is_between:
+        # Before the conversations are open, and while a session is being opened, the composer
+        # does not hold the active session's draft.
+        if self.desk is not None and self.is_laid and self._holds_draft:
             files = tuple(str(attachment.path) for attachment in self._attachments)
-            text, sent = self._composer.text, self._being_sent
-            if not text and sent is not None and sent[0] == self.desk.session_id:
-                text = sent[1]  # nothing is lost, should it not come to that
-            await self.desk.keep_draft(self.desk.session, text, files)
+            here = [s.text for s in self._submissions if s.session_id == self.desk.session_id]
+            await self.desk.keep_draft(
+                self.desk.session, joined_drafts(*here, self._composer.text), files
+            )
+
+
+def joined_drafts(*drafts: str) -> str:
+    """Return several drafts as one, a blank line between them."""
+    return "\n\n".join(draft for draft in drafts if draft)
 
 
 def _short(tokens: int) -> str:

@@ -172,6 +172,7 @@ class Hearing(Editing):
         desk = self.desk
         if desk is None or not desk.is_whole:
             return
+        self.adopt_draft()
         self._show_chat(desk.entries)
         if desk.partial is not None:
             partial = desk.partial

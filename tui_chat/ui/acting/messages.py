@@ -6,11 +6,11 @@ from textual import on, work
 
 from tui_chat.errors import InputError
 from tui_chat.model.session import Entry
-from tui_chat.ui.acting.shell import Shell
+from tui_chat.ui.acting.drafting import Drafting
 from tui_chat.ui.chat import Transcript
 
 
-class Messages(Shell):
+class Messages(Drafting):
     """Answers what is asked about a message of the conversation."""
 
     @on(Transcript.SiblingRequested)
@@ -59,7 +59,7 @@ class Messages(Shell):
     @work(group="open", exclusive=True)
     async def _fork(self, event: Transcript.ForkRequested) -> None:
         if self.desk is not None:
-            await self.desk.fork(event.entry_id)
+            await self.show_session(lambda desk: desk.fork(event.entry_id))
 
     @on(Transcript.DeleteRequested)
     @work(group="branch")
@@ -71,7 +71,7 @@ class Messages(Shell):
     @work(group="branch")
     async def _undo(self) -> None:
         if self.desk is not None:
-            await self.desk.undo()
+            await self.show_session(lambda desk: desk.undo())
 
     @on(Transcript.PinRequested)
     @work(group="branch")

@@ -61,17 +61,14 @@ class Sessions(Choosing):
     @work(group="organise")
     async def _delete(self, event: SessionList.DeleteRequested) -> None:
         if self.desk is not None:
-            shown = self.desk.session_id
-            await self.desk.delete(event.session_ids)
-            if self.desk.session_id != shown:
-                await self.bring_draft()
+            await self.show_session(lambda desk: desk.delete(event.session_ids))
 
     @on(SessionList.UndoRequested)
     @work(group="organise")
     async def action_bring_back(self) -> None:
         """Bring back what was deleted or archived last."""
         if self.desk is not None:
-            await self.desk.undo()
+            await self.show_session(lambda desk: desk.undo())
 
     @on(SessionList.MarkRequested)
     @work(group="organise")

@@ -58,6 +58,8 @@ class Shell(Telling):
         self._handing_over = asyncio.Lock()
         self._laid = asyncio.Event()
         """Set once the desk is laid."""
+        self.is_switching_session = False
+        """True until the composer holds the draft of the session that is being opened."""
         self._opened = asyncio.Event()
         """Not set while another session is being opened."""
         self._opened.set()

@@ -80,10 +80,11 @@ class Supposing(Inspecting):
         name = await ask_line(self, "Name of the session and its preset", "Captured")
         if name is not None:
             self._go_live()
-            await self.keep_draft()
             wanted = seen.composed.model
-            await desk.keep_captured(
-                name, captured.messages, captured.preset(name), captured.settings, seen.entry
+            await self.show_session(
+                lambda desk: desk.keep_captured(
+                    name, captured.messages, captured.preset(name), captured.settings, seen.entry
+                )
             )
             words, is_all = told_of_keeping(captured.not_kept, wanted, desk.composed("").model)
             severity = "information" if is_all else "warning"

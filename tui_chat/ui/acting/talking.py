@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from asyncio import to_thread
+from asyncio import Lock, to_thread
 from typing import TYPE_CHECKING
 
 from textual import on, work
 
 from tui_chat.errors import InputError
+from tui_chat.model.message import Part
 from tui_chat.ui.acting.commanding import Commanding
+from tui_chat.ui.acting.drafting import Submission, joined_drafts
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.commands import Order, Unknown, understood
 
@@ -19,55 +21,82 @@ if TYPE_CHECKING:
 class Talking(Commanding):
     """Answers the composer and the transcript."""
 
-    _sending = False
+    _submission_lock: Lock | None = None
+    """Held while a draft is being stored; the next one waits for it."""
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
         line = understood(event.text)
         if not isinstance(line, str):
             self._obey(line)
-        elif not self._sending:  # a key that repeats sends once
-            self._sending = True
-            self._composer.past.said(event.text)
-            self._send(line, event.text)
+        elif self._holds_draft or not self.is_laid:
+            self._submit(line, event.text)
+
+    def _submit(self, draft: str, typed: str) -> None:
+        """Take a draft out of the composer and send it to the active session."""
+        stands = self._composer.text
+        if not stands.startswith(typed) or not (typed.strip() or self._attachments):
+            return  # Enter repeats, and the first one took the draft already
+        session_id = self.desk.session_id if self.desk is not None and self.is_laid else ""
+        submission = Submission(session_id, typed, self._attachments)
+        self._submissions = (*self._submissions, submission)
+        self._composer.past.said(typed)
+        self._composer.text = stands[len(typed) :]
+        parts = self.parts
+        self.show_attachments(())
+        self._send(draft, parts, submission)
 
     @work(group="command")
     async def _obey(self, line: Order | Unknown) -> None:
         await self.obey(line)
 
     @work(group="send")
-    async def _send(self, draft: str, typed: str) -> None:
+    async def _send(self, draft: str, parts: tuple[Part, ...], submission: Submission) -> None:
+        is_stored = False
+        self._submission_lock = self._submission_lock or Lock()
+        try:
+            async with self._submission_lock:
+                await self._laid.wait()  # Enter may come before the conversations are open
+                desk = self.desk
+                if desk is None:
+                    return
+                session_id = submission.session_id or desk.session_id
+                is_stored = await self._store_submission(desk, session_id, draft, parts)
+        finally:
+            self._submissions = tuple(s for s in self._submissions if s is not submission)
+            if is_stored:
+                await self.keep_draft()
+            else:
+                self._give_back(submission)
+
+    async def _store_submission(
+        self, desk: Desk, session_id: str, draft: str, parts: tuple[Part, ...]
+    ) -> bool:
+        """Send a draft to its session; True once it is stored. False if the user left the session
+        meanwhile, did not consent to send it, or it could not be sent.
+        """
         from tui_chat.ui.questions import may_send
 
-        try:
-            await self._laid.wait()  # Enter may come before the conversations are open
-            desk = self.desk
-            if desk is None or self._is_between:
-                return  # another session is being opened, and what stands here is not its draft
-            stood, session_id = self._composer.text, desk.session_id
-            await self._until_opened(desk)
-            if desk.session_id != session_id or not desk.is_whole:
-                return  # it was left meanwhile, and what was typed is its draft
-            files, parts = self._attachments, self.parts
-            if not await may_send(self, desk.composed(draft, attachments=parts).errors):
-                return
-            session = desk.session
-            self._being_sent = desk.session_id, typed
-            if self._composer.text == stood:  # else more was typed meanwhile
-                self._composer.text = ""
-            self.show_attachments(())
-            is_stored = await desk.submit(draft, parts)
-            self._being_sent = None
-            if is_stored:
-                await desk.keep_draft(session, "")
-                if session is None:  # it may have been kept in the one that was begun
-                    await self.keep_draft()
-            elif not self._composer.text:
-                self._composer.text = typed
-                self.show_attachments(files)
-        finally:
-            self._being_sent = None
-            self._sending = False
+        await self._until_opened(desk)
+        if desk.session_id != session_id or not desk.is_whole:
+            return False
+        if not await may_send(self, desk.composed(draft, attachments=parts).errors):
+            return False
+        session = desk.session
+        if not await desk.submit(draft, parts, session_id):
+            return False
+        if session is None:
+            await desk.keep_draft(None, "")  # the new chat's draft belongs to its session now
+        return True
+
+    def _give_back(self, submission: Submission) -> None:
+        """Put a draft that was not sent back into the composer, in front of what is typed there;
+        if its session was left, it was kept as that session's draft.
+        """
+        desk = self.desk
+        if desk is not None and submission.session_id in ("", desk.session_id):
+            self._composer.text = joined_drafts(submission.text, self._composer.text)
+            self.show_attachments((*submission.files, *self._attachments))
 
     async def _until_opened(self, desk: Desk) -> None:
         """Wait until all of the session that is being opened is read, and say so."""

@@ -12,6 +12,11 @@
    is kept while the errand of that dialog, or the command chosen in the palette, is under way.
 4. Before the conversations are open an errand waits for them, and what follows waits with it: the
    words for a new session must not go to the one that was shown last.
+5. While a session is being opened, by a key or by the mouse, every key waits until the composer
+   holds its draft, however long that takes. A time limit here would send words to a session that
+   they were not typed for.
+6. The time limit for other places starts when the key itself has been handled: a busy program
+   handles a timer before the key.
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.worker import Worker
 
+from tui_chat.ui.acting.drafting import SessionSwitched
 from tui_chat.ui.acting.shell import Shell
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.sidebar import SessionList
@@ -72,6 +78,8 @@ class TypingAhead(Shell):
     _has_letters: bool = False
     """Whether letters are on their way to a field."""
     _following: Passed | None = None
+    _followed: MessagePump | None = None
+    """Where `_following` was sent."""
     _pressed_on: Screen[object] | None = None
     """Where the key was pressed that is waited for."""
     _errands_then: frozenset[Worker[object]] = frozenset()
@@ -88,8 +96,14 @@ class TypingAhead(Shell):
             self._ahead += (event,)
             if not self._waits:
                 await self._go_on()
-            elif self._patience is None:
+            elif self._patience is None and self._waits == "key":
                 self._be_patient()
+        elif isinstance(event, events.MouseUp) and not event.is_forwarded and not self._waits:
+            self._pressed_on = self._on_top
+            self._errands_then = self._errands
+            clicked = self.mouse_over
+            await super().on_event(event)
+            self._follow(ROUNDS, clicked)
         else:
             await super().on_event(event)
 
@@ -100,7 +114,7 @@ class TypingAhead(Shell):
         if self._patience is not None:
             self._patience.stop()
             self._patience = None
-        while self._ahead and not self._waits:
+        while self._ahead and not self._waits and not self.is_switching_session:
             event, *rest = self._ahead
             if isinstance(event, events.Paste) or self._is_letter(event):
                 self._ahead, self._has_letters = tuple(rest), True
@@ -116,30 +130,40 @@ class TypingAhead(Shell):
         """Have a key done that is more than a letter."""
         if self._leads(key):
             self._wait_for_place()
-            await super().on_event(key)
         else:
             self._waits = "key"
             self._pressed_on = self._on_top
             self._errands_then = self._errands
-            await super().on_event(key)
-            self._follow(ROUNDS)
+        await super().on_event(key)
+        self._follow(ROUNDS)
 
-    def _follow(self, rounds: int) -> None:
-        self._waits, self._following = "key", Passed(rounds)
-        place: MessagePump = self.focused or self._on_top
-        if not place.post_message(self._following):
+    def _follow(self, rounds: int, place: Widget | None = None) -> None:
+        """Send a message the way that a key or a click went: to `place`, else to the focus."""
+        self._waits, self._following = self._waits or "key", Passed(rounds)
+        self._followed = place or self.focused or self._on_top
+        if not self._followed.post_message(self._following):
             self.call_next(self._go_on)
+        elif self._ahead and self._patience is None and self._waits == "key":
+            self._be_patient()
 
     @on(Passed)
     async def _passed(self, event: Passed) -> None:
         """Follow once more, else go on: here, or where the key leads."""
-        if event is not self._following or self._waits != "key":
+        if event is not self._following:
             return
         if event.rounds > 1:
             self._follow(event.rounds - 1)
+        elif self._waits == "place":
+            self._be_patient()
         elif self._pressed_on is not None and self._leads_on():
             self._wait_for_place()
+            self._be_patient()
         else:
+            await self._go_on()
+
+    @on(SessionSwitched)
+    async def _session_switched(self) -> None:
+        if not self._waits:
             await self._go_on()
 
     def _leads_on(self) -> bool:
@@ -156,7 +180,8 @@ class TypingAhead(Shell):
     def _errands(self) -> frozenset[Worker[object]]:
         """The errands that may ask something."""
         workers = cast("list[Worker[object]]", list(self.workers))
-        return frozenset(one for one in workers if one.group == "dialog" and not one.is_finished)
+        groups = ("dialog", "open")
+        return frozenset(one for one in workers if one.group in groups and not one.is_finished)
 
     def _is_letter(self, key: events.Key) -> bool:
         """Whether the field takes a key itself, in its turn."""
@@ -182,7 +207,6 @@ class TypingAhead(Shell):
 
     def _wait_for_place(self) -> None:
         self._waits = "place"
-        self._be_patient()
         self.watch(self.screen, "focused", self._focus_moved, init=False)
 
     def _be_patient(self) -> None:
@@ -191,7 +215,9 @@ class TypingAhead(Shell):
         self._patience = self.set_timer(PATIENCE, self._lose_patience)
 
     async def _lose_patience(self) -> None:
-        if self._waits == "place" and not self.is_laid:
+        place_will_come = not self.is_laid or self.is_switching_session
+        key_will_pass = self._followed is not None and self._followed.is_running
+        if place_will_come if self._waits == "place" else key_will_pass:
             self._be_patient()
         else:
             await self._go_on()
@@ -221,13 +247,14 @@ class TypingAhead(Shell):
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Wait no longer where an errand ended, and none is left that may ask something."""
         ended = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType]  so in Textual
-        if ended.group == "dialog" and not self._errands:
+        if ended.group in ("dialog", "open") and not self._errands:
             self._arrive()
 
     def on_command_palette_closed(self, event: CommandPalette.Closed) -> None:
         """Wait for what a command leads to: it is done next."""
         if event.option_selected and self._waits:
             self._wait_for_place()
+            self._be_patient()
             self.call_later(self.call_after_refresh, self._arrive_unless_asked)
 
     def _arrive_unless_asked(self) -> None:
