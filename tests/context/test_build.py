@@ -227,7 +227,7 @@ def test_tools_are_passed_on_and_counted():
 
 def test_an_estimate_is_corrected_by_what_replies_reported():
     rough = Counter("letters", False, len)
-    history = (Message("user", "x" * 96, "1"),)
+    history = (Message("assistant", "x" * 96, "1"),)
     plain, corrected = (
         build_context(
             Inputs(ENDPOINT, Preset("p", (HISTORY,)), history, correction=correction),
@@ -258,6 +258,28 @@ def test_depths_refer_to_the_truncated_history():
         HISTORY, said("X", insertion_point=1), context_limit=8 + 5 + 13, reply_reserve=0
     )
     assert order(envelope) == "U2 X A2 D"
+
+
+def deep(**depths: tuple[int, int]) -> list[PresetMessage]:
+    """Messages by their text, each with its insertion point and its order."""
+    return [said(text, insertion_point=at, order=order) for text, (at, order) in depths.items()]
+
+
+@pytest.mark.parametrize(
+    ("depths", "history", "expected"),
+    [
+        ({"two": (-2, 50), "one": (-1, 100), "four": (-4, 200)}, (), "four two one D"),
+        ({"two": (-2, 50), "one": (-1, 100), "four": (-4, 200)}, (U1,), "four two U1 one D"),
+        ({"b": (9, 0), "a": (5, 7), "end": (-1, 8)}, (U1,), "U1 end a b D"),
+        ({"far": (-9, 5), "first": (0, 0), "near": (-3, 1)}, (U1,), "far near first U1 D"),
+        ({"x": (-5, 2), "y": (-5, 1), "z": (-5, 2)}, (U1,), "y x z U1 D"),
+        ({"up": (-9, 0), "down": (9, 0), "one": (1, -1)}, (), "up one down D"),
+    ],
+)
+def test_clamped_messages_keep_the_sequence_of_their_depths(
+    depths: dict[str, tuple[int, int]], history: tuple[Message, ...], expected: str
+):
+    assert order(built(HISTORY, *deep(**depths), history=history)) == expected
 
 
 def test_over_the_budget_is_an_error_and_everything_fixed_is_still_there():

@@ -57,7 +57,8 @@ def test_the_kept_history_is_within_the_budget_and_the_rest_is_listed(
     free_choice = sum(
         LETTERS.turn(turn)
         for turn in kept
-        if not next(m for m in history if m.id == turn.origin.id).pinned
+        if turn.placement.kind != "draft"  # the message to be answered is never dropped
+        and not next(m for m in history if m.id == turn.origin.id).pinned
     )
     if free_choice:
         assert budget.total <= limit - reserve
@@ -125,13 +126,16 @@ def test_groups_keep_their_order(preset: Preset, history: tuple[Message, ...], l
     kept = [turn.origin.id for turn in envelope.turns if turn.origin.kind is OriginKind.HISTORY]
     assert kept == [message.id for message in history if message.id in kept]
     place = {message.id: index for index, message in enumerate(preset.messages)}
-    by_group: dict[tuple[str, str, int | None], list[tuple[int, int]]] = {}
+    length = sum(turn.placement.kind == "history" for turn in envelope.turns)
+    by_group: dict[tuple[str, str, int | None], list[tuple[int, int, int]]] = {}
     for turn in envelope.turns:
         if turn.origin.kind is OriginKind.PRESET:
             where = turn.placement
             index = place[turn.origin.id]
             sorts = where.kind in ("before", "after", "depth")
-            key = (preset.messages[index].order if sorts else 0, index)
+            asked = where.asked or 0
+            wanted = asked if asked >= 0 else length + 1 + asked
+            key = (wanted, preset.messages[index].order if sorts else 0, index)
             by_group.setdefault((where.kind, where.anchor, where.depth), []).append(key)
     assert all(keys == sorted(keys) for keys in by_group.values())
 

@@ -6,7 +6,8 @@
    first; see `ledger`.
 3. Depths refer to the truncated history before anything is put in: 0 is before the oldest
    message, n after the n-th, -1 after the newest, -2 before the newest. A depth beyond an
-   end is clamped to it, with a note.
+   end is clamped to it, with a note; those that are clamped to one end keep the sequence of
+   the depths they ask for, before `order` decides.
 """
 
 from __future__ import annotations
@@ -78,18 +79,30 @@ class Depth:
     line: Listed
     place: int
     """Messages of the truncated history that stand before it."""
+    wanted: int
+    """The place it asks for: `place` before it was clamped."""
     placement: Placement
 
 
 def depths(deep: Sequence[Listed], length: int, notes: list[Note]) -> list[Depth]:
-    """Say where the deep lines (already in order) go in a history of `length` messages."""
+    """Return where the deep lines go in a history of `length` messages, from top to bottom.
+
+    `deep` is sorted by `order`, which decides among those that ask for one place.
+    """
     placed = [_depth(line, length, notes) for line in deep]
-    return sorted(placed, key=lambda depth: depth.place)
+    return sorted(placed, key=lambda depth: depth.wanted)
+
+
+def wanted_place(depth: int, length: int) -> int:
+    """Return how many of `length` messages an insertion point asks to stand behind: below 0 or
+    above `length` where it lies beyond an end.
+    """
+    return depth if depth >= 0 else length + 1 + depth
 
 
 def _depth(line: Listed, length: int, notes: list[Note]) -> Depth:
     asked = line.message.insertion_point or 0
-    wanted = asked if asked >= 0 else length + 1 + asked
+    wanted = wanted_place(asked, length)
     place = min(max(wanted, 0), length)
     if place != wanted:
         end = "oldest" if wanted < 0 else "newest"
@@ -99,7 +112,7 @@ def _depth(line: Listed, length: int, notes: list[Note]) -> Depth:
         )
         notes.append(Note(Level.INFO, "depth-clamped", sentence, line.origin))
     rule = _where(asked, place, length)
-    return Depth(line, place, Placement("depth", depth=place, rule=rule, asked=asked))
+    return Depth(line, place, wanted, Placement("depth", depth=place, rule=rule, asked=asked))
 
 
 def _where(asked: int, place: int, length: int) -> str:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from operator import is_
 from typing import Literal
 
+from tui_chat.context.core import wanted_place
 from tui_chat.context.listed import Listed
 from tui_chat.context.scan import Beside, Groups, scan
 from tui_chat.model.envelope import Note
@@ -211,8 +212,10 @@ class _Drawing:
             spare, length = 0, self.length
         places: dict[int, list[Listed]] = {}
         beside = {1, length}
-        for line, depth in zip(self.groups.deep, asked, strict=True):
-            place = min(max(depth if depth >= 0 else length + 1 + depth, 0), length)
+        deep = [(wanted_place(depth, length), depth) for depth in asked]
+        lines = sorted(zip(deep, self.groups.deep, strict=True), key=lambda each: each[0][0])
+        for (wanted, depth), line in lines:
+            place = min(max(wanted, 0), length)
             places.setdefault(place, []).append(line)
             beside.add(max(place, 1) if depth >= 0 else min(place + 1, length))
         yield from self._lines(places.get(0, []), "depth", CHAT_HISTORY)
