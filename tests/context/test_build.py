@@ -86,6 +86,19 @@ SYSTEM = said("S", role="system")
         ("beside the missing history anchor is beside the history",
          [said("X", anchor_point="after"), said("A"), said("Y", anchor_point="before")],
          "A Y U1 A1 U2 A2 D X"),
+        ("the history is a target by its own id, too",
+         [said("X", anchor_target="history"), HISTORY,
+          said("Y", anchor_target="history", anchor_point="before"),
+          said("Z", anchor_target="__CHAT_HISTORY__", order=-1)], "Y U1 A1 U2 A2 D Z X"),
+        ("so it is by the id of a second anchor for it",
+         [HISTORY, PresetMessage("again", type="chat_history"), said("X", anchor_target="again")],
+         "U1 A1 U2 A2 D X"),
+        ("an id that another anchor has means that one",
+         [PresetMessage("same", type="chat_history"), PresetMessage("same", type="placeholder"),
+          said("Y"), said("X", anchor_target="same")], "U1 A1 U2 A2 D X Y"),
+        ("a disabled anchor for the history has no name of its own",
+         [said("X", anchor_target="off"), PresetMessage("off", type="chat_history", enabled=False),
+          HISTORY], "X U1 A1 U2 A2 D"),
     ],
 )  # fmt: skip
 def test_placement(sentence: str, messages: list[PresetMessage], expected: str):
@@ -165,6 +178,24 @@ def test_the_profile_stands_at_its_anchor():
     assert order(envelope) == "I am Ada. U1 A1 U2 A2 D"
     assert envelope.turns[0].origin.kind is OriginKind.PROFILE
     assert order(built(anchor, HISTORY)) == "U1 A1 U2 A2 D"
+
+
+def test_the_profile_is_sent_once():
+    first, again = (PresetMessage(name, type="user_profile", role="user") for name in "pq")
+    profile = Profile("Ada", "I am Ada.{{setvar::n::{{getvar::n}}x}}")
+    beside = said("X{{getvar::n}}", anchor_target="q")
+    envelope = built(first, again, beside, HISTORY, profile=profile)
+    assert order(envelope) == "I am Ada. Xx U1 A1 U2 A2 D"
+    [note] = [note for note in envelope.notes if note.code == "doubled-anchor"]
+    assert note.origin is not None
+    assert note.origin.id == "q"
+    assert note.sentence == "“q” is another anchor for the profile, which is sent once: at “p”."
+    off = replace(first, enabled=False)
+    assert order(built(off, again, HISTORY, profile=profile)) == "I am Ada. U1 A1 U2 A2 D"
+
+
+def test_a_target_that_is_found_is_not_complained_about():
+    assert codes(built(HISTORY, said("X", anchor_target="history"))) == []
 
 
 def test_the_newest_messages_that_fit_are_kept():
@@ -301,6 +332,7 @@ def test_the_models_known_limit_is_used_and_a_share_is_kept_for_the_reply():
     [
         ("unknown-anchor", [HISTORY, said("X", anchor_target="nowhere")]),
         ("doubled-anchor", [HISTORY, PresetMessage("again", type="chat_history")]),
+        ("doubled-anchor", [HISTORY, *(PresetMessage(i, type="user_profile") for i in "pq")]),
         ("no-history-anchor", [said("X")]),
         ("position-ignored", [HISTORY, said("X", role="system", insertion_point=0)]),
         ("position-ignored", [HISTORY, said("X", insertion_point=0, anchor_point="after")]),

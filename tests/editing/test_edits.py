@@ -32,6 +32,16 @@ def test_who_stands_at_an_anchor_follows_its_new_id() -> None:
     assert changed(PRESET, 2, id="spot").messages[1].anchor_target == "spot"
 
 
+def test_who_names_the_history_by_its_own_id_follows_it() -> None:
+    history, other = (PresetMessage(i, type="chat_history") for i in ("chat", "again"))
+    beside = PresetMessage("x", content="x", anchor_target="chat")
+    preset = Preset("p", (history, beside, other))
+    assert changed(preset, 0, id="talk").messages[1].anchor_target == "talk"
+    assert changed(preset, 0, type="placeholder").messages[1].anchor_target == "chat"
+    named = Preset("p", (history, beside, PresetMessage("chat", type="placeholder")))
+    assert changed(named, 0, id="talk").messages[1].anchor_target == "chat"
+
+
 def test_what_is_typed_into_one_field_is_one_step() -> None:
     edits = Edits.of(PRESET)
     for text in ("a", "ab", "abc"):

@@ -75,7 +75,7 @@ def _in_order(inputs: Inputs, opening: Listed | None, groups: Groups) -> Iterato
     for line in groups.listed:
         if not line.message.is_anchor:
             yield line
-        elif line.message.type == "user_profile" and inputs.profile is not None:
+        elif line is groups.profile_anchor and inputs.profile is not None:
             yield profile_line(line.message, inputs.profile)
 
 

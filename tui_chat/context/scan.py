@@ -1,6 +1,7 @@
 """Phase 1: find the anchors, then put each line of the list into its group.
 
-1. Anchors are found first; all `chat_history` messages are the one anchor `CHAT_HISTORY`.
+1. Anchors are found first; all `chat_history` messages are the one anchor `CHAT_HISTORY`, which
+   can also be named by their own ids. The profile stands at the first `user_profile` anchor.
 2. What contributors add stands in the list directly before the history.
 3. Each enabled message that is no anchor goes to the first group that fits: system, deep,
    anchored, skeleton.
@@ -43,7 +44,9 @@ class Groups:
     deep: list[Listed] = field(default_factory=list[Listed])
     """Sorted by `order`; the depth is applied in phase 2."""
     beside: dict[str, Beside] = field(default_factory=dict[str, Beside])
-    """By anchor id, for every anchor of the skeleton."""
+    """By anchor id, for every anchor of the skeleton; the history's has every name it goes by."""
+    profile_anchor: Listed | None = None
+    """Where the profile stands."""
     skeleton: list[Listed] = field(default_factory=list[Listed])
     """Plain messages and anchors, in the list's order."""
     notes: list[Note] = field(default_factory=list[Note])
@@ -82,7 +85,7 @@ def _scan(preset: Preset, contributed: tuple[Listed, ...]) -> Groups:
     for line in groups.listed:
         if line.message.is_anchor:
             if anchors[line.message.anchor_id] is line:
-                groups.skeleton.append(line)
+                _add_anchor(line, groups)
         elif _says_something(line, groups):
             _group(line, groups, hoist=preset.system_placement == "hoist")
     if CHAT_HISTORY not in anchors:
@@ -120,7 +123,27 @@ def _find_anchors(groups: Groups) -> dict[str, Listed]:
             sentence = f"There are two anchors for {what}; the first one counts."
             groups.tell(Level.WARNING, "doubled-anchor", sentence, line)
     groups.beside = {anchor_id: Beside() for anchor_id in (*found, CHAT_HISTORY)}
+    for line in groups.listed:
+        if line.message.type == "chat_history":  # the id of another anchor means that one
+            groups.beside.setdefault(line.message.id, groups.beside[CHAT_HISTORY])
     return found
+
+
+def _add_anchor(line: Listed, groups: Groups) -> None:
+    """Put an anchor into the skeleton. A second one for the profile is a place and no more: the
+    profile is sent once.
+    """
+    groups.skeleton.append(line)
+    if line.message.type != "user_profile":
+        return
+    if groups.profile_anchor is None:
+        groups.profile_anchor = line
+    else:
+        sentence = (
+            f"{line.called} is another anchor for the profile, which is sent once: at "
+            f"{groups.profile_anchor.called}."
+        )
+        groups.tell(Level.WARNING, "doubled-anchor", sentence, line)
 
 
 def _says_something(line: Listed, groups: Groups) -> bool:

@@ -45,7 +45,7 @@ def populate(groups: Groups, opening: Listed | None, profile: Profile | None) ->
         if line.message.type == "chat_history":
             side = after
         else:
-            side += _filling(line, profile)
+            side += _filling(groups, line, profile)
         side += _beside(groups, line, "after")
     return Skeleton(tuple(before), tuple(after))
 
@@ -56,10 +56,10 @@ def _placement(line: Listed) -> Placement:
     return _IN_PLACE
 
 
-def _filling(anchor: Listed, profile: Profile | None) -> Iterator[Placed]:
+def _filling(groups: Groups, anchor: Listed, profile: Profile | None) -> Iterator[Placed]:
     """Yield what an anchor stands for, other than the history."""
     message = anchor.message
-    if message.type == "user_profile" and profile is not None and profile.content:
+    if anchor is groups.profile_anchor and profile is not None and profile.content:
         rule = f"The anchor “{message.id}” stands for the profile."
         yield profile_line(message, profile), Placement("skeleton", message.id, rule=rule)
 

@@ -15,8 +15,13 @@ def changed(preset: Preset, index: int, **fields: Any) -> Preset:
     after = replace(before, **fields)
     messages = list(preset.messages)
     messages[index] = after
-    if before.is_anchor and after.is_anchor and before.anchor_id != after.anchor_id:
-        messages = [_retargeted(m, before.anchor_id, after.anchor_id) for m in messages]
+    if before.is_anchor and after.is_anchor:
+        # The history goes by two names: one that never changes, and its own id unless that is
+        # another anchor's.
+        taken = {m.anchor_id for m in preset.messages if m.is_anchor and m is not before}
+        for old, new in ((before.anchor_id, after.anchor_id), (before.id, after.id)):
+            if old != new and (old == before.anchor_id or old not in taken):
+                messages = [_retargeted(m, old, new) for m in messages]
     return replace(preset, messages=tuple(messages))
 
 

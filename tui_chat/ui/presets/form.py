@@ -92,6 +92,8 @@ class MessageForm(EditForm):
         anchors = {CHAT_HISTORY: "the history"}
         anchors |= {m.anchor_id: called(m) for m in preset.messages if m.is_anchor}
         target = message.anchor_target or CHAT_HISTORY
+        if any(m.type == "chat_history" and m.id == target for m in preset.messages):
+            anchors.setdefault(target, anchors[CHAT_HISTORY])  # the history by its own id
         anchors.setdefault(target, f"{target} (no anchor)")
         place = _place(message)
         self.set_class(message.is_anchor, "-anchor")
