@@ -22,8 +22,9 @@ from tests.context.requests import (
 )
 from tui_chat.context import Inputs, Settings, build_context
 from tui_chat.model.endpoint import ModelFacts
-from tui_chat.model.envelope import Level, ToolDefinition
-from tui_chat.model.message import Message, ToolCall
+from tui_chat.model.envelope import Level, Placement, ToolDefinition
+from tui_chat.model.lorebook import Lorebook, LorebookEntry
+from tui_chat.model.message import Message, Part, ToolCall
 from tui_chat.model.preset import Preset, PresetMessage
 from tui_chat.model.profile import Profile
 from tui_chat.model.text import OriginKind
@@ -289,6 +290,103 @@ def test_depths_refer_to_the_truncated_history():
         HISTORY, said("X", insertion_point=1), context_limit=8 + 5 + 13, reply_reserve=0
     )
     assert order(envelope) == "U2 X A2 D"
+
+
+MESSAGES = tuple(
+    Message("assistant" if number % 2 else "user", f"m{number}", f"{number}") for number in range(7)
+)
+X = Message("user", "X", "x")
+NOTE = said("AN", role="system", insertion_point=-4)
+
+
+def test_depth_counts_from_the_message_that_is_answered_typed_or_stored():
+    typed = built(HISTORY, NOTE, placement="in_place", history=MESSAGES, draft="X")
+    stored = built(HISTORY, NOTE, placement="in_place", history=(*MESSAGES, X), draft="")
+    assert order(typed) == order(stored) == "m0 m1 m2 m3 AN m4 m5 m6 X"
+    assert stored.turns[-1].origin.kind is OriginKind.HISTORY
+    assert stored.turns[-1].origin.id == "x"
+    assert [span.origin for span in stored.turns[-1].text.spans] == [stored.turns[-1].origin]
+    rule = "It is the message to be answered, which ends the history."
+    assert stored.turns[-1].placement == Placement("draft", rule=rule)
+    assert typed.turns[-1].origin.kind is OriginKind.DRAFT
+
+
+CALL = Message("assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"),))
+RESULT = Message("tool", "R", "r", tool_call_id="t")
+
+
+@pytest.mark.parametrize(
+    ("history", "draft", "expected"),
+    [
+        ((U1, A1, U2), "", "U1 AN A1 U2"),
+        ((U1, A1, U2), "D", "U1 A1 AN U2 D"),
+        ((U1, A1), "", "U1 AN A1"),
+        ((U1, CALL, RESULT), "", "U1  AN R"),
+        ((U1, Message("system", "S", "s")), "", "U1 AN S"),
+        ((U1,), "", "AN U1"),
+        ((), "", "AN"),
+        ((), "D", "AN D"),
+        ((Message("user", "", "blank"),), "", "AN "),
+    ],
+)
+def test_where_depth_minus_two_is(history: tuple[Message, ...], draft: str, expected: str):
+    line = said("AN", insertion_point=-2)
+    assert order(built(HISTORY, line, history=history, draft=draft)) == expected
+
+
+def test_the_message_to_be_answered_is_never_dropped():
+    typed = built(HISTORY, history=(U1, A1), draft="U2", context_limit=1, reply_reserve=0)
+    stored = built(HISTORY, history=(U1, A1, U2), draft="", context_limit=1, reply_reserve=0)
+    assert order(typed) == order(stored) == "U2"
+    assert stored.budget == typed.budget
+    assert stored.notes == typed.notes
+    assert codes(stored) == ["over-budget", "history-dropped"]
+
+
+def test_an_answered_message_that_says_nothing_is_told():
+    blank = Message("user", "", "blank")
+    [note] = built(HISTORY, history=(U1, A1, blank), draft="").notes
+    assert note.code == "empty-message"
+    assert note.sentence.startswith("Message 3 of the history says nothing")
+    assert note.origin is not None
+    assert note.origin.id == "blank"
+
+
+def test_a_draft_of_attachments_is_the_newest_message():
+    picture = Part("image", mime="image/png", data="iVBORw0KGgo=")
+    lines = HISTORY, said("[{{lastMessage}}|{{lastCharMessage}}]")
+    book = Lorebook("b", (LorebookEntry("e", "LORE", keys=("A1",)),), scan_depth=1)
+    stored = Message("user", "", "x", parts=(picture,))
+    given = {"lorebooks": (book,)}
+    typed = built(*lines, history=(U1, A1), draft="", draft_parts=(picture,), **given)
+    again = built(*lines, history=(U1, A1, stored), draft="", **given)
+    assert order(typed) == order(again) == "U1 A1  [|A1]"
+    assert order(built(*lines, history=(U1, A1), draft="", **given)) == "LORE U1 A1 [A1|A1]"
+
+
+def test_the_message_to_be_answered_brings_up_lore_under_its_own_name():
+    book = Lorebook("b", (LorebookEntry("e", "LORE", keys=("U2",)),))
+    rules = [
+        next(turn.placement.rule for turn in envelope.turns if turn.text.plain == "LORE")
+        for envelope in (
+            built(HISTORY, history=(U1, A1), draft="U2", lorebooks=(book,)),
+            built(HISTORY, history=(U1, A1, U2), draft="", lorebooks=(book,)),
+        )
+    ]
+    assert "occurs in the draft." in rules[0]
+    assert "occurs in message “U2”." in rules[1]
+
+
+def test_asking_again_makes_no_turn_anew():
+    inputs = Inputs(
+        ENDPOINT, Preset("p", (SYSTEM, HISTORY, NOTE)), (*MESSAGES, X), context_limit=60
+    )
+    first, second = (
+        build_context(replace(inputs, seed=seed), lambda _: LETTERS).turns for seed in (1, 2)
+    )
+    assert [new is old for new, old in zip(second, first, strict=True)] == [True] * len(first)
+    sent = build_context(replace(inputs, history=MESSAGES, draft="X"), lambda _: LETTERS).turns
+    assert [new is old for new, old in zip(sent, first, strict=True)].count(False) == 1
 
 
 def deep(**depths: tuple[int, int]) -> list[PresetMessage]:

@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.context.requests import A1, ENDPOINT, HISTORY, U1, U2
+from tests.context.requests import A1, A2, ENDPOINT, HISTORY, U1, U2
 from tui_chat.compose import compose
 from tui_chat.context import CONTRIBUTORS, Contribution, Inputs
+from tui_chat.model.message import Message
 from tui_chat.model.preset import Preset
 from tui_chat.tokens import Counter
 
+D = Message("user", "D", "5")
 DOCS = Path(__file__).parents[2] / "docs" / "presets.md"
 
 
@@ -20,9 +22,14 @@ def test_the_documented_contributor_adds_its_line():
     scope: dict[str, Any] = {}
     found = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
     exec(found[0], scope)
-    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1, A1, U2))
-    assert b'"(Be brief, User.)"},{"role":"user","content":"U2"}' in scope["request"](inputs)
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1, A1, U2, A2))
+    assert b'"(Be brief, User.)"},{"role":"assistant","content":"A2"}' in scope["request"](inputs)
     assert b"Be brief" not in scope["request"](replace(inputs, history=(U1, A1)))
+    sent = scope["request"](replace(inputs, draft="D"))
+    assert scope["request"](replace(inputs, history=(U1, A1, U2, A2, D))) == sent
+    assert scope["request"](replace(inputs, history=(U1, A1, U2))) == scope["request"](
+        replace(inputs, history=(U1, A1), draft="U2")
+    )
     composed = compose(inputs, contributors=(*CONTRIBUTORS, scope["remind"]))
     turn = next(t for t in composed.envelope.turns if t.origin.id == "reminder")
     assert turn.origin.label == "lore entry “Reminder of long talks”"

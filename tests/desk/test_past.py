@@ -13,7 +13,7 @@ from tests.desk.test_choosing import preset_with, put
 from tests.desk.test_tools import BY_HAND
 from tests.e2e.conftest import LOOPBACKS, settled
 from tui_chat.compose import compose
-from tui_chat.desk import Trouble
+from tui_chat.desk import Trouble, WhatIf
 from tui_chat.loopback import Received
 from tui_chat.model.endpoint import ModelFacts
 from tui_chat.model.message import Part
@@ -254,7 +254,8 @@ PREFILLS = tuple(replace(each, facts=(("*", ModelFacts(prefill=True)),)) for eac
 @pytest.mark.parametrize("endpoint", PREFILLS, ids=lambda e: e.protocol.value)
 async def test_a_reply_is_gone_on_with_where_the_model_takes_its_beginning(endpoint, make_desk):
     received: list[Received] = []
-    desk, heard = await make_desk(endpoint.name, "flaky-cut", PREFILLS, on_request=received.append)
+    endpoints = (*PREFILLS, replace(endpoint, name="plain", facts=()))
+    desk, heard = await make_desk(endpoint.name, "flaky-cut", endpoints, on_request=received.append)
     cut = await said(desk, heard, "go")
     before = desk.entries[-1].message.content.rstrip()
     assert desk.entries[-1].status == "failed"
@@ -269,6 +270,32 @@ async def test_a_reply_is_gone_on_with_where_the_model_takes_its_beginning(endpo
     sent = await desk.sent_request(last.message.id)
     assert sent is not None
     assert sent.is_exact
+
+    # Its replay is a continuation, too: it can be composed again, and its reply begins likewise.
+    assert await desk.replay(last.message.id, endpoint.name, "echo")
+    await settled(desk, heard)
+    assert received[-1].body == received[-2].body
+    assert desk.entries[-1].message.content.startswith(before)
+    again = await desk.sent_request(desk.entries[-1].message.id)
+    assert again is not None
+    assert again.is_exact
+    assert not await desk.replay(desk.entries[-1].message.id, "plain", "echo")
+    assert "not known" in str(heard.of(Trouble)[-1].error)
+
+
+async def test_what_if_keeps_as_many_messages_beside_a_stored_question(make_desk):
+    desk, heard = await make_desk()
+    await said(desk, heard, "one", "two", "three")
+    await desk.delete_message(desk.entries[-1].message.id)
+
+    def shown(draft: str, kept: int) -> list[str]:
+        turns = desk.what_if(draft, WhatIf(messages=kept)).envelope.turns
+        return [turn.text.plain for turn in turns if turn.role != "system"]
+
+    assert shown("four", 1) == ["three", "four"]
+    assert shown("", 0) == ["three"]
+    assert shown("", 1) == ["two", "three"]
+    assert shown("", 9) == ["one", "one", "two", "two", "three"]
 
 
 async def test_where_it_is_not_known_it_is_told(make_desk):

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tui_chat.context.core import Kept
-from tui_chat.context.ledger import Ledger
+from tui_chat.context.inputs import Inputs
+from tui_chat.context.ledger import Ledger, answered_turn, is_blank
 from tui_chat.model.envelope import Budget, ChatEnvelope, Level, Note
+from tui_chat.model.text import Origin
 from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
 
 
@@ -52,13 +54,17 @@ def account_notes(budget: Budget, dropped: int) -> Iterator[Note]:
         yield Note(Level.WARNING, "history-dropped", sentence)
 
 
-def history_notes(ledger: Ledger, kept: Kept) -> Iterator[Note]:
-    """Yield what is doubtful about the messages that are sent."""
+def history_notes(inputs: Inputs, ledger: Ledger, kept: Kept) -> Iterator[Note]:
+    """Yield what is doubtful about the stored messages that are sent."""
     gone = {id(dropped.origin) for dropped in kept.dropped} if ledger.blank else set[int]()
     for index in ledger.blank:
         origin = ledger.turns[index].origin
         if id(origin) not in gone:
-            sentence = (
-                f"Message {index + 1} of the history says nothing; some providers refuse that."
-            )
-            yield Note(Level.WARNING, "empty-message", sentence, origin)
+            yield _empty_message(index, origin)
+    if inputs.answered is not None and is_blank(inputs.answered):
+        yield _empty_message(len(ledger.turns), answered_turn(inputs.answered).origin)
+
+
+def _empty_message(index: int, origin: Origin) -> Note:
+    sentence = f"Message {index + 1} of the history says nothing; some providers refuse that."
+    return Note(Level.WARNING, "empty-message", sentence, origin)

@@ -4,7 +4,8 @@
 2. Phase 1, `scan`: the list is sorted out into groups.
 3. Macros are expanded, from the top of the list to its end.
 4. Phase 2, `core`: the history is cut to what the rest leaves of the budget, and the deep
-   lines go into it at their depths. The draft ends it.
+   lines go into it at their depths. The draft ends it: what is typed, else the stored user
+   message that the branch ends with.
 5. Phase 3, `skeleton`: the system lines, the list with its anchors filled.
 """
 
@@ -17,8 +18,8 @@ from tui_chat.context.accounts import account_notes, history_notes
 from tui_chat.context.contributors import Contributor, contribute
 from tui_chat.context.core import Depth, depths, inject, truncate
 from tui_chat.context.expansion import expand_all
-from tui_chat.context.inputs import Inputs
-from tui_chat.context.ledger import ledger_of
+from tui_chat.context.inputs import Inputs, with_answered_as_draft
+from tui_chat.context.ledger import answered_turn, ledger_of
 from tui_chat.context.listed import Listed, Said, text_of, turns_of
 from tui_chat.context.lorebooks import lorebooks
 from tui_chat.context.marks import marked
@@ -48,6 +49,7 @@ def build_context(
     `counter` gives the token counter of a model by its name.
     """
     notes: list[Note] = []
+    inputs = with_answered_as_draft(inputs)
     asked = parameters(inputs)
     count = counter(asked.model.value).corrected(inputs.correction)
     opening = opening_line(inputs, notes)
@@ -81,7 +83,7 @@ def build_context(
         how=how_counted(count, guessed=bool(inputs.tools) or ledger.has_parts),
     )
     notes += account_notes(budget, len(kept.dropped))
-    notes += history_notes(ledger, kept)
+    notes += history_notes(inputs, ledger, kept)
 
     placed = depths(deep, len(kept.turns), notes)
     if groups.marks:
@@ -127,8 +129,11 @@ _TYPED = Placement("draft", rule="What is being typed ends the history.")
 
 
 def _draft_run(inputs: Inputs, count: Counter) -> Run:
-    if not (inputs.draft or inputs.draft_parts):
+    if not inputs.has_draft:
         return (), ()
+    if inputs.answered is not None:
+        stored = answered_turn(inputs.answered)
+        return (stored,), (count.turn(stored),)
     origin = Origin(OriginKind.DRAFT, "draft")
     text = Text.of(clean(inputs.draft), origin)
     turn = Turn("user", text, origin, _TYPED, parts=inputs.draft_parts)

@@ -1,15 +1,21 @@
-"""Everything a request depends on. The same inputs give the same bytes."""
+"""Everything a request depends on. The same inputs give the same bytes.
+
+The newest user message is the draft, typed or stored: `with_answered_as_draft` puts the branch's
+final user message into the draft's place, so that whatever reads the inputs afterwards (depths,
+macros, lorebooks, other contributors, the budget) cannot tell a regeneration from the first send.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 
 from tui_chat.model.endpoint import Endpoint
 from tui_chat.model.envelope import ToolDefinition
 from tui_chat.model.lorebook import Lorebook
+from tui_chat.model.memo import Recent
 from tui_chat.model.message import Message, Part
 from tui_chat.model.preset import Preset
 from tui_chat.model.profile import Profile
@@ -40,7 +46,8 @@ class Inputs:
     history: tuple[Message, ...] = ()
     """Oldest first, each with an id."""
     draft: str = ""
-    """What the user is typing; empty for none (a regeneration, or nothing typed yet)."""
+    """What the user is typing; empty for none (a regeneration, or nothing typed yet). The context
+    builder and its contributors find the answered message's text here; see `answered`."""
     draft_parts: tuple[Part, ...] = ()
     """Pictures, sounds and files that go with the draft."""
     role: Role | None = None
@@ -69,6 +76,14 @@ class Inputs:
     """How far the model's token estimates were off so far."""
     role_missing: bool = False
     """Whether the session is bound to a role that is gone."""
+    answered: Message | None = None
+    """The stored message that the draft repeats; None where the draft is typed. Set by
+    `with_answered_as_draft` alone."""
+
+    @property
+    def has_draft(self) -> bool:
+        """True if a user message follows the history: typed (attachments count), or stored."""
+        return bool(self.draft or self.draft_parts) or self.answered is not None
 
     @property
     def user_name(self) -> str:
@@ -79,3 +94,30 @@ class Inputs:
     def char_name(self) -> str:
         """What `{{char}}` stands for."""
         return self.role.name if self.role is not None and self.role.name else "Assistant"
+
+
+def _without_last(history: tuple[Message, ...]) -> tuple[Message, ...]:
+    return history[:-1]
+
+
+_earlier: Recent[tuple[Message, ...], tuple[Message, ...]] = Recent(_without_last)
+"""The same tuple for the same history: what is known of a history is found by its identity."""
+
+
+def with_answered_as_draft(inputs: Inputs) -> Inputs:
+    """Return the inputs with the branch's final user message in the draft's place.
+
+    Where something is typed, or the branch does not end with a user message, the inputs are
+    returned as they are.
+    """
+    history = inputs.history
+    if inputs.draft or inputs.draft_parts or not history or history[-1].role != "user":
+        return inputs if inputs.answered is None else replace(inputs, answered=None)
+    last = history[-1]
+    return replace(
+        inputs,
+        history=_earlier(history),
+        draft=last.content,
+        draft_parts=last.parts,
+        answered=last,
+    )

@@ -25,6 +25,7 @@ from tui_chat.model.text import Text
 from tui_chat.tokens import Counter
 
 _IN_HISTORY = Placement("history", rule="It is part of the conversation.")
+_ANSWERED = Placement("draft", rule="It is the message to be answered, which ends the history.")
 
 
 def _turn_of(message: Message) -> Turn:
@@ -40,6 +41,14 @@ def _turn_of(message: Message) -> Turn:
         message.semantics,
         message.parts,
     )
+
+
+def _answered_turn_of(message: Message) -> Turn:
+    return replace(_turn_of(message), placement=_ANSWERED)
+
+
+answered_turn: Recent[Message, Turn] = Recent(_answered_turn_of)
+"""`answered_turn(message)`: the turn of a stored message that stands in the draft's place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +145,7 @@ def _ledger(history: tuple[Message, ...], known: Ledger, agree: int, counter: Co
     has_parts = any(map(attrgetter("parts"), history))
     staying = tuple(_staying(history, units))
     blank = tuple(i for i, message in enumerate(history) if not message.content)
-    blank = tuple(index for index in blank if _is_blank(history[index]))
+    blank = tuple(index for index in blank if is_blank(history[index]))
     ledger = Ledger(history, tuple(turns), (), units, staying, (), 0, blank, has_parts)
     return _sum_up(ledger, tuple(costs))
 
@@ -165,7 +174,7 @@ def _units(history: Sequence[Message], known: tuple[int, ...], done: int) -> tup
     return tuple(starts)
 
 
-def _is_blank(message: Message) -> bool:
+def is_blank(message: Message) -> bool:
     """Whether a message says nothing; a tool may have nothing to say."""
     return not (
         message.role == "tool"

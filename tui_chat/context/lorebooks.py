@@ -51,8 +51,8 @@ class _Search:
         self._inputs = inputs
         self._count = count
         self._shelf = shelf
-        self._texts: list[Message | None] = [None] if inputs.draft else []
-        """The newest first; None is the draft."""
+        self._texts: list[Message | None] = [inputs.answered] if inputs.has_draft else []
+        """The newest first; None is the typed draft."""
         self._older = iter(reversed(inputs.history))
         self._came_up: dict[int, Listed] = {}
         """By rank."""

@@ -82,7 +82,7 @@ def _time(inputs: Inputs) -> str:
 
 def _newest(*roles: MessageRole) -> Callable[[Inputs], str]:
     def newest(inputs: Inputs) -> str:
-        if inputs.draft and "user" in roles:
+        if inputs.has_draft and "user" in roles:
             return inputs.draft
         said = (message for message in reversed(inputs.history) if message.role in roles)
         return next((message.content for message in said), "")

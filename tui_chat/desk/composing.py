@@ -81,11 +81,12 @@ class Composing:
             if asked.preset and self._other_preset[0] != asked.preset:
                 self._other_preset = asked.preset, self._outside.shelf.preset(asked.preset)
             preset = self._other_preset[1] if asked.preset else None
-            if self._cut[:2] != (self._history, asked.messages):
-                cut = self._history
-                if asked.messages is not None:
-                    cut = cut[len(cut) - min(asked.messages, len(cut)) :]
-                self._cut = self._history, asked.messages, cut
+            kept, cut = asked.messages, self._history
+            if kept is not None and cut and cut[-1].role == "user" and not (draft or parts):
+                kept += 1  # the message to be answered takes the draft's place
+            if self._cut[:2] != (cut, kept):
+                newest = cut if kept is None else cut[len(cut) - min(kept, len(cut)) :]
+                self._cut = cut, kept, newest
             inputs = self._inputs(draft, self._cut[2], parts)
             composed = compose(supposed(inputs, asked, named, preset))
             self._supposed = key, self.said_in(composed, protocol)

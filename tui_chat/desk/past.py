@@ -54,6 +54,11 @@ class SentRequest:
     """The request as it is composed again; None where it cannot be."""
 
     @property
+    def continued(self) -> bool:
+        """True if the request ended with the beginning of the reply."""
+        return self.record.recipe.get("prefill") is True
+
+    @property
     def is_exact(self) -> bool:
         """Whether `composed` is what was sent, to the byte."""
         made = self.composed

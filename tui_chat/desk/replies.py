@@ -145,8 +145,12 @@ class Replies:
             if sent.composed is None or sent.composed.inputs is None:
                 raise InputError(f"This request cannot be sent again. {sent.why}")
             there = self._state.config.endpoint_named(endpoint)
-            composed = compose(replayed(sent.composed.inputs, there, model))
-            return await self._exchange(composed, entry.parent_id, None, "")
+            inputs = replayed(sent.composed.inputs, there, model)
+            composed = compose(inputs)
+            begun = inputs.history[-1].content if sent.continued and inputs.history else ""
+            if begun:
+                _check_prefill(composed)
+            return await self._exchange(composed, entry.parent_id, None, "", begin_with=begun)
         return False
 
     @_holding_session_lock
@@ -165,13 +169,7 @@ class Replies:
             if not self.may_send():
                 return False
             composed = self._composing.again(entries, prefill=True)
-            if not composed.endpoint.facts_of(composed.model).prefill:
-                words = f"It is not known of {composed.model or 'this model'} that it goes on."
-                advice = "Where it does, set `prefill = true` among the endpoint's facts."
-                raise InputError(words, advice=advice)
-            turns = composed.envelope.turns
-            if not turns or turns[-1].role != "assistant":
-                raise InputError("The preset puts something behind the history, so no reply can.")
+            _check_prefill(composed)
             return await self._exchange(composed, last.parent_id, None, "", begin_with=text)
         return False
 
@@ -339,6 +337,17 @@ class Replies:
             if self._state.shows(session_id):
                 await self._opening.reload()
             await self._opening.list_sessions()
+
+
+def _check_prefill(composed: Composed) -> None:
+    """Raise InputError where a model would not continue the reply that a request ends with."""
+    if not composed.endpoint.facts_of(composed.model).prefill:
+        words = f"It is not known of {composed.model or 'this model'} that it goes on."
+        advice = "Where it does, set `prefill = true` among the endpoint's facts."
+        raise InputError(words, advice=advice)
+    turns = composed.envelope.turns
+    if not turns or turns[-1].role != "assistant":
+        raise InputError("The preset puts something behind the history, so no reply can.")
 
 
 def _arriving_elsewhere() -> InputError:

@@ -177,9 +177,10 @@ class Budget:
     reserve: int
     """Kept free for the reply."""
     fixed: int
-    """System, preset, profile and lore turns, and the draft."""
+    """System, preset, profile and lore turns, and the draft: what is typed, or the stored user
+    message that takes its place."""
     history: int
-    """The history that was kept."""
+    """The history that was kept, without a message that takes the draft's place."""
     dropped: int
     """The history that was not."""
     counter: str

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from functools import cache
 from hashlib import sha256
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from tui_chat import __version__
 from tui_chat.compose import Composed
@@ -28,6 +29,9 @@ from tui_chat.model.preset import Preset
 from tui_chat.model.reply import NO_USAGE, Usage
 from tui_chat.recipe.recipe import without_secrets
 from tui_chat.wire.fields import not_json
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 KEY = "tuiChatTurn"
 """By which such a file is known; its value is the format's version."""
@@ -138,9 +142,17 @@ def holds_turn(text: str) -> bool:
         return False
 
 
+@cache
+def _turn_adapter() -> TypeAdapter[TurnFile]:
+    """Return what checks a turn file: making it takes 20 ms, and a folder may hold many."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(TurnFile)
+
+
 def read_turn(text: str, source: str) -> TurnFile:
     """Read a turn from JSON text; `source` is what errors call it. Raises InputError."""
-    from pydantic import TypeAdapter, ValidationError  # only who reads such a file needs it
+    from pydantic import ValidationError  # only who reads such a file needs it
 
     try:
         found = cast("Json", json.loads(text))
@@ -154,7 +166,7 @@ def read_turn(text: str, source: str) -> TurnFile:
             advice=f"This version reads turns of format {FORMAT}.",
         )
     try:
-        turn = TypeAdapter(TurnFile).validate_python(found)
+        turn = _turn_adapter().validate_python(found)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(("$", *map(str, fault["loc"])))

@@ -33,7 +33,9 @@ class Facts:
     dropped: int = 0
     """Messages of the history that did not fit."""
     draft: tuple[str, int] = ("", 0)
-    """First words and tokens of what is being typed."""
+    """First words and tokens of what is being typed, or of the message to be answered."""
+    is_typed: bool = True
+    """False if the draft's place is taken by a stored message."""
     lore: dict[str, int] = field(default_factory=dict[str, int])
     """Lore entries that stand at an anchor, by its id."""
     shown: int = 2
@@ -66,9 +68,12 @@ def facts_of(composed: Composed) -> Facts:
     lore: dict[str, int] = {}
     role, profile, draft = ("", 0), ("", 0), ("", 0)
     history: list[Turn] = []
+    is_typed = True
     for turn, tokens in zip(envelope.turns, envelope.tokens, strict=False):
         origin = turn.origin
         match origin.kind:
+            case OriginKind.HISTORY if turn.placement.kind == "draft":
+                draft, is_typed = (one_line(turn.text.plain, PREVIEW), tokens), False
             case OriginKind.HISTORY:
                 history.append(turn)
             case OriginKind.PRESET:
@@ -93,6 +98,7 @@ def facts_of(composed: Composed) -> Facts:
         budget.history if budget else 0,
         len(envelope.dropped),
         draft,
+        is_typed,
         lore,
         count=_count_for(composed),
         notes=tuple(filter(_is_no_messages, composed.notes)),

@@ -136,7 +136,8 @@ def _ghost(row: Row, facts: Facts, width: int) -> list[Piece]:
             turn = facts.history_at(row.depth or 0)
             words = _said((turn,) if turn else (), "a message")
         case "draft":
-            words = f"what you type: {facts.draft[0]}" if facts.draft[0] else "what you type"
+            words = "what you type" if facts.is_typed else "the message to answer"
+            words = f"{words}: {facts.draft[0]}" if facts.draft[0] else words
             figure = _figure(facts.draft[1]) if facts.draft[0] else figure
         case _:
             more = row.skipped or count - facts.shown

@@ -231,7 +231,7 @@ def _where(turn: Turn) -> str:
             return f"{place.kind} {_called(place.anchor)}"
         case "depth":
             return f"depth {place.depth if place.asked is None else place.asked}"
-        case "draft":
+        case "draft" if turn.origin.kind is OriginKind.DRAFT:
             return "draft"
         case "skeleton" if place.anchor:
             return f"at {_called(place.anchor)}"
