@@ -242,6 +242,47 @@ def test_a_pinned_result_keeps_its_call():
     assert [turn.origin.id for turn in envelope.turns] == ["c", "d", "draft"]
 
 
+def test_a_call_with_two_pinned_results_is_sent_once():
+    call = Message(
+        "assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"), ToolCall("s", "look", "{}"))
+    )
+    one = Message("tool", "R", "r", tool_call_id="t", pinned=True)
+    two = Message("tool", "S", "s", tool_call_id="s", pinned=True)
+    history = (U1, call, one, two, U2, A2)
+    envelope = built(HISTORY, history=history, context_limit=1, reply_reserve=0)
+    assert [turn.origin.id for turn in envelope.turns] == ["c", "r", "s", "draft"]
+    assert [dropped.origin.id for dropped in envelope.dropped] == ["1", "3", "4"]
+    pinned_call = (U1, replace(call, pinned=True), one, two, A2)
+    envelope = built(HISTORY, history=pinned_call, context_limit=1, reply_reserve=0)
+    assert [turn.origin.id for turn in envelope.turns] == ["c", "r", "s", "draft"]
+
+
+def test_a_system_message_that_begins_the_history_is_never_dropped():
+    first, later = (Message("system", content, content) for content in ("OWN", "LATER"))
+    envelope = built(
+        HISTORY, history=(first, U1, later, A1), role=ROLE, context_limit=1, reply_reserve=0
+    )
+    assert order(envelope) == "OWN D"
+    assert [dropped.preview for dropped in envelope.dropped] == ["U1", "LATER", "A1"]
+
+
+def test_what_is_dropped_is_counted():
+    kept = built(HISTORY, context_limit=8 + 24, reply_reserve=0)
+    assert kept.budget is not None
+    assert (kept.budget.history, kept.budget.dropped) == (24, 0)
+    for limit, dropped in ((8 + 23, 6), (8 + 13, 12), (8, 24)):
+        envelope = built(HISTORY, context_limit=limit, reply_reserve=0)
+        assert envelope.budget is not None
+        assert envelope.budget.dropped == sum(each.tokens for each in envelope.dropped) == dropped
+        assert envelope.budget.history == 24 - dropped
+        [note] = [note for note in envelope.notes if note.code == "history-dropped"]
+        assert f"({dropped} tokens)" in note.sentence
+    pinned = (U1, replace(A1, pinned=True), U2, A2)
+    envelope = built(HISTORY, history=pinned, context_limit=8, reply_reserve=0)
+    assert envelope.budget is not None
+    assert (envelope.budget.history, envelope.budget.dropped) == (6, 18)
+
+
 def test_what_costs_exactly_the_budget_is_kept():
     assert order(built(HISTORY, context_limit=8 + 24, reply_reserve=0)) == "U1 A1 U2 A2 D"
     assert order(built(HISTORY, context_limit=8 + 23, reply_reserve=0)) == "A1 U2 A2 D"
@@ -445,6 +486,51 @@ def test_the_models_known_limit_is_used_and_a_share_is_kept_for_the_reply():
 )
 def test_what_is_doubtful_is_told(code: str, messages: list[PresetMessage]):
     assert code in codes(built(*messages))
+
+
+@pytest.mark.parametrize("sides", [(), ("before",), ("after",), ("before", "after")])
+def test_a_placeholder_at_which_nothing_stands_is_told(sides: tuple[str, ...]):
+    beside = [said(side, anchor_target="p", anchor_point=side) for side in sides]
+    envelope = built(HISTORY, PresetMessage("p", type="placeholder", name="Lore"), *beside)
+    notes = [note for note in envelope.notes if note.code == "idle-anchor"]
+    assert [note.sentence for note in notes] == (
+        [] if sides else ["Nothing is put at the placeholder “Lore”."]
+    )
+    assert all(note.origin is not None and note.origin.id == "p" for note in notes)
+
+
+def test_a_placement_says_why_it_is_where_it_is():
+    book = Lorebook(
+        "b",
+        (
+            LorebookEntry("e", "LORE", constant=True, role="user"),
+            LorebookEntry("f", "SIDE", constant=True, role="user", anchor_point="before"),
+        ),
+    )
+    profile = Profile("Ada", "ADA")
+    anchors = [PresetMessage("p", type="placeholder"), PresetMessage("who", type="user_profile")]
+    envelope = built(
+        SYSTEM, said("A"), *anchors, said("B", anchor_target="p"), HISTORY,
+        said("C", anchor_point="before"), said("X", insertion_point=-1),
+        role=ROLE, profile=profile, lorebooks=(book,),
+    )  # fmt: skip
+    assert {turn.text.plain: turn.placement.rule for turn in envelope.turns} == {
+        "ROLE": "The role's system prompt goes first.",
+        "S": "System messages go first.",
+        "A": "It stands here in the preset.",
+        "B": "It is anchored after “p”.",
+        "ADA": "The anchor “who” stands for the profile.",
+        "LORE": "It is lore that is always told. It stands before the history, having no other "
+        "place.",
+        "SIDE": "It is lore that is always told. It is anchored before the history.",
+        "C": "It is anchored before the history.",
+        "U1": "It is part of the conversation.",
+        "A1": "It is part of the conversation.",
+        "U2": "It is part of the conversation.",
+        "A2": "It is part of the conversation.",
+        "X": "Its depth -1 is after the newest message of the history.",
+        "D": "What is being typed ends the history.",
+    }
 
 
 def test_a_sound_preset_has_no_notes():
