@@ -13,12 +13,14 @@ from tui_chat.model.text import OriginKind
 from tui_chat.tokens import TURN_OVERHEAD
 
 
-def envelope(history: tuple[Message, ...], limit: int | None = None) -> ChatEnvelope:
+def envelope(
+    history: tuple[Message, ...], limit: int | None = None, draft: str = "draft"
+) -> ChatEnvelope:
     inputs = Inputs(
         ENDPOINT,
         Preset("p", (STYLE, HISTORY)),
         history,
-        "draft",
+        draft,
         context_limit=limit,
         reply_reserve=10,
     )
@@ -54,3 +56,6 @@ def test_what_falls_out_next_is_the_oldest_that_is_not_pinned() -> None:
 
 def test_without_history_nothing_falls_out() -> None:
     assert shares_of(envelope(())).next_out is None
+    question = talk("aa")
+    assert question[-1].role == "user"
+    assert shares_of(envelope(question, limit=100, draft="")).next_out is None

@@ -24,11 +24,17 @@ from tests.ui.preset_stage import (
     press,
     told,
 )
-from tui_chat.editing import sketch
+from tui_chat.compose import compose
+from tui_chat.context import Inputs
+from tui_chat.editing import Row, sketch
+from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.model.message import Message
 from tui_chat.model.preset import Preset, PresetMessage
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.inspector import Inspector, View
+from tui_chat.ui.presets.facts import facts_of
+from tui_chat.ui.presets.look import row_pieces
 from tui_chat.ui.presets.steps import after_delete, where
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -385,3 +391,15 @@ async def test_cache_marks_are_placed_by_a_key_here_and_in_the_inspector(tmp_pat
         await settle(pilot)
         assert [m.id for m in preset_of(pane).messages if m.cache_control] == ["history", "note"]
         await let_go(pilot)
+
+
+def test_a_stored_question_is_not_counted_among_the_history() -> None:
+    history = tuple(Message("user", f"m{number}", f"{number}") for number in range(3))
+    endpoint = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid", models=("gpt-4o",))
+    anchor = PresetMessage("history", type="chat_history")
+    composed = compose(Inputs(endpoint, Preset("p", (anchor,)), history))
+    facts = facts_of(composed)
+    assert [turn.text.plain for turn in facts.history] == ["m0", "m1"]
+    assert (facts.draft[0], facts.is_typed) == ("m2", False)
+    pieces = row_pieces(Row("ghost", ghost="draft"), None, facts, {}, 60, unsaved=False)
+    assert "the message to answer: m2" in "".join(words for words, _ in pieces)
