@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,50 @@ def test_world_info_is_taken_over(given: dict[str, Any], fields: dict[str, Any])
     assert taken_over(**given) == LorebookEntry(**expected)
 
 
+ENTRIES = [
+    {"uid": 7, "key": ["fox"], "content": "a", "role": 0, "position": 4, "depth": 2,
+     "delayUntilRecursion": 0, "scanDepth": None, "disable": False},
+    {"uid": 7, "key": ["owl"], "content": "@@activate\nb", "sticky": 3},
+    {"key": [], "constant": True, "content": "c", "comment": "Always"},
+    {"disable": True, "content": "d"},
+]  # fmt: skip
+
+
+def test_world_info_may_be_a_list():
+    of_list = read_lorebook(json.dumps({"name": "W", "entries": ENTRIES}), "w")
+    of_object = read_lorebook(
+        json.dumps({"name": "W", "entries": dict(zip("7abc", ENTRIES, strict=True))}), "w"
+    )
+    assert of_list.book is not None
+    assert of_object.book is not None
+    assert [entry.id for entry in of_list.book.entries] == ["7", "entry-2", "entry-3", "entry-4"]
+    for ours, theirs in zip(of_list.book.entries, of_object.book.entries, strict=True):
+        assert replace(ours, id="") == replace(theirs, id="")
+    told = [(finding.sentence, finding.level) for finding in of_list.reading.findings()]
+    assert told == [(f.sentence, f.level) for f in of_object.reading.findings()]
+    assert "$.entries[1].sticky" in [finding.path for finding in of_list.reading.findings()]
+    assert parse_lorebook(dump_lorebook(of_list.book), "again", "w") == of_list.book
+
+
+def test_entries_of_ours_and_of_sillytavern_may_stand_in_one_list():
+    book = parse_lorebook(
+        json.dumps([{"keys": ["a"], "wholeWords": False}, {"key": ["b"]}, {"content": "c"}]), "", ""
+    )
+    assert [(entry.id, entry.keys) for entry in book.entries] == [
+        *(("entry-1", ("a",)), ("entry-2", ("b",)), ("entry-3", ())),
+    ]
+    both = read_lorebook(json.dumps([{"keys": ["a"], "key": ["b"], "wholeWords": False}]), "")
+    assert both.book is not None
+    assert both.book.entries[0].keys == ("a",), "it is one of ours, with a key too many"
+    assert [finding.code for finding in both.reading.findings()] == ["misspelled-key"]
+
+
+@pytest.mark.parametrize("fault", [3, None, "x", ["k"]])
+def test_a_list_of_world_info_is_read_wholly_or_refused_with_the_place(fault: object):
+    with pytest.raises(InputError, match=r"\$\.entries\[1\]"):
+        parse_lorebook(json.dumps({"entries": [ENTRIES[0], fault]}), "b.json", "b")
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -118,7 +163,8 @@ def test_what_is_not_taken_over_is_told(given: dict[str, Any], expected: list[tu
 
 @given(json_values)
 def test_world_info_of_any_shape_is_read_or_refused(value: Any):
-    for whole in (value, {"entries": value}, {"entries": {"0": value}}):
+    asked = ({"entries": {"0": value}}, {"entries": [value]}, {"entries": [{"uid": value}]})
+    for whole in (value, {"entries": value}, *asked):
         found = read_lorebook(json.dumps(whole), "b")
         assert (found.book is None) == bool(found.reading.errors())
 

@@ -3,7 +3,8 @@
 1. Ours is a list of entries, or an object with `entries` (a list), `name` and what holds for
    all of them. An entry has the fields of `LorebookEntry`, in camelCase or snake_case; one
    without an id gets one from its place (`entry-3`).
-2. Where `entries` is an object, the file is SillyTavern's (see `world_info`).
+2. SillyTavern's (see `world_info`) has an object of entries, whose keys are their ids. Its
+   `entries` may also be a list; an entry there is told from ours by its keys.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ from tui_chat.preset_files.reading import (
     Keys,
     Reading,
     camel,
+    listed,
     mapping,
     number,
     shown,
 )
 from tui_chat.preset_files.text_files import MAX_BYTES, read_text, write_text
-from tui_chat.preset_files.world_info import world_info_entry
+from tui_chat.preset_files.world_info import WorldInfoEntry, is_world_info_entry, world_info_entry
 
 
 def _percent(value: object) -> float:
@@ -128,7 +130,7 @@ def read_lorebook(text: str, default_name: str) -> LorebookText:
         whole["entries"], kept = _from_world_info(reading, foreign, at)
         steps = foreign
     elif isinstance(whole.get("entries"), list):
-        whole["entries"], kept = reading.take_each(whole["entries"], at, ENTRY_KEYS)
+        whole["entries"], kept = _from_list(reading, listed(whole["entries"]), at)
     book = reading.checked(_BookFile, whole)
     if book is None or reading.failed:
         return LorebookText(None, reading)
@@ -148,12 +150,48 @@ def _from_world_info(
             sentence = f"must be an object, not {shown(value)}"
             reading.tell(Level.ERROR, "bad-value", sentence, (*at, uid))
             continue
-        entry = world_info_entry(uid, found)
-        for fault in entry.faults:
-            reading.tell(fault.level, fault.code, fault.sentence, (*at, uid, *fault.path))
+        entry = _world_info(reading, uid, found, (*at, uid))
         fields.append(entry.fields)
         extras.append(entry.extras)
     return fields, extras
+
+
+def _from_list(
+    reading: Reading, entries: list[object], at: JsonPath
+) -> tuple[list[object], list[Mapping[str, Any]]]:
+    """Return the entries of a list, ours and SillyTavern's, and their keys that we do not know.
+
+    What is no object is left for `Reading.checked`.
+    """
+    fields: list[object] = []
+    extras: list[Mapping[str, Any]] = []
+    used: set[object] = set()
+    for index, value in enumerate(entries):
+        found, path = mapping(value), (*at, index)
+        if found is None:
+            fields.append(value)
+            extras.append({})
+        elif is_world_info_entry(found):
+            uid = found.get("uid")
+            is_id = isinstance(uid, int | str) and not isinstance(uid, bool) and uid not in used
+            used.add(uid if is_id else None)
+            entry = _world_info(reading, str(uid) if is_id else None, found, path)
+            fields.append(entry.fields)
+            extras.append(entry.extras)
+        else:
+            taken = reading.take(found, path, ENTRY_KEYS)
+            fields.append(taken.fields)
+            extras.append(taken.extras)
+    return fields, extras
+
+
+def _world_info(
+    reading: Reading, uid: str | None, found: Mapping[str, Any], path: JsonPath
+) -> WorldInfoEntry:
+    entry = world_info_entry(uid, found)
+    for fault in entry.faults:
+        reading.tell(fault.level, fault.code, fault.sentence, (*path, *fault.path))
+    return entry
 
 
 def _book(

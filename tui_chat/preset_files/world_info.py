@@ -45,8 +45,18 @@ class WorldInfoEntry:
     faults: list[Fault] = field(default_factory=list[Fault])
 
 
-def world_info_entry(uid: str, found: Mapping[str, Any]) -> WorldInfoEntry:
-    """Take over an entry; values of a wrong type are told and count as absent."""
+def is_world_info_entry(found: Mapping[str, Any]) -> bool:
+    """Return whether an entry is SillyTavern's: it has a key that only its entries have, and none
+    that only ours have.
+    """
+    return not found.keys().isdisjoint(_ONLY_ITS) and found.keys().isdisjoint(_ONLY_OURS)
+
+
+def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntry:
+    """Take over an entry; values of a wrong type are told and count as absent.
+
+    `uid` becomes its id; None for an entry without one.
+    """
     faults: list[Fault] = []
 
     def get(key: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
@@ -156,6 +166,16 @@ _MAPPED = frozenset(
     )
 )
 # fmt: on
+_ONLY_ITS = frozenset(
+    ("uid", "key", "keysecondary", "selective", "selectiveLogic", "disable", "useProbability")
+)
+_ONLY_OURS = frozenset(
+    (
+        *("keys", "secondaryKeys", "secondary_keys", "secondaryLogic", "secondary_logic"),
+        *("insertionPoint", "insertion_point", "anchorPoint", "anchor_point"),
+        *("anchorTarget", "anchor_target", "wholeWords", "whole_words"),
+    )
+)
 _OF_ITS_SCREEN = frozenset(("addMemo", "displayIndex", "groupWeight"))
 _NOT_CARRIED = {
     "group": "one of a group only",
