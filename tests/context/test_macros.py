@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import perf_counter
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.context.requests import ENDPOINT, HISTORY, LETTERS, built, codes, said
 from tui_chat.context import Inputs, build_context
-from tui_chat.context.macro_syntax import DEEPEST
+from tui_chat.context.macros import DEEPEST, MOST_NOTES, MOST_VALUES
 from tui_chat.context.scene import ROOM
 from tui_chat.model.envelope import ChatEnvelope, Turn
 from tui_chat.model.message import Message
@@ -26,7 +27,17 @@ ADA = Profile("Ada", "{{user}} is calm")
 BOT = Role("r", "Bot")
 TALK = (Message("user", "hi {{char}}", "1"), Message("assistant", "hello", "2"))
 VARIABLES = {"Tone": "dry", "both": "session"}
-PRESET_VARIABLES = {"both": "preset", "place": "Rome"}
+PRESET_VARIABLES = {
+    "both": "preset",
+    "place": "Rome",
+    "one": "a, a",
+    "stays": "{{what::a,b}}",
+    "card": "{{char}} knows {{user}}",
+    "outer": "[{{char}} knows {{persona}}]",
+    "setting": "{{setvar::mood::grim}}",
+    "broken": "{{user {{user}} }} {{ x",
+    "trimmed": "x\n{{trim}}\ny",
+}
 
 
 def request(*messages: PresetMessage, **inputs: object) -> ChatEnvelope:
@@ -89,6 +100,25 @@ def expanded(source: str, **inputs: object) -> str:
         ("dice of one face show it", "{{roll::3d1}} {{roll:d1+4}} {{roll 1}}", "3 5 1"),
         ("random of one is that one", "{{random::a}}{{pick::b}}{{random::}}", "ab"),
         ("a single argument of random is parted at commas", r"{{random:a\,b}}", "a,b"),
+        ("a variable's list is parted at its commas, too", "{{random::{{one}}}}", "a"),
+        ("a macro that stays is not", r"{{random::{{random::{{what::a\,b,c}}}}}}",
+         r"{{what::a\,b,c}}"),
+        ("nor is one in a value", "{{random::{{stays}}}}", "{{what::a,b}}"),
+        ("a value may hold what parts arguments", "{{setvar::x::std::vector}}{{x}}", "std::vector"),
+        ("what takes no arguments keeps those that it is given",
+         "{{noop::a}}{{trim::b}}{{persona::c}}{{getvar::tone::d}}{{newline::1::e}}",
+         "{{noop::a}}{{trim::b}}{{persona::c}}{{getvar::tone::d}}{{newline::1::e}}"),
+        ("a variable needs a name", "{{setvar:: ::x}}", "{{setvar:: ::x}}"),
+        ("values are expanded", "{{card}} {{getvar::card}}", "Bot knows Ada Bot knows Ada"),
+        ("in values of values, too", "{{outer}}", "[Bot knows Ada is calm]"),
+        ("values set variables", "{{setting}}{{mood}}", "grim"),
+        ("what was set is not read again",
+         r"{{setvar::x::\{\{user\}\}}}{{x}} {{setvar::y::{{lastUserMessage}}}}{{y}}",
+         "{{user}} hi {{char}}"),
+        ("what was set wins over what was given", "{{setvar::card::\\{\\{user\\}\\}}}{{card}}",
+         "{{user}}"),
+        ("a malformed value is put as it is", "<{{broken}}>", "<{{user Ada }} {{ x>"),
+        ("trim in a value takes only the value's breaks", "a\n{{trimmed}}\nb", "a\nxy\nb"),
         ("an argument may be empty", "[{{setvar::x::}}{{x}}]", "[]"),
     ],
 )  # fmt: skip
@@ -236,12 +266,23 @@ def test_what_is_remembered_is_what_would_be_expanded_afresh(texts: list[str], s
         "{{random::" * DEEPEST + "{{user}}" * 1_000 + "}}" * DEEPEST,
         "\n" * 50_000 + "{{trim}}" * 1_000,
         "{{lastMessage}}" * 20_000,
+        "{{a " * 20_000,
+        "{{random::" * 5_000 + "x" + "}}" * 5_000,
+        "{{random::{{random::a,b}} " * 5_000,
+        "{{getvar::twice30}}" * 300,
+        "{{getvar::empty30}}" * 300,
+        "{{wide}}" * 300,
     ],
     ids=lambda source: source[:12].strip() or "breaks",
 )
 def test_no_text_makes_it_large_or_slow(source: str):
+    variables = {f"twice{n}": f"{{{{twice{n - 1}}}}}" * 2 for n in range(1, 31)}
+    variables |= {f"empty{n}": f"{{{{empty{n - 1}}}}}" * 2 for n in range(1, 31)}
+    variables |= {"twice0": "long " * 400, "empty0": "{{noop}}", "wide": "{{wider}}" * 10_000}
+    variables |= {"wider": "{{user}}" * 10_000}
+    history = (Message("user", "long " * 2_000, "1"),)
     began = perf_counter()
-    plain = expanded(source, history=(Message("user", "long " * 2_000, "1"),))
+    plain = expanded(source, history=history, variables=variables)
     assert len(plain) <= ROOM + len(source)
     assert perf_counter() - began < 20  # seconds; exponential ones would take years
 
@@ -271,3 +312,229 @@ def test_a_macro_that_is_never_closed_is_told():
     assert "“}}”" in notes[0]
     closed = built(said("{{user}} \\{\\{ }}"), HISTORY)
     assert "macro-stays" not in codes(closed)
+
+
+def notes_of(envelope: ChatEnvelope) -> list[tuple[str, str]]:
+    return [(note.code, note.sentence) for note in envelope.notes]
+
+
+def values(**given: str) -> dict[str, object]:
+    return {"preset_variables": given, "variables": {}}
+
+
+def test_all_that_a_value_becomes_leads_to_its_macro():
+    turn = turn_of("I am {{card}}.")
+    assert turn is not None
+    origin = Origin(OriginKind.MACRO, "{{card}}", "{{card}}", Origin(OriginKind.PRESET, "it"))
+    spans = [(span.text, span.origin.kind, span.start) for span in turn.text.spans]
+    assert spans == [
+        ("I am ", OriginKind.PRESET, 0),
+        ("Bot knows Ada", OriginKind.MACRO, 0),
+        (".", OriginKind.PRESET, 13),
+    ]
+    assert turn.text.spans[1].origin == origin
+
+
+@pytest.mark.parametrize(
+    ("source", "given", "plain", "macro", "place"),
+    [
+        ("<{{a}}>", {"a": "1 {{a}} 2"}, "<1 {{a}} 2>", "{{a}}", "variable “a” → variable “a”"),
+        ("<{{a}}>", {"a": "1{{b}}", "b": "2{{getvar::c}}", "c": "3{{a}}"}, "<123{{a}}>",
+         "{{a}} in variable “c”", "variable “a” → variable “b” → variable “c” → variable “a”"),
+        ("{{b}}", {"b": "x{{persona}}"}, "xAda {{persona}}", "{{persona}} in the profile",
+         "the profile → the profile"),
+    ],
+)  # fmt: skip
+def test_a_cycle_ends_where_it_closes_and_is_told(
+    source: str, given: dict[str, str], plain: str, macro: str, place: str
+):
+    ada = Profile("Ada", "Ada {{persona}}")
+    envelope = request(said(source, id="it", name="Main"), profile=ada, **values(**given))
+    assert envelope.turns[0].text.plain == plain
+    (note,) = envelope.notes
+    assert note.code == "macro-stays"
+    assert macro in note.sentence
+    assert place in note.sentence
+    assert "in preset message “Main” leads back to itself" in note.sentence
+    assert note.origin == envelope.turns[0].origin
+
+
+def test_a_variable_that_was_set_ends_no_cycle_and_begins_none():
+    source = "{{a}}|{{setvar::a::end}}{{a}}"
+    assert expanded(source, **values(a="{{b}}", b="[{{a}}]")) == "[{{a}}]|end"
+
+
+def test_values_are_expanded_to_a_bounded_depth():
+    chain = {f"v{n}": f"{n}{{{{v{n + 1}}}}}" for n in range(99)} | {"v99": "end"}
+    envelope = request(said("{{v0}}!", name="Main"), **values(**chain))
+    plain = envelope.turns[0].text.plain
+    assert plain == "".join(map(str, range(DEEPEST))) + f"{{{{v{DEEPEST}}}}}!"
+    (note,) = envelope.notes
+    assert f"{{{{v{DEEPEST}}}}} in variable “v{DEEPEST - 1}” in preset message" in note.sentence
+    assert "stands inside" in note.sentence
+    short = {**chain, "v10": "end"}
+    assert expanded("{{v0}}", **values(**short)) == "0123456789end"
+
+
+def test_values_that_grow_exponentially_leave_their_macro_as_it_is():
+    doubled = {f"v{n}": f"{{{{v{n - 1}}}}}{{{{v{n - 1}}}}}" for n in range(1, 31)} | {"v0": "x"}
+    began = perf_counter()
+    envelope = request(said("<{{v30}}> {{v5}}", name="Main"), said("{{char}}"), **values(**doubled))
+    assert perf_counter() - began < 2
+    assert envelope.turns[0].text.plain == f"<{{{{v30}}}}> {'x' * 32}"
+    assert envelope.turns[1].text.plain == "Bot", "other texts are expanded as ever"
+    assert notes_of(envelope) == [
+        (
+            "macro-stays",
+            "{{v30}} in preset message “Main” brings in more than "
+            f"{MOST_VALUES:,} values; it stays as it is written.",
+        )
+    ]
+
+
+@pytest.mark.parametrize("levels", [1, 12, 20, DEEPEST, DEEPEST + 1, 50, 400])
+@pytest.mark.parametrize("opening", ["{{random::", "{{pick::", "{{random:", "{{random::a::"])
+def test_nested_choices_lose_no_text(opening: str, levels: int):
+    envelope = request(said(f"<{opening * levels}`x`, `y`{'}}' * levels}>", id="it"))
+    plain = envelope.turns[0].text.plain
+    inner = max(levels - DEEPEST, 0)
+    assert plain.startswith("<")
+    assert plain.endswith(">")
+    if opening.endswith("a::"):
+        full = f"{opening * inner}`x`, `y`{'}}' * inner}"
+        assert plain in (f"<{full}>", "<a>")
+    elif inner:
+        assert plain == f"<{opening * inner}`x`, `y`{'}}' * inner}>"
+    else:
+        assert plain in ("<`x`>", "<`y`>")
+    notes = [sentence for code, sentence in notes_of(envelope) if code == "macro-stays"]
+    assert len(notes) == bool(inner)
+    assert all("{{" in note and "preset message “it”" in note for note in notes)
+
+
+def test_a_value_says_the_same_wherever_it_is_put():
+    coat = " ".join(["{{coat}}"] * 8)
+    given = values(coat="{{random::red::green::blue}} {{random::silk::wool}}")
+    envelope = request(said(coat), said("{{coat}}"), **given)
+    said_so = {turn.text.plain for turn in envelope.turns[1:2]}
+    assert {envelope.turns[0].text.plain} == {" ".join([*said_so] * 8)}
+    assert len({expanded("{{coat}}", seed=seed, **given) for seed in range(40)}) == 6
+
+
+def test_what_is_remembered_of_values_follows_them():
+    preset = Preset("p", (said("{{setvar::x::{{date}}}}{{a}}", id="it"),), variables={"a": "{{x}}"})
+    for now, x in ((NOW, "2024-05-01"), (NOW.replace(day=2), "2024-05-02")):
+        for value in ("{{x}}", "{{user}}"):
+            inputs = Inputs(ENDPOINT, preset, TALK, profile=ADA, now=now, variables={"a": value})
+            turn = build_context(inputs, lambda _: LETTERS).turns[0]
+            assert turn.text.plain == (x if value == "{{x}}" else "Ada")
+
+
+def test_white_space_that_a_macro_became_is_sent_as_written_white_space_is():
+    for blank in ("{{newline}}", "{{space::3}}", "\n{{newline}} ", "{{blank}}"):
+        envelope = request(said(blank, id="it"), **values(blank=" \n"))
+        assert envelope.turns[0].origin.id == "it"
+        assert not envelope.turns[0].text.plain.strip()
+        assert codes(envelope) == ["blank-content"]
+    for nothing in ("{{noop}}\n", "{{setvar::a::b}} \n{{// done}}", "\n{{trim}}\n", "{{empty}}"):
+        envelope = request(said(nothing, id="it"), **values(empty=""))
+        assert [turn.origin.id for turn in envelope.turns] == ["1", "2"]
+        assert codes(envelope) == ["empty-content"]
+
+
+@pytest.mark.parametrize("value", ["", " \n", "{{noop}}", "{{other}}", "{{// later}}"])
+def test_a_message_that_requires_a_variable_is_not_sent_without_it(value: str):
+    line = said("{{char}} is {{mood}}.{{setvar::set::x}}", id="it", name="Mood", requires="Mood")
+    envelope = request(line, said("[{{getvar::set}}]"), **values(mood=value, other=" "))
+    assert [turn.text.plain for turn in envelope.turns[:-2]] == ["[]"]
+    found = [note for note in envelope.notes if note.code == "empty-value"]
+    assert [note.sentence for note in found] == [
+        "“Mood” requires “Mood”, which has no value; it is not sent."
+    ]
+    full = request(line, said("[{{getvar::set}}]"), **values(mood="{{weekday}}"))
+    assert [turn.text.plain for turn in full.turns[:-2]] == ["Bot is Wednesday.", "[x]"]
+
+
+def test_what_is_required_may_be_set_further_up_or_be_a_word():
+    lines = (said("{{setvar::mood::grim}}"), said("Mood", requires="mood"))
+    assert [turn.text.plain for turn in request(*lines).turns[:-2]] == ["Mood"]
+    lines = (said("Who", requires="persona"), said("Never", requires="nobody"))
+    assert [turn.text.plain for turn in request(*lines).turns[:-2]] == ["Who"]
+    assert [turn.text.plain for turn in request(*lines, profile=None).turns[:-2]] == []
+
+
+def test_more_notes_than_are_told_are_counted():
+    envelope = request(said("".join(f"{{{{no{n}}}}}" for n in range(MOST_NOTES + 3)), name="Main"))
+    assert codes(envelope) == ["unknown-macro"] * MOST_NOTES + ["more-macros"]
+    assert "3 more macros of preset message “Main”" in envelope.notes[-1].sentence
+
+
+soup_fragments = st.sampled_from(
+    ["{{", "}}", "{", "}", "::", ":", " ", ",", "\n", "`", "'", "你", "(", "//x", "|", "\\,"]
+)
+
+
+@st.composite
+def soups(draw: st.DrawFn) -> str:
+    """Braces and separators without the name of a macro: every character is literal text."""
+    parts = draw(st.lists(st.one_of(soup_fragments, st.sampled_from("qwx")), max_size=30))
+    soup = "".join(parts)
+    while re.search(r"\{\{\s*//", soup):
+        soup = re.sub(r"(\{\{\s*)//", r"\1", soup)  # a comment is a macro
+    return soup
+
+
+@given(soups())
+def test_text_around_no_macro_is_sent_to_the_letter(soup: str):
+    if soup.strip():
+        assert expanded(soup) == soup
+        assert expanded("{{value}}", **values(value=soup)) == soup
+
+
+pieces = st.one_of(
+    soups().map(lambda soup: ("text", soup)),
+    st.sampled_from(
+        ["{{user}}", "{{noop}}", "{{setvar::v::{{char}}}}", "{{v}}", "{{random::a::b}}", "{{loop}}",
+         "{{twice30}}", "{{roll::2d6}}", "{{// x }}", "{{chain0}}", "{{pick::{{user}}::}}",
+         "{{newline}}", "{{setvar::w::{{loop}}}}"]
+    ).map(lambda macro: ("macro", macro)),
+)  # fmt: skip
+HOSTILE = (
+    {f"twice{n}": f"{{{{twice{n - 1}}}}}," * 2 for n in range(1, 31)}
+    | {f"chain{n}": f"{{{{chain{n + 1}}}}}" for n in range(60)}
+    | {"twice0": "x", "chain60": "end", "loop": "a{{loop2}}", "loop2": "{{loop}}b"}
+)
+
+
+@given(st.lists(pieces, max_size=12), st.integers(0, 2), st.integers(0, 40))
+def test_text_between_macros_is_never_lost(parts: list[tuple[str, str]], seed: int, nested: int):
+    """Literal text outside macros is sent, in its order, whatever stands between and around."""
+    balanced = [(k, t) for k, t in parts if k == "macro" or _closes_what_it_opens(t)]
+    source = "".join(text for _, text in balanced)
+    for whole in (source, "{{what::" * nested + source + "}}" * nested):
+        began = perf_counter()
+        turn = turn_of(whole, seed=seed, **values(**HOSTILE))
+        assert perf_counter() - began < 5
+        again = turn_of(whole, seed=seed, **values(**HOSTILE))
+        if turn is None or again is None:
+            assert not "".join(t for kind, t in balanced if kind == "text").strip()
+            continue
+        assert turn.text == again.text
+        written = [span for span in turn.text.spans if span.origin == turn.origin]
+        kept = {at for span in written for at in range(span.start, span.start + len(span.text))}
+        at = whole.index(source) if source else 0
+        for kind, text in balanced:
+            if kind == "text":
+                assert kept.issuperset(range(at, at + len(text)))
+            at += len(text)
+
+
+def _closes_what_it_opens(text: str) -> bool:
+    """Whether a text neither closes a macro that began before it nor opens one that ends after."""
+    depth = 0
+    for brace in re.findall(r"\{+|\}+", text):
+        if len(brace) > 1:
+            depth += len(brace) // 2 * (1 if brace[0] == "{" else -1)
+        if depth < 0:
+            return False
+    return depth == 0 and not re.search(r"^[{}\\]|[{}\\]$|\{\{\{|\}\}\}", text)

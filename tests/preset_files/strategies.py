@@ -41,6 +41,7 @@ preset_messages = st.builds(
     anchor_target=targets,
     order=st.integers(-9, 9),
     cache_control=st.sampled_from([None, "5m", "1h"]),
+    requires=any_text,
     extras=extras,
 )
 any_presets = st.builds(

@@ -140,6 +140,47 @@ def test_the_character_is_variables_and_the_persona_an_anchor() -> None:
     assert by["scenario"] is found.preset.messages[-1], "what the order leaves out is put last"
 
 
+FORMATS = {
+    "personality_format": "[<char> is {{personality}}.]",
+    "scenario_format": "Scene: {{scenario}}",
+    "wi_format": "<lore>{0}</lore>",
+}
+
+
+@pytest.mark.parametrize("place", [{}, {"injection_position": 1, "injection_depth": 2}])
+@pytest.mark.parametrize("formats", [{}, FORMATS])
+@pytest.mark.parametrize("empty", ["", " \n", "{{noop}}"])
+def test_what_the_character_lacks_is_not_sent(
+    place: dict[str, Any], formats: dict[str, str], empty: str
+) -> None:
+    markers = ["charDescription", "charPersonality", "scenario"]
+    found = taken(
+        [{"identifier": marker, "marker": True, **place} for marker in markers],
+        [*markers, "worldInfoBefore", "worldInfoAfter", "personaDescription", "chatHistory"],
+        **formats,
+    ).preset
+    found = parse_preset(dump_preset(found), "again", "x")
+
+    def sent(**values: str) -> list[str]:
+        endpoint = next(one for one in BUILT_IN_ENDPOINTS if one.name == "loopback")
+        inputs = Inputs(endpoint, found, draft="D", role=Role("r", "Mira"), variables=values)
+        return [turn.text.plain for turn in build_context(inputs, counter_for).turns]
+
+    assert sent() == ["D"]
+    assert sent(description=empty, personality=empty, scenario=empty) == ["D"]
+    full = sent(personality="{{user}}'s friend", scenario="a {{weekday}}", description=empty)
+    assert sorted(full) == sorted(
+        ["D", "[Mira is User's friend.]", "Scene: a Thursday"]
+        if formats
+        else ["D", "User's friend", "a Thursday"]
+    )
+
+
+def test_a_format_that_is_not_taken_over_is_told() -> None:
+    assert "“wi_format”" in sentences(taken([], ["chatHistory"], **FORMATS))
+    assert "wi_format" not in sentences(taken([], ["chatHistory"], wi_format="{0}"))
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"presetMessages": []}'])
 def test_what_is_no_preset_of_its_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"x\.json"):
@@ -205,7 +246,7 @@ def asked(case: dict[str, Any], found: Preset) -> tuple[Turn, ...]:
     def said(text: str) -> str:
         return MACRO.sub(lambda macro: names[macro[1].lower()], text.replace("\r", ""))
 
-    values = {key: said((data.get(key) or "").strip()) for key in found.variables}
+    values = {key: (data.get(key) or "").strip().replace("\r", "") for key in found.variables}
     history = tuple(
         Message("user" if each["is_user"] else "assistant", said(each["mes"]), f"m{number}")
         for number, each in enumerate(case["chat"])
@@ -217,7 +258,7 @@ def asked(case: dict[str, Any], found: Preset) -> tuple[Turn, ...]:
         history,
         said(case["user_input"]),
         role=Role("r", data["name"], ""),
-        profile=Profile(persona["name"], said((persona.get("description") or "").strip())),
+        profile=Profile(persona["name"], (persona.get("description") or "").strip()),
         settings=Settings("gpt-4o"),
     )
     return build_context(inputs, counter_for).turns

@@ -7,8 +7,10 @@
    `{{setvar}}` sets is there for everything below, wherever that is sent.
 3. A text without macros is not even looked at twice. One that has some is expanded again only
    when something that it read means something else.
-4. A line that is nothing but white space once its macros are expanded is not sent, and a note
-   says so.
+4. A line of which macros left nothing, or only the white space that was written around them, is
+   not sent, and a note says so. White space that a macro became, as `{{newline}}` does, was asked
+   for: it is sent like white space that was written alone.
+5. A line that requires a variable is not sent where that has no value, and a note says so.
 """
 
 from __future__ import annotations
@@ -19,12 +21,12 @@ from dataclasses import dataclass, replace
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.listed import Listed, Said, profile_line
 from tui_chat.context.macro_syntax import Node, has_macros, parse, unclosed
-from tui_chat.context.macros import Expansion, expand
+from tui_chat.context.macros import Expansion, expand, unclosed_note
 from tui_chat.context.scan import Groups
 from tui_chat.context.scene import Scene
 from tui_chat.model.envelope import Level, Note
 from tui_chat.model.memo import Memo
-from tui_chat.model.text import Text
+from tui_chat.model.text import OriginKind, Text
 
 _NOTHING = Text()
 
@@ -41,12 +43,11 @@ class _Program:
 
 def _read(line: Listed) -> _Program | None:
     content = line.message.content
-    if not has_macros(content):
+    if not (has_macros(content) or line.message.requires):
         return None
     at, note = unclosed(content), None
     if at is not None:
-        begins = " ".join(content[at : at + 24].split())
-        sentence = f"“{begins}” in {line.called} has no “}}}}”; it is sent as it is written."
+        sentence = unclosed_note(content, at, line.called)
         note = Note(Level.WARNING, "macro-stays", sentence, line.origin)
     return _Program(parse(content), note)
 
@@ -84,17 +85,18 @@ def _current(program: _Program, line: Listed, scene: Scene) -> Expansion:
     last = program.last
     if (
         last is not None
-        and last.size <= scene.room
+        and (last.room == scene.room if last.cramped else last.size <= scene.room)
         and all(scene.read(word) == meant for word, meant in last.read)
     ):
         scene.room -= last.size
         for name, value in last.was_set:
             scene.set(name, value)
         return last
-    expansion = _tidy(expand(line.message.content, program.nodes, line.origin, scene), line)
+    content, requires = line.message.content, line.message.requires
+    expansion = _tidy(expand(content, program.nodes, line.origin, scene, requires), line)
     if program.unclosed is not None:
         expansion = replace(expansion, notes=(*expansion.notes, program.unclosed))
-    program.last = None if expansion.cramped else expansion
+    program.last = expansion
     return expansion
 
 
@@ -102,6 +104,15 @@ def _tidy(expansion: Expansion, line: Listed) -> Expansion:
     """Send nothing rather than the blanks that are left of a line full of `{{setvar}}`."""
     if expansion.text.plain.strip():
         return expansion
-    sentence = f"Nothing is left of {line.called} once its macros are expanded; it is not sent."
-    note = Note(Level.INFO, "empty-content", sentence, line.origin)
-    return replace(expansion, text=_NOTHING, notes=(*expansion.notes, note))
+    text, level, code = _NOTHING, Level.INFO, "empty-content"
+    if expansion.lacks:
+        code = "empty-value"
+        lacks = f"“{expansion.lacks}”, which has no value"
+        sentence = f"{line.called} requires {lacks}; it is not sent."
+    elif any(span.origin.kind is OriginKind.MACRO for span in expansion.text.spans):
+        text, level, code = expansion.text, Level.WARNING, "blank-content"
+        sentence = f"{line.called} is nothing but white space; it is sent, but some refuse that."
+    else:
+        sentence = f"Nothing is left of {line.called} once its macros are expanded; it is not sent."
+    note = Note(level, code, sentence, line.origin)
+    return replace(expansion, text=text, notes=(*expansion.notes, note))

@@ -6,7 +6,8 @@ r"""How macros are written: `{{name}}`, `{{name::argument::argument}}`, one insi
 4. A name ends at `::`, at `:` or at white space, whichever comes first. After it, `::` parts
    the arguments; they are written as they are meant, white space included.
 5. `{{// ...}}` is a comment as a whole, with whatever macros it holds.
-6. More than `DEEPEST` macros inside one another are text.
+6. Macros are read at any depth, so that a deep one takes its own `}}` with it; how deep they
+   are expanded is for `macros` to say.
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ import re
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-DEEPEST = 12
-"""How many macros may stand inside one another."""
 COMMENT = "//"
 """The name of a comment."""
 
@@ -70,29 +69,29 @@ def parse(source: str) -> tuple[Node, ...]:
         _text(stack[-1].nodes, at, token.start())
         at = token.end()
         match token.group():
-            case "{{" if len(stack) <= DEEPEST:
+            case "{{":
                 stack.append(_Open(token.start()))
             case "}}" if len(stack) > 1:
                 opened = stack.pop()
                 stack[-1].nodes.append(_macro(source, opened, at))
-            case "{{" | "}}":
+            case "}}":
                 _text(stack[-1].nodes, token.start(), at)
             case _:  # an escape
                 stack[-1].nodes.append(Literal(at - 3, at - 2))
                 stack[-1].nodes.append(Literal(at - 1, at))
     _text(stack[-1].nodes, at, len(source))
-    while len(stack) > 1:  # what was opened and never closed is text
-        opened = stack.pop()
-        _text(stack[-1].nodes, opened.start, opened.start + 2)
-        stack[-1].nodes += opened.nodes
-    return tuple(stack[0].nodes)
+    nodes = stack[0].nodes
+    for opened in stack[1:]:  # what was opened and never closed is text
+        _text(nodes, opened.start, opened.start + 2)
+        nodes += opened.nodes
+    return tuple(nodes)
 
 
 def unclosed(source: str) -> int | None:
     """Return where the first macro begins that is never closed, and so is text; None for none."""
     opened: list[int] = []
     for token in _TOKEN.finditer(source):
-        if token.group() == "{{" and len(opened) < DEEPEST:
+        if token.group() == "{{":
             opened.append(token.start())
         elif token.group() == "}}" and opened:
             opened.pop()

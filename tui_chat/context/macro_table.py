@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from tui_chat.context.macro_syntax import Macro
-from tui_chat.context.scene import CHANCE, LASTING_CHANCE, VARIABLE, drawn
+from tui_chat.context.macro_syntax import Macro, parse
+from tui_chat.context.scene import CHANCE, LASTING_CHANCE
 from tui_chat.model.envelope import Level
-from tui_chat.model.text import Origin
 
 MOST_DICE = 100
 
@@ -26,10 +25,16 @@ class Stays(Exception):
 class Asker(Protocol):
     """The text that is being expanded, as far as its macros may know it."""
 
-    origin: Origin
-
     def read(self, word: str) -> str | None:
         """Read a word of the scene."""
+        ...
+
+    def draw(self, chance: str, macro: Macro, *more: object) -> int:
+        """Return a large number, drawn for a macro of this text."""
+        ...
+
+    def value(self, name: str) -> str | None:
+        """Return a variable's value, expanded; None where nobody set it."""
         ...
 
     def set(self, name: str, value: str) -> None:
@@ -61,16 +66,33 @@ class Call:
 
     def draw(self, chance: str, below: int, *more: object) -> int:
         """Draw a number from 0 to below `below`, this macro's own."""
-        origin, seed = self.text.origin, self.text.read(chance) or ""
-        return drawn(seed, origin.kind, origin.id, self.macro.start, *more) % below
+        return self.text.draw(chance, self.macro, *more) % below
 
 
 def _choices(call: Call) -> list[str]:
     """Return what to choose from: arguments, or one argument parted at its commas."""
     if len(call.arguments) == 1:
-        parts = re.split(r"(?<!\\),", call.arguments[0])
-        return [part.strip().replace("\\,", ",") for part in parts]
+        return _items(call.arguments[0])
     return call.arguments or [call.argument(0)]
+
+
+_COMMA = re.compile(r"(?<!\\),")
+
+
+def _items(text: str) -> list[str]:
+    """Part a list at its commas. A macro that stayed is not parted, or half of it would be lost."""
+    if "," not in text:
+        return [text.strip()]
+    items: list[list[str]] = [[]]
+    at = 0
+    stayed = [(node.start, node.stop) for node in parse(text) if isinstance(node, Macro)]
+    for start, stop in (*stayed, (len(text), len(text))):
+        first, *more = (part.replace("\\,", ",") for part in _COMMA.split(text[at:start]))
+        items[-1].append(first)
+        items += [[part] for part in more]
+        items[-1].append(text[start:stop])
+        at = stop
+    return ["".join(item).strip() for item in items]
 
 
 def _random(call: Call) -> str:
@@ -99,12 +121,17 @@ def _roll(call: Call) -> str:
 
 
 def _setvar(call: Call) -> str:
-    call.text.set(call.argument(0).strip(), call.argument(1))
+    """Set a variable. A value may hold `::`: only the first one parts it from the name."""
+    name = call.argument(0).strip()
+    call.argument(1)
+    if not name:
+        raise Stays("names no variable")
+    call.text.set(name, "::".join(call.arguments[1:]))
     return ""
 
 
 def _getvar(call: Call) -> str:
-    value = call.text.read(VARIABLE + call.argument(0).strip().casefold())
+    value = call.text.value(call.argument(0).strip())
     if value is None:
         what = "asks for a variable that nobody set; nothing is put there."
         call.text.tell(Level.INFO, "unset-variable", call.macro, what)
@@ -133,3 +160,13 @@ MACROS: Mapping[str, Callable[[Call], str]] = {
     "noop": lambda _: "",
 }
 """By their names, in lower case."""
+MOST_ARGUMENTS: Mapping[str, int] = {
+    "roll": 1,
+    "getvar": 1,
+    "persona": 0,
+    "newline": 1,
+    "space": 1,
+    "noop": 0,
+    "trim": 0,
+}
+"""Of macros that take only so many: with more they stay, for what stands there would be lost."""

@@ -6,6 +6,9 @@
    would make everything that reads it be expanded with every keystroke.
 3. Variables are the preset's, over them the session's, over them what `{{setvar}}` set
    further up. Their names ignore case. What is set lasts for this request only.
+4. A value of the preset's or the session's is written with macros, and is expanded where it is
+   put. A value that `{{setvar}}` set was expanded when it was set: it may quote a message, and
+   what a message says is never read for macros.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ from tui_chat.context.parameters import parameters
 from tui_chat.model.message import MessageRole
 
 VARIABLE = "variable "
-"""Begins the word by which a variable is read."""
+"""Begins the word by which the value is read that the preset or the session gives a variable."""
+SET_VARIABLE = "set variable "
+"""Begins the word by which the value is read that `{{setvar}}` gave a variable."""
 CHANCE = "chance"
 LASTING_CHANCE = "lasting chance"
 
@@ -35,18 +40,21 @@ class Scene:
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
         self._variables = _folded(inputs.preset.variables) | _folded(inputs.variables)
+        self._set: dict[str, str] = {}
         self.room = ROOM
         """Characters that macros may still become."""
 
     def read(self, word: str) -> str | None:
         """Return what a word means; None where nobody said."""
+        if word.startswith(SET_VARIABLE):
+            return self._set.get(word.removeprefix(SET_VARIABLE))
         if word.startswith(VARIABLE):
             return self._variables.get(word.removeprefix(VARIABLE))
         return _WORDS[word](self._inputs)
 
     def set(self, name: str, value: str) -> None:
         """Give a variable a value, for what is expanded after this."""
-        self._variables[name.casefold()] = value
+        self._set[name.casefold()] = value
 
 
 def is_word(name: str) -> bool:

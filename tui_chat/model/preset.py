@@ -48,6 +48,9 @@ class PresetMessage:
     """A cache mark: a provider that takes marks is asked to keep the prompt up to and with this
     message. On a `chat_history` anchor: up to and with the newest message before which nothing
     moves from one request to the next. None for no mark."""
+    requires: str = ""
+    """The name of a variable without which the message is not sent: one whose value is empty or
+    only white space. Empty if the message requires none."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Keys of the file that we do not know, kept for the next save."""
 

@@ -92,6 +92,9 @@ def _message_lints(message: PresetMessage, ids: Tally[str]) -> Iterator[tuple[Le
             f"{called} is an anchor and stands at its place in the list; its position is ignored."
         )
         yield Level.WARNING, "position-ignored", sentence
+    if message.is_anchor and message.requires:
+        sentence = f"{called} is an anchor, which requires nothing; “requires” is ignored."
+        yield Level.WARNING, "idle-requirement", sentence
     if message.type == "placeholder" and message.cache_control is not None:
         sentence = f"{called} is a placeholder, which sends nothing that could be marked."
         yield Level.WARNING, "idle-mark", sentence

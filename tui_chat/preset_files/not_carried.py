@@ -53,6 +53,9 @@ def not_carried(found: Mapping[str, Any]) -> Iterator[Told]:
     if found.get("squash_system_messages") is True:
         sentence = "System messages are not joined (“squash_system_messages”)."
         yield Told(Level.WARNING, sentence)
+    if isinstance(lore := found.get("wi_format"), str) and lore.strip() not in ("", "{0}"):
+        sentence = "Nothing is put around world info (“wi_format”)."
+        yield Told(Level.WARNING, sentence)
     if isinstance(prefill := found.get("assistant_prefill"), str) and prefill.strip():
         sentence = "“assistant_prefill” is not taken over: write it as an assistant's message."
         yield Told(Level.WARNING, sentence)

@@ -60,6 +60,7 @@ class _MessageFile(FileModel):
     anchor_target: StrictStr | None = None
     order: StrictInt = 0
     cache_control: Annotated[CacheLifetime | None, BeforeValidator(_lifetime)] = None
+    requires: StrictStr = ""
 
 
 class _PresetFile(FileModel):
@@ -166,6 +167,7 @@ def _messages(
             anchor_target=message.anchor_target,
             order=message.order,
             cache_control=message.cache_control,
+            requires=message.requires,
             extras=MappingProxyType(unknown),
         )
 
@@ -235,6 +237,7 @@ def _dumped(message: PresetMessage, style: FileStyle) -> dict[str, Any]:
         "anchor_target": message.anchor_target,
         "order": message.order or None,
         "cache_control": _MARKS[message.cache_control],
+        "requires": message.requires or None,
     }
     said = {_spelled(name, style): value for name, value in optional.items() if value is not None}
     return {"id": message.id, **said, **_unknown(message.extras, MESSAGE_KEYS)}

@@ -8,8 +8,9 @@
    the history. At one depth the lower `injection_order` comes first, then the assistant's, the
    user's and the system's; 100, the usual order, is our 0.
 3. Its markers: the chat history and the persona are anchors with us; the character's
-   description, personality and scenario are variables of the preset, to be filled in; world
-   info is a placeholder that entries can name; example dialogues have no place.
+   description, personality and scenario are variables of the preset, to be filled in, and what
+   is sent of them requires that they are; world info is a placeholder that entries can name;
+   example dialogues have no place.
 4. The line that SillyTavern puts before a new chat is a message before the history.
 5. System messages stay where they are put. What would not be sent there is switched off here,
    and told, as is all that a preset of ours does not say: sampling, names, squashing.
@@ -238,19 +239,24 @@ class _Import:
                 self._tell(Level.INFO, sentence)
                 return None
             case identity if identity in _VARIABLES:
-                return replace(plain, content=self._of_character(identity))
+                return self._of_character(identity, plain)
             case _:
                 return self._written(prompt, plain)
 
-    def _of_character(self, identity: str) -> str:
-        """Return the message that has something of the character: a variable, in its format."""
+    def _of_character(self, identity: str, plain: PresetMessage) -> PresetMessage:
+        """Return the message that has something of the character: a variable, in its format.
+
+        A format is applied to a value only: without one SillyTavern sends nothing.
+        """
         called, macro = _VARIABLES[identity]
         variable = macro[2:-2]
         self.variables[variable] = ""
         sentence = f"{called} is the variable “{variable}” of the preset (p in the editor)."
         self._tell(Level.INFO, sentence)
         written = self.found.get(_FORMATS.get(identity, ""))
-        return _spoken(written) if isinstance(written, str) and written.strip() else macro
+        has_format = isinstance(written, str) and written.strip()
+        content = _spoken(cast("str", written)) if has_format else macro
+        return replace(plain, content=content, requires=variable)
 
     def _written(self, prompt: _Prompt, plain: PresetMessage) -> PresetMessage:
         content = prompt.found.get("content")
