@@ -28,7 +28,16 @@ from tui_chat.ui.inspector.layout import Layout
 ENDPOINTS = {one.protocol: one for one in BUILT_IN_ENDPOINTS}
 ROLE = Role("translator", "Translator", "You translate for {{user}}.\n你好")
 PROFILE = Profile("Ada", "Likes “pines” \\ and\nrain.")
-MACROS = ["", " {{user}}", "{{char}}: ", " {{random::left::right}}", "{{date}}", "{{unknown}}"]
+MACROS = [
+    "",
+    " {{user}}",
+    "{{char}}: ",
+    " {{random::left::right}}",
+    "{{date}}",
+    "{{unknown}}",
+    "{{card}}",
+]
+VARIABLES = {"card": "{{char}}, {{persona}}: {{again}}", "again": "{{card}}"}
 
 
 @st.composite
@@ -61,6 +70,7 @@ def test_every_fragment_names_its_source_and_every_source_its_places(
         draft,
         role=ROLE,
         profile=PROFILE,
+        variables=VARIABLES,
         context_limit=limit,
         reply_reserve=0,
     )

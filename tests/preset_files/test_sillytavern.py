@@ -203,9 +203,11 @@ def test_odd_types_do_no_harm(found: dict[str, Any]) -> None:
 CASES = Path(__file__).parents[3] / "shared" / "corpus" / "sillytavern" / "dev"
 NOT_COMPARED = {
     *("truncation", "regex", "metadata", "inject", "bias", "chat-file", "narrator", "names"),
-    *("macros", "send-if-empty", "character-book", "whitespace", "squash", "real-card"),
+    *("send-if-empty", "character-book", "squash", "real-card"),
 }
 """What is not of the preset, or not taken over, and told so."""
+OTHER_MACROS = ("109", "110", "111", "112", "115", "117", "186", "237", "239")
+"""Cases with macros that we do not have, which stay, or with macros in what was said."""
 MACRO = re.compile(r"\{\{(user|char)\}\}", re.IGNORECASE)
 
 
@@ -218,6 +220,7 @@ def compared() -> Iterator[dict[str, Any]]:
         settings, persona = case["settings"], case.get("persona") or {}
         books, order = case.get("lorebooks") or {}, json.dumps(case["preset"]["prompt_order"])
         others = (
+            case["name"].startswith(OTHER_MACROS),
             case["generation_type"] != "normal",
             NOT_COMPARED & set(case["features"]),
             (case.get("authors_note") or {}).get("prompt"),
@@ -291,4 +294,4 @@ def test_captured_presets_say_here_what_they_said_there() -> None:
         ]
         assert ours == theirs, case["name"]
         count += 1
-    assert count >= 30
+    assert count >= 35

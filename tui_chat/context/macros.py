@@ -293,7 +293,7 @@ class _Expander:
         content = self.read(VARIABLE + name)
         if content is None:
             return None
-        return self._inside(_Source(content, "variable", name, f"variable “{name}”"))
+        return self._inside(_Source(content, "variable", name, f"variable “{_shortened(name)}”"))
 
     def profile(self) -> str:
         """Return what the profile says, its own macros expanded."""
@@ -309,7 +309,8 @@ class _Expander:
             return value.text
         if value in self.values:
             again = self.values[self.values.index(value) :]
-            around = " → ".join(each.called for each in (*again, value))
+            names = [each.called for each in (*again, value)]
+            around = " → ".join(names if len(names) < 8 else (*names[:3], "…", *names[-3:]))
             raise Stays(f"leads back to itself ({around})")
         self.brought = self.brought + 1 if self.values else 1
         if self.brought > MOST_VALUES:
