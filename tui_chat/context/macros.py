@@ -135,8 +135,10 @@ class _Expander:
     """The values that are being expanded, the outermost first."""
     brought: int = 0
     """How many values the outermost of them has brought in, itself included."""
-    parsed: dict[str, tuple[Node, ...]] = field(default_factory=dict[str, tuple[Node, ...]])
-    """Values that were read."""
+    parsed: dict[str, tuple[tuple[Node, ...], int | None]] = field(
+        default_factory=dict[str, "tuple[tuple[Node, ...], int | None]"]
+    )
+    """Values that were read, and where a macro begins in them that is never closed."""
 
     def run(self, nodes: Sequence[Node], requires: str) -> Expansion:
         """Expand the whole text."""
@@ -330,13 +332,12 @@ class _Expander:
 
     def _parsed(self, value: str) -> Sequence[Node]:
         """Read a value into nodes."""
-        nodes = self.parsed.get(value)
-        if nodes is None:
-            nodes = self.parsed[value] = parse(value)
-            if (at := unclosed(value)) is not None:
-                self._tell(
-                    Level.WARNING, "macro-stays", value, unclosed_note(value, at, self._place())
-                )
+        if value not in self.parsed:
+            self.parsed[value] = parse(value), unclosed(value)
+        nodes, at = self.parsed[value]
+        if at is not None:
+            sentence = unclosed_note(value, at, self._place())
+            self._tell(Level.WARNING, "macro-stays", value, sentence)
         return nodes
 
     def _has_value(self, name: str) -> bool:
