@@ -361,7 +361,7 @@ class _Expander:
 def unclosed_note(text: str, at: int, place: str) -> str:
     """Return the sentence about a macro that begins at `at` and is never closed."""
     begins = " ".join(text[at : at + 24].split())
-    return f"“{begins}” in {place} has no “}}}}”; it stays as it is written."
+    return f"“{begins}” in {place} has no “}}}}”; it is sent as it is written."
 
 
 def _shortened(written: str) -> str:
