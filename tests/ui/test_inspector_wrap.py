@@ -82,6 +82,24 @@ def test_escapes_stay_whole(texts: list[str], first: int, rest: int) -> None:
     assert inside.isdisjoint(breaks(text, first, rest))
 
 
+@pytest.mark.parametrize(
+    "emoji",
+    [
+        "❤\ufe0f",
+        "1\ufe0f\u20e3",
+        "©\ufe0f",
+        "👩\u200d💻",
+        "🧑\U0001f3fd\u200d🚀",
+        "👁\ufe0f\u200d🗨\ufe0f",
+    ],
+)
+@pytest.mark.parametrize("before", range(LEAST + 1))
+def test_an_emoji_of_several_characters_stays_whole(emoji: str, before: int) -> None:
+    found = rows("x" * before + emoji * 30, LEAST, LEAST)
+    assert all(row.replace(emoji, "").strip("x") == "" for row in found)
+    assert all(cell_len(row) <= LEAST for row in found)
+
+
 def test_what_counts_as_narrow_is() -> None:
     for character in map(chr, range(0x3000)):
         if _NARROW.fullmatch(character):

@@ -102,6 +102,9 @@ def test_wrapped_cells_keep_their_columns() -> None:
     assert lines[3].startswith("      many words here")
 
 
+_ENGLAND = "🏴" + "".join(chr(0xE0000 + ord(letter)) for letter in "gbeng") + "\U000e007f"
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -111,6 +114,16 @@ def test_wrapped_cells_keep_their_columns() -> None:
         ("\u200b" * 5000, "\\u200b×5000"),
         ("👩\u200d👩\u200d👧", "👩\u200d👩\u200d👧"),
         ("❤\ufe0f\u200d🔥", "❤\ufe0f\u200d🔥"),
+        ("❤\ufe0f 1\ufe0f\u20e3 ☺\ufe0e", "❤\ufe0f 1\ufe0f\u20e3 ☺\ufe0e"),
+        ("🧑\U0001f3fd\u200d🚀 🏳\ufe0f\u200d🌈", "🧑\U0001f3fd\u200d🚀 🏳\ufe0f\u200d🌈"),
+        ("👁\ufe0f\u200d🗨\ufe0f", "👁\ufe0f\u200d🗨\ufe0f"),
+        (_ENGLAND, _ENGLAND),
+        ("🏴\U000e0061\U000e0062", "🏴\\U000e0061×2"),
+        ("a\ufe0fb\ufe00c", "a\\ufe0fb\\ufe00c"),  # text can be hidden so
+        ("❤\ufe0f\ufe0f", "❤\ufe0f\\ufe0f"),
+        ("∩\ufe00", "∩\ufe00"),
+        ("🔥" + "\u200d🔥" * 9, "🔥" + "\u200d🔥" * 5 + "\\u200d🔥" + "\u200d🔥" * 3),
+        ("👩\u200d\u202e💻", "👩\\u200d\\u202e💻"),
         ("a\u200db", "a\\u200db"),
         ("می\u200cخواهم", "می\u200cخواهم"),
         ("e\u0301", "e\u0301"),
@@ -133,7 +146,7 @@ _PIECES = st.sampled_from(
         *("# ", "- ", "  - ", "1. ", "> ", "```", "~~~", "`", "**", "_", "|", "|--|--|", "["),
         *("](", ")", "\n", "\n\n", "    ", "\t", "word ", "中文", "🙂", "e\u0301", "\x1b[2J"),
         *("\u202e", "\x9b", "http://a.b/c", "<b>", "&#27;", "---", "\r", "\r\n", "\u200d"),
-        *("\ufe0f", "x" * 90),
+        *("\ufe0f", "❤", "1\ufe0f\u20e3", "👩\u200d💻", "x" * 90),
     ]
 )
 SOURCES = st.one_of(st.lists(_PIECES, max_size=60).map("".join), st.text(max_size=300))

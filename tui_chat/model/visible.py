@@ -7,7 +7,8 @@ such text is drawn:
 1. A control character becomes its picture (`␛`) or, for C1, its escape (`\x9b`).
 2. What reorders text or is invisible becomes its escape (`\u202e`); a run of them becomes
    one mark with a count, so that a flood costs nothing.
-3. Joiners stay where scripts and emoji need them: one, between two characters it can join.
+3. Joiners stay where scripts and emoji need them: one, between two characters it can join; so
+   do variation selectors, in the sequences for which Unicode defines them.
 4. A letter keeps a few combining marks; a pile of them is cut, with a count.
 
 Everything else is returned as it is, and ordinary text as the same object.
@@ -29,14 +30,50 @@ _MARKS = (
 )
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 
+_EMOJI = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u2199\u21a9\u21aa\u231a\u231b\u2328\u23cf"
+    "\u23e9-\u23f3\u23f8-\u23fa\u24c2\u25aa\u25ab\u25b6\u25c0\u25fb-\u25fe\u2600-\u2604\u260e"
+    "\u2611\u2614\u2615\u2618\u261d\u2620\u2622\u2623\u2626\u262a\u262e\u262f\u2638-\u263a\u2640"
+    "\u2642\u2648-\u2653\u265f\u2660\u2663\u2665\u2666\u2668\u267b\u267e\u267f\u2692-\u2697\u2699"
+    "\u269b\u269c\u26a0\u26a1\u26a7\u26aa\u26ab\u26b0\u26b1\u26bd\u26be\u26c4\u26c5\u26c8\u26ce\u26cf"
+    "\u26d1\u26d3\u26d4\u26e9\u26ea\u26f0-\u26f5\u26f7-\u26fa\u26fd\u2702\u2705\u2708-\u270d\u270f"
+    "\u2712\u2714\u2716\u271d\u2721\u2728\u2733\u2734\u2744\u2747\u274c\u274e\u2753-\u2755\u2757"
+    "\u2763\u2764\u2795-\u2797\u27a1\u27b0\u27bf\u2934\u2935\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55"
+    "\u3030\u303d\u3297\u3299\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
+)
+"""Characters that begin an emoji: emoji-data.txt, with the pictographs as one range."""
+_MODIFIERS = "\U0001f3fb-\U0001f3ff"
+_EMOJI_ELEMENT = f"[{_EMOJI}](?:[\ufe0e\ufe0f]|[{_MODIFIERS}])?"
+_REGION_TAGS = "|".join(
+    "".join(chr(0xE0000 + ord(letter)) for letter in region)
+    for region in ("gbeng", "gbsct", "gbwls")
+)
+
+EMOJI_SEQUENCE = (
+    f"{_EMOJI_ELEMENT}(?:\u200d{_EMOJI_ELEMENT}){{1,5}}"
+    f"|[{_EMOJI}][\ufe0e\ufe0f]"
+    f"|[#*0-9]\ufe0f\u20e3"
+    f"|\U0001f3f4(?:{_REGION_TAGS})\U000e007f"
+)
+"""A pattern for emoji of several characters, some of which are invisible by themselves (UTS #51):
+joined ones, those with a variation selector, keycaps and the three flags that are spelled with
+tags. Nothing can be hidden in them: there is one selector or joiner for each visible character,
+and Unicode recommends no sequence of more than four elements.
+"""
+
+# Mathematical symbols and ideographs have standardized variants (StandardizedVariants.txt).
+_WITH_VARIANTS = "\u2200-\u22ff\u2a00-\u2aff\u3400-\u9fff\uf900-\ufaff"
+
 MARKS_KEPT = 4
 """How many combining marks in a row a letter keeps; no written language needs more."""
 
 _SUSPECT = re.compile(
-    f"(?P<control>[{_CONTROLS}])"
+    f"(?P<emoji>{EMOJI_SEQUENCE})"
+    f"|(?P<control>[{_CONTROLS}])"
     f"|(?P<unseen>[{_BIDI}{_UNSEEN}\ud800-\udfff]+)"
     f"|(?P<joiner>[{_JOINERS}]+)"
-    f"|(?P<selector>[{_SELECTORS}]{{2,}})"
+    f"|(?P<variant>(?<=[{_WITH_VARIANTS}])[\ufe00-\ufe02](?![{_SELECTORS}]))"
+    f"|(?P<selector>[{_SELECTORS}]+)"
     f"|(?P<marks>[{_MARKS}]{{{MARKS_KEPT + 1},}})"
 )
 
@@ -73,6 +110,8 @@ def masked(text: str) -> str:
 def _shown(match: re.Match[str]) -> str:
     found = match.group()
     match match.lastgroup:
+        case "emoji" | "variant":
+            return found
         case "control":
             code = ord(found)
             if code == 0x7F:
@@ -82,8 +121,6 @@ def _shown(match: re.Match[str]) -> str:
             return found if _joins(match) else _counted(found)
         case "marks":
             return f"{found[:MARKS_KEPT]}[+{len(found) - MARKS_KEPT} marks]"
-        case "selector":
-            return _counted(found)
         case _:
             return _counted(found)
 
@@ -100,15 +137,7 @@ def _joins(match: re.Match[str]) -> bool:
     text, start, end = match.string, match.start(), match.end()
     if end - start != 1 or start == 0 or end == len(text):
         return False
-    before, after = text[start - 1], text[end]
-    if before == "\ufe0f" or _is_emoji(before):
-        return match.group() == "\u200d" and _is_emoji(after)
-    return _is_joining_letter(before) and _is_joining_letter(after)
-
-
-def _is_emoji(char: str) -> bool:
-    code = ord(char)
-    return 0x1F000 <= code <= 0x1FAFF or 0x2190 <= code <= 0x2BFF
+    return _is_joining_letter(text[start - 1]) and _is_joining_letter(text[end])
 
 
 def _is_joining_letter(char: str) -> bool:

@@ -4,7 +4,7 @@ The payload's text is other people's text. Escape sequences cannot occur in it, 
 escapes C0 controls; what remains are characters that a terminal obeys or swallows: C1
 controls, bidi overrides, zero-width and tag characters, floods of combining marks. The
 payload keeps them, the screen shows each as a mark, `\u202e` or `\u{e0041}`, in the warning
-colour. Marks look like JSON escapes, so the wrapping keeps them whole by the same rule.
+colour; only what is part of an emoji is drawn as that emoji. Marks look like JSON escapes, so the wrapping keeps them whole by the same rule.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from tui_chat.model.visible import EMOJI_SEQUENCE
+
 _HIDDEN = (
     "\x00-\x1f\x7f-\x9f"  # controls
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # drawn as nothing
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"  # zero width, separators, bidi
-    "\ufe00-\ufe0f"  # variation selectors: terminals disagree about their width
+    "\ufe00-\ufe0f"  # variation selectors that do not belong to an emoji
     "\ufff0-\ufffc\ufffe\uffff"  # annotations and non-characters
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # invisible format controls
     "\U000e0000-\U000e0fff"  # tags and more selectors: text that only the model reads
@@ -29,7 +31,7 @@ _COMBINING = (
 )
 _UNSAFE = re.compile(
     # No writing system piles up more than four marks on one character.
-    f"[{_HIDDEN}]+|(?<=[{_COMBINING}]{{4}})[{_COMBINING}]+|\\A[{_COMBINING}]+"
+    f"(?P<emoji>{EMOJI_SEQUENCE})|[{_HIDDEN}]+|(?<=[{_COMBINING}]{{4}})[{_COMBINING}]+|\\A[{_COMBINING}]+"
 )
 
 
@@ -53,6 +55,8 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
         return
     at = 0
     for found in _UNSAFE.finditer(text):
+        if found["emoji"]:
+            continue
         if at < found.start():
             yield text[at : found.start()], False
         yield _marks(found), True
@@ -74,4 +78,4 @@ def name_of(marked: str) -> str:
 
 
 def _marks(found: re.Match[str]) -> str:
-    return "".join(map(mark, found[0]))
+    return found["emoji"] or "".join(map(mark, found[0]))

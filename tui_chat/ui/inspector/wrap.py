@@ -5,7 +5,7 @@ r"""Where a drawn line breaks so that it fits the pane.
 3. A break comes after the escape `\n`, since the writer broke the line there; else after the
    last space in the row's second half; else between wide characters; else where it must.
 4. An escape (`\n`, `\u0007`, a mark) is never split, and a base character keeps the marks
-   that combine with it, up to eight characters a cell.
+   that combine with it, up to eight characters a cell. So does an emoji of several characters.
 
 Heights of far-away lines come from here as well, so it has to be fast: text of known single
 width goes row by row through the regex engine, everything else character by character.
@@ -16,7 +16,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from rich.cells import cell_len
 from rich.cells import get_character_cell_size as cells_of
+
+from tui_chat.model.visible import EMOJI_SEQUENCE
 
 LEAST = 12
 """The fewest cells a row may have; no escape is longer."""
@@ -38,6 +41,13 @@ The literal comes first, for then the engine searches at the speed of `str.find`
 
 ESCAPE = re.compile(r"\\(?:u\{[0-9a-f]+\}|u[0-9a-f]{4}|.)")
 """A JSON escape or a mark: several characters on the screen that stand for one."""
+
+
+_EMOJI = re.compile(EMOJI_SEQUENCE)
+_INSIDE_EMOJI = frozenset(
+    "\u200d\ufe0e\ufe0f\U000e0067" + "".join(map(chr, range(0x1F3FB, 0x1F400)))
+)
+"""What the second character of an `EMOJI_SEQUENCE` may be."""
 
 
 def breaks(text: str, first: int, rest: int, head: int = 0) -> list[int]:
@@ -71,7 +81,12 @@ def breaks(text: str, first: int, rest: int, head: int = 0) -> list[int]:
 
 def _row_end(text: str, at: int, end: int, room: int, narrow: bool, head: int) -> int:
     """Return where the row that begins at `at` ends, at most at `end`."""
-    if narrow or _NARROW.match(text, at, min(end, at + room)).end() == min(end, at + room):  # type: ignore[union-attr]  # it matches the empty string
+    full = min(end, at + room)
+    is_plain = narrow or (
+        _NARROW.match(text, at, full).end() == full  # type: ignore[union-attr]  # it matches the empty string
+        and not (full < end and text[full] in _INSIDE_EMOJI)
+    )
+    if is_plain:
         if end - at <= room:
             return end
         least = max(room // 2, head + 1 - at)
@@ -98,11 +113,17 @@ def _wide_row_end(text: str, at: int, end: int, room: int, head: int) -> int:
     used = space = 0
     cut, limit = at, min(end, at + 8 * room)
     while cut < limit:
-        width = cells_of(text[cut])
+        width, after = cells_of(text[cut]), cut + 1
+        if (
+            after < end
+            and text[after] in _INSIDE_EMOJI
+            and (emoji := _EMOJI.match(text, cut, end)) is not None
+        ):
+            width, after = cell_len(emoji[0]), emoji.end()
         if used + width > room:
             break
         used += width
-        cut += 1
+        cut = after
         if text[cut - 1] == " " and used * 2 >= room and cut > head:
             space = cut
     if cut == end or cells_of(text[cut]) > 1 or cells_of(text[cut - 1]) > 1:
