@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.interop.exports import chatgpt, node
 from tests.interop.reading import only, read, said, shown
@@ -251,3 +253,68 @@ def test_one_conversation_by_itself_and_lines_of_them():
     assert said(only(told)) == [("user", "Hi")]
     both = json.dumps(told).encode() + b"\n" + json.dumps(told | {"id": "2"}).encode()
     assert [each.place for each in read(both)] == ["line 1", "line 2"]
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        {"x": 5},
+        {"x": None, "y": "text", "z": [1]},
+        {"x": {"message": 5, "parent": None}},
+        {"x": {"message": {"author": "me", "content": "hi"}}},
+        {"x": {"message": {"author": {"role": "robot"}, "content": {"parts": ["hi"]}}}},
+        {"a": {"parent": "b"}, "b": {"parent": "a"}},
+        {"a": {"parent": "a", "message": {"author": {"role": "user"}}}},
+        {"root": {}, "a": {"parent": "b", "message": 1}, "b": {"parent": "a", "message": 2}},
+    ],
+)
+def test_a_conversation_of_which_nothing_can_be_read_is_told(mapping: dict[str, Any]):
+    [found] = read([{"title": "Broken", "mapping": mapping}])
+    assert found.transcript is None
+    assert found.fault
+    assert found.place.startswith("$[0]")
+
+
+@pytest.mark.parametrize("mapping", [{}, {"root": {"message": None, "parent": None}}])
+def test_a_conversation_in_which_nothing_was_said_is_passed_over(mapping: dict[str, Any]):
+    [found] = read([{"title": "New chat", "mapping": mapping}])
+    assert (found.transcript, found.fault, found.passed_over) == (None, "", True)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(("role", "content_type", "parts", "text")), inner)
+    ),
+    max_leaves=6,
+)
+_MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "author": st.just({"role": "user"}) | st.just({"role": "assistant"}) | _JSON,
+        "content": st.just({"content_type": "text", "parts": ["Hello"]}) | _JSON,
+        **dict.fromkeys(("create_time", "metadata", "recipient", "status"), _JSON),
+    },
+)
+_NODES = (
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "message": _MESSAGES | _JSON,
+            "parent": st.sampled_from("abcde") | _JSON,
+            "children": st.lists(st.sampled_from("abcde")) | _JSON,
+        },
+    )
+    | _JSON
+)
+
+
+@given(st.dictionaries(st.sampled_from("abcde"), _NODES), _JSON, _JSON)
+def test_whatever_a_mapping_holds_no_session_is_empty(
+    mapping: dict[str, Any], current: object, title: object
+):
+    conversation = {"mapping": mapping, "current_node": current, "title": title}
+    for found in read([conversation]):
+        assert bool(found.fault) + found.passed_over + (found.transcript is not None) == 1
+        assert found.transcript is None or found.transcript.entries

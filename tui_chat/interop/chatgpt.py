@@ -34,7 +34,7 @@ LOST = "A picture or file lies beside the export and is not taken in; its name i
 HIDDEN = "A message that was hidden from you there is left out."
 UNKNOWN = "A content of an unknown kind is left out."
 ADRIFT = "A message that hangs on nothing is left out."
-BROKEN = "What stands in the place of a message is none, and is left out."
+BROKEN = "An item that is not a valid message is skipped."
 CUSTOM = "The instructions of a custom GPT are not in the export."
 
 _CITATION = re.compile("\ue200[^\ue201]*\ue201")

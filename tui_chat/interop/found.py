@@ -40,7 +40,8 @@ class Found:
     unknown: bool = False
     """It is of no kind that is known."""
     passed_over: bool = False
-    """It is no conversation and was never meant to be one: an account, a project."""
+    """It is no conversation and was never meant to be one: an account, a project; or it is one in
+    which nothing was said."""
 
 
 class Unreadable(InputError):
@@ -57,8 +58,14 @@ def readable(
     place: str,
     value: object,
     read: Callable[[JsonObject], tuple[Transcript, list[str]]],
+    *,
+    may_be_empty: bool = False,
 ) -> Found:
-    """Return what comes of reading a value, which must be an object."""
+    """Return what comes of reading a value, which must be an object.
+
+    A conversation without any message is passed over, and is a fault if there was something in it
+    that could not be read; with `may_be_empty` it is taken as it is.
+    """
     if not isinstance(value, dict):
         return Found(place, fault=f"must be an object, not {kind_of(value)}")
     try:
@@ -67,7 +74,11 @@ def readable(
         return Found(place + error.place, fault=error.fault, advice=error.advice)
     except RecursionError:
         return Found(place, fault="is nested too deeply")
-    return Found(place, transcript, notes=tuple(notes))
+    if transcript.entries or may_be_empty:
+        return Found(place, transcript, notes=tuple(notes))
+    if notes:
+        return Found(place, fault=f"has no message that can be read. {notes[0]}")
+    return Found(place, passed_over=True)
 
 
 def stable_id(*names: str) -> str:

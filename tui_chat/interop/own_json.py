@@ -150,7 +150,7 @@ def read_sessions(pieces: JsonPieces) -> Iterator[Found]:
         except BadValue as error:
             yield Found(place, fault=str(error))
         else:
-            yield readable(place, value, _found)
+            yield readable(place, value, _found, may_be_empty=True)
 
 
 def _found(said: JsonObject) -> tuple[Transcript, list[str]]:
