@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from tests.ui.app_under_test import idle, make_app, opened, until
+from tests.ui.app_under_test import idle, make_app, opened, say, settle, until
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Composer
+from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.chat.find_bar import FindBar
 from tui_chat.ui.chat.suggestions import Suggestions
-from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.inspector import Inspector, View
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.sidebar.top import Filter
 
@@ -75,3 +77,82 @@ async def test_nothing_lies_over_what_has_the_focus(tmp_path: Path):
         await until(pilot, lambda: bool(suggestions.region.area))
         await goes(pilot, "end")
         assert not inspector.region.overlaps(suggestions.region)
+
+
+async def with_a_note(pilot: Pilot[None]) -> None:
+    """Have a conversation of which Anthropic's request, key 3 in the inspector, has a note."""
+    app = pilot.app
+    assert isinstance(app, TuiChat)
+    await say(pilot, "One")
+    assert app.desk is not None
+    await app.desk.say_system("Be brief.")
+    await settle(pilot)
+
+
+async def test_closing_the_notes_gives_the_focus_back(tmp_path: Path):
+    """From the notes the second `o` hides the list that has the focus."""
+    async with make_app(tmp_path).run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        inspector = app.query_one(Inspector)
+        await with_a_note(pilot)
+        await pilot.press("f4")
+        await until(pilot, lambda: inspector.has_focus_within)
+        for key in "3oooe":  # the warning's list is open at first
+            await pilot.press(key)
+            await settle(pilot)
+            assert app.focused is not None, key
+        assert inspector.view_shown is View.REPLY
+        assert app.focused is inspector.view_now
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+@pytest.mark.parametrize(
+    "keys", ["slash f4 escape", "slash o enter f4", "slash o escape", "slash f2"]
+)
+async def test_the_find_bar_closes_where_one_goes_away(
+    keys: str, size: tuple[int, int], tmp_path: Path
+):
+    async with make_app(tmp_path).run_test(size=size) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "One")
+        app.query_one(Transcript).focus()
+        await settle(pilot)
+        for key in keys.split():
+            await pilot.press(key)
+            await settle(pilot)
+        await until(pilot, lambda: not app.query_one(FindBar).display)
+        assert not app.query_one(Transcript)._search.is_on  # pyright: ignore[reportPrivateUsage]
+        assert app.focused is not None
+
+
+_KEYS = (
+    *("f1", "f2", "f3", "f4", "escape", "tab", "shift+tab", "enter", "space", "slash"),
+    *("up", "down", "left", "right", "home", "end", "pageup", "pagedown", "backspace", "delete"),
+    *("ctrl+n", "ctrl+o", "ctrl+f", "ctrl+p", "ctrl+t", "ctrl+r", "ctrl+a"),
+    *"abcdefghijklmnopqrstuvwxyzGNYC123456?<>[]{}@#",
+)
+
+
+_HIDING = ("f2", "f3", "f4", "escape", "tab", "shift+tab", "slash", "3", "o", "p", "c")
+"""Keys that hide what has the focus, or lead to such keys: half of a walk."""
+
+
+@pytest.mark.parametrize(("size", "seed"), [(WIDE, 1), (MEDIUM, 2), (NARROW, 3)])
+async def test_the_focus_is_never_nowhere(size: tuple[int, int], seed: int, tmp_path: Path):
+    """A random walk: after each key some widget has the focus."""
+    choose = random.Random(seed)
+    app = make_app(tmp_path)
+    async with app.run_test(size=size) as pilot:
+        await opened(pilot)
+        app.action_edit_outside = lambda: None  # it would start a program
+        await say(pilot, "One *two* `three`")
+        await with_a_note(pilot)
+        pressed: list[str] = []
+        for _ in range(120):
+            key = choose.choice(_HIDING if choose.random() < 0.5 else _KEYS)
+            pressed.append(key)
+            await pilot.press(key)
+            for _ in range(4):
+                await idle(pilot)
+            assert app.focused is not None, pressed
+            assert app.focused.is_attached, pressed

@@ -57,6 +57,20 @@ class Desktop(Screen[None], Ground):  # pyright: ignore[reportIncompatibleMethod
         self._panes = panes
         self._laid_for: Size | None = None
 
+    def set_focus(
+        self,
+        widget: Widget | None,
+        scroll_visible: bool = True,
+        from_app_focus: bool = False,
+    ) -> None:
+        """Move the focus. A widget that is hidden or removed hands it on within its pane, or to
+        the composer: without any focus, keys would be lost.
+        """
+        # While another window has the terminal's focus, Textual takes it from the widget.
+        if widget is None and cast("App[object]", super().app).app_focus:  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+            widget = self._panes.heir_of(self.focused)
+        super().set_focus(widget, scroll_visible, from_app_focus)
+
     def on_resize(self, event: events.Resize) -> None:
         """Take each size of the terminal once.
 
@@ -233,11 +247,25 @@ class Panes(Horizontal, Ground):
         if names and names[0] not in self._visible(width):
             self._asked_for, self._steps_back = names[0], False
 
-    def on_descendant_focus(self) -> None:
-        """Take the pane away that lies over what has the focus now."""
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Take the pane away that lies over what has the focus now; end finding elsewhere."""
+        self.chat.focus_moved(event.widget)
         if self.covers_chat and not self._is_coming and self._is_over_focus:
             self._steps_back = True
             self._arrange()
+
+    def heir_of(self, focused: Widget | None) -> Widget | None:
+        """Return what gets the focus when `focused` loses it; None where nothing can have it."""
+        candidates = [each for each in self.screen.focus_chain if each is not focused]
+        around = focused.ancestors if focused is not None else []
+        preferred: list[Widget] = [self.chat.composer]
+        if self.inspector is not None and self.inspector in around:
+            preferred.insert(0, self.inspector.view_now)
+        elif self.presets is not None and self.presets in around:
+            preferred.insert(0, self.presets.rows)
+        elif self.sessions in around:
+            preferred.insert(0, self.sessions.rows)
+        return next((each for each in (*preferred, *candidates) if each in candidates), None)
 
     @property
     def _is_over_focus(self) -> bool:

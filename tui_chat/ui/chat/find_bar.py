@@ -95,7 +95,12 @@ class FindBar(Horizontal):
         self.post_message(self.Left())
 
     def action_cancel(self) -> None:
-        """End finding."""
-        self.display = False
-        self.post_message(self.Changed(""))
+        """End finding, and give the keys back to the conversation."""
+        self.close()
         self.post_message(self.Left())
+
+    def close(self) -> None:
+        """Hide the bar and end finding. Does nothing while the bar is hidden."""
+        if self.display:
+            self.display = False
+            self.post_message(self.Changed(""))

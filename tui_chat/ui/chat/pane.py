@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.widget import Widget
 
 from tui_chat.model.reply import Reply
 from tui_chat.model.session import Entry
@@ -144,8 +145,17 @@ class ChatPane(Vertical, Ground):
         self.transcript.action_hit(event.step)
 
     def on_find_bar_left(self) -> None:
-        """Give the keys back to the conversation."""
-        self.transcript.focus()
+        """Give the keys back to the conversation, or to the editor while a pane covers it."""
+        if self.transcript.focusable:
+            self.transcript.focus()
+        else:
+            self.composer.focus()
+
+    def focus_moved(self, focused: Widget) -> None:
+        """End finding once the focus is neither on the words nor on the conversation."""
+        bar = self.find_bar
+        if bar is not None and focused is not self.transcript and bar not in focused.ancestors:
+            bar.close()
 
     @on(Transcript.Found)
     def _found(self, event: Transcript.Found) -> None:

@@ -4,7 +4,8 @@ The payload's text is other people's text. Escape sequences cannot occur in it, 
 escapes C0 controls; what remains are characters that a terminal obeys or swallows: C1
 controls, bidi overrides, zero-width and tag characters, floods of combining marks. The
 payload keeps them, the screen shows each as a mark, `\u202e` or `\u{e0041}`, in the warning
-colour; only what is part of an emoji is drawn as that emoji. Marks look like JSON escapes, so the wrapping keeps them whole by the same rule.
+colour; only what is part of an emoji is drawn as that emoji. Marks look like JSON escapes, so
+the wrapping keeps them whole by the same rule.
 """
 
 from __future__ import annotations

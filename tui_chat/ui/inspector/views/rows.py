@@ -56,9 +56,8 @@ class Rows(Sequence[Row]):
 
     def parts(self) -> Iterator[tuple[range, Callable[[int], Row]]]:
         """Yield the numbers of each part's rows, and what makes them."""
-        for start, stop, make in zip(
-            self._starts, (*self._starts[1:], self._length), self._make, strict=True
-        ):
+        stops = (*self._starts, self._length)[1:]  # nothing, where there are no parts
+        for start, stop, make in zip(self._starts, stops, self._make, strict=True):
             yield range(start, stop), make
 
     @overload
