@@ -34,6 +34,7 @@ from tui_chat.ui.inspector.landmarks import NotePlaces
 from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.sources import Sources
 from tui_chat.ui.inspector.views import RowsView, ViewTabs
+from tui_chat.ui.inspector.views.rows import Rows
 from tui_chat.ui.inspector.views.survey import Survey
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -215,6 +216,34 @@ async def test_a_source_shows_all_its_places() -> None:
         assert app.inspector.reveal(Origin(OriginKind.HISTORY, "nowhere")) == 0
 
 
+async def test_context_and_payload_show_the_same_place() -> None:
+    app = InspectorApp(composed(tree=chat_tree(long_chat(30))))
+    async with app.run_test(size=(60, 40)) as pilot:
+        await press(pilot, "g", "down", "down", "c", "g", "down", "down")
+        view = app.inspector.view_now
+        assert isinstance(view, RowsView)
+        for step in range(3):
+            await press(pilot, "down")
+            row = view.row_here
+            assert row is not None
+            if row.origin is None or app.inspector.is_left_out(row.origin):
+                continue
+            await press(pilot, "p")
+            assert app.view.under is not None, step
+            assert row.origin in (app.view.under.origin, app.view.under.owner)
+            await press(pilot, "up", "up", "up", "down", "c")
+            assert app.view.under is not None
+            assert view.row_here is not None
+            assert view.row_here.origin in (app.view.under.owner, row.origin)
+
+
+async def test_the_payload_follows_the_draft_where_the_context_did() -> None:
+    app = InspectorApp(composed(tree=chat_tree(long_chat(30))))
+    async with app.run_test(size=(60, 40)) as pilot:
+        await press(pilot, "g", "c", "p")
+        assert app.view.following
+
+
 async def test_a_banner_is_left_with_escape() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(60, 40)) as pilot:
@@ -267,6 +296,10 @@ WRITTEN = [
         ]
     )
 ]
+
+
+def test_no_rows_have_no_parts() -> None:
+    assert list(Rows().parts()) == []
 
 
 @given(st.lists(st.lists(st.sampled_from(WRITTEN), max_size=9), max_size=6))

@@ -26,6 +26,7 @@ from tui_chat.ui.inspector.payload_view import PayloadView
 from tui_chat.ui.inspector.placing import rule_of
 from tui_chat.ui.inspector.protocol_tabs import ProtocolTabs
 from tui_chat.ui.inspector.views import (
+    ContextView,
     RowsView,
     View,
     ViewTabs,
@@ -100,16 +101,32 @@ class Inspector(InspectorFrame):
     def on_view_tabs_chosen(self, event: ViewTabs.Chosen) -> None:
         """Show it."""
         event.stop()
-        self.view_shown = event.view
+        self._show_view(event.view)
 
     def action_view(self, name: str) -> None:
         """Show a view by its key."""
-        self.view_shown = View(name)
+        self._show_view(View(name))
 
     def action_step_view(self, step: int) -> None:
         """Show the neighbour, round the end."""
         order = list(View)
-        self.view_shown = order[(order.index(self.view_shown) + step) % len(order)]
+        self._show_view(order[(order.index(self.view_shown) + step) % len(order)])
+
+    def _show_view(self, view: View) -> None:
+        """Show a view. Between context and payload, the cursor stays on the same source."""
+        before = self.view_now
+        self.view_shown = view
+        now = self.view_now
+        if isinstance(before, ContextView) and isinstance(now, PayloadView):
+            origin = before.origin_near_cursor
+            if origin is None:
+                now.action_follow()
+            elif not self.is_left_out(origin):
+                now.point(origin)
+        elif isinstance(before, PayloadView) and isinstance(now, ContextView):
+            origin = before.origin_at_cursor
+            if origin is not None:
+                now.reveal(origin)
 
     def action_source(self) -> None:
         """Go to where what the cursor is on came from."""

@@ -114,6 +114,16 @@ class PayloadView(PayloadCanvas):
         if self._reveals_later and self.layout_now is not None and self.lights.origin is not None:
             self.reveal(self.lights.origin)
 
+    @property
+    def origin_at_cursor(self) -> Origin | None:
+        """The source of the message under the cursor, else of what is there itself; None while the
+        view follows the draft.
+        """
+        if self._cursor is None or self.under is None:
+            return None
+        owner = self.under.owner
+        return self.under.origin if owner.kind is OriginKind.GLUE else owner
+
     def point(self, origin: Origin | None) -> int:
         """Show what came from what the cursor of another pane is on, and return its places; None:
         it is on nothing any more, and the draft is followed again if it was before.

@@ -67,6 +67,16 @@ class ContextView(RowsView):
         self._surveyed = Survey()
         self._at_end = True
 
+    @property
+    def origin_near_cursor(self) -> Origin | None:
+        """The source of the row under the cursor, or of the nearest row that has one; None while
+        the cursor stays at the end, whatever comes.
+        """
+        if self._at_end:
+            return None
+        near = (self.rows[number].origin for number in _outward(self.cursor, len(self.rows)))
+        return next((origin for origin in near if origin is not None), None)
+
     def reveal(self, origin: Origin) -> bool:
         """Put the cursor on the turn that came from an origin, or on what tells why there is
         none; False where neither is here.
@@ -211,8 +221,9 @@ class _Turns:
 
 
 def _outward(number: int, count: int) -> Iterator[int]:
-    """Yield the numbers around one, nearest first, as far as an edit moves things."""
-    yield number
+    """Yield the numbers below `count` around one, nearest first, as far as an edit moves things."""
+    if number < count:
+        yield number
     for distance in range(1, _FAR):
         for near in (number + distance, number - distance):
             if 0 <= near < count:
