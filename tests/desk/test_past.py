@@ -298,6 +298,21 @@ async def test_what_if_keeps_as_many_messages_beside_a_stored_question(make_desk
     assert shown("", 9) == ["one", "one", "two", "two", "three"]
 
 
+@pytest.mark.parametrize("named", ["the reply", "the system message"])
+async def test_the_last_reply_continues_though_a_system_message_follows(named, make_desk):
+    [endpoint] = [each for each in PREFILLS if each.name == "loopback-anthropic"]
+    desk, heard = await make_desk(endpoint.name, "flaky-cut", PREFILLS)
+    cut = await said(desk, heard, "go")
+    before = desk.entries[-1].message.content.rstrip()
+    await desk.say_system("Be brief.")
+    await desk.choose(endpoint.name, "echo")
+    assert await desk.continue_reply(cut if named == "the reply" else desk.entries[-1].message.id)
+    await settled(desk, heard)
+    last = desk.entries[-1]
+    assert (last.message.role, last.siblings) == ("assistant", 2)
+    assert last.message.content.startswith(before)
+
+
 async def test_where_it_is_not_known_it_is_told(make_desk):
     desk, heard = await make_desk(model="echo")
     entry_id = await said(desk, heard, "go")

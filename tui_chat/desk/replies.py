@@ -158,11 +158,20 @@ class Replies:
         """Have the model go on with a reply; see `Desk.continue_reply`."""
         with self._outside.telling():
             entries = self._state.entries
-            if not entries or entries[-1].message.id != entry_id:
-                raise InputError("Only the last reply can be gone on with.")
-            last = entries[-1]
+            # System messages may be added behind the last reply; it is the last one all the same.
+            length = len(entries)
+            while length and entries[length - 1].message.role == "system":
+                length -= 1
+            length = length or len(entries)
+            if entry_id not in (entry.message.id for entry in entries[length - 1 :]):
+                raise InputError(
+                    "Only the last reply can be continued.",
+                    advice="To continue an earlier one, fork the session at it.",
+                )
+            last = entries[length - 1]
             if last.message.role != "assistant":
-                return await self._go_on(entry_id)
+                return await self._go_on(entries[-1].message.id)
+            entries = entries[:length]
             text = last.message.content.rstrip()
             if not text or last.message.tool_calls:
                 raise InputError("There is no text of a reply to go on from.")

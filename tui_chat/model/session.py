@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -122,3 +123,10 @@ class SessionSummary(NamedTuple):
     tags: tuple[str, ...] = ()
     deleted: float | None = None
     """When it was put into the trash; None where it was not."""
+
+
+def last_reply(entries: Sequence[Entry]) -> Entry | None:
+    """Return the last message of a branch that a model wrote, whatever follows it; None if no
+    model has replied.
+    """
+    return next((each for each in reversed(entries) if each.message.role == "assistant"), None)

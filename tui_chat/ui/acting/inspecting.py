@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from textual import work
 
-from tui_chat.model.session import Entry
+from tui_chat.model.session import Entry, last_reply
 from tui_chat.ui.acting.comparing import LAST, Comparing
 from tui_chat.ui.commands import to_send
 
@@ -172,8 +172,8 @@ class Inspecting(Comparing):
         from tui_chat.ui.inspector import Came
 
         entry = self._seen.entry if self._seen is not None else None
-        if entry is None and desk.entries and desk.entries[-1].message.role == "assistant":
-            entry = desk.entries[-1]
+        if entry is None:
+            entry = last_reply(desk.entries)
         if entry is None:
             inspector.show_reply(None)
             return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual import on, work
 
 from tui_chat.errors import InputError
-from tui_chat.model.session import Entry
+from tui_chat.model.session import Entry, last_reply
 from tui_chat.model.text import Origin, OriginKind
 from tui_chat.paths import typed_path
 from tui_chat.ui.acting.inspecting import Inspecting, Seen
@@ -95,8 +95,8 @@ class Revisiting(Inspecting, Tracing):
         """Return the reply that is looked at, else the last one; None, told, without any."""
         if self._seen is not None and self._seen.entry is not None:
             return self._seen.entry
-        entries = self.desk.entries if self.desk is not None else ()
-        if entries and entries[-1].message.role == "assistant":
-            return entries[-1]
+        entry = last_reply(self.desk.entries) if self.desk is not None else None
+        if entry is not None:
+            return entry
         self.complain(InputError("There is no reply yet."))
         return None
