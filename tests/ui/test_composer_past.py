@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tests.ui.test_composer import Stage
 from tui_chat.model.message import Message
 from tui_chat.model.session import Entry
+from tui_chat.ui.chat import Composer
 from tui_chat.ui.chat.past import Past
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -41,15 +45,41 @@ async def test_up_and_down(keys: list[str], shown: str) -> None:
         assert app.sent() == []
 
 
-def test_what_was_sent_in_this_run_comes_after_the_branch_and_once():
+def walked(past: Past, count: int) -> list[str | None]:
+    """Go back so many steps, then to the draft again; return the texts on the way back."""
+    texts = [past.step(-1, "draft") for _ in range(count)]
+    while past.is_walking:
+        last = past.step(1, "")
+    assert count == 0 or last == "draft"
+    return texts
+
+
+def test_what_was_sent_last_comes_first_and_each_text_once():
     past = Past()
-    past.show(entries("one", "reply", "two"))
-    past.said("two")
-    past.said("/model")
-    past.said("/model")
-    steps = [past.step(-1, "draft") for _ in range(4)]
-    assert steps == ["/model", "two", "one", None]
-    assert [past.step(1, "") for _ in range(4)] == ["two", "/model", "draft", None]
+    past.show(entries("one", "reply", "two"), "here")
+    past.remember("three")
+    past.remember("one")
+    assert walked(past, 4) == ["one", "three", "two", None]
+
+
+def test_other_sessions_come_after_the_active_one():
+    past = Past()
+    past.recall((("there", "theirs"), ("here", "other branch"), ("there", "one")))
+    past.show((), "there")
+    past.remember("sent there")
+    past.show(entries("one", "reply", "two"), "here")
+    assert walked(past, 6) == ["two", "one", "other branch", "sent there", "theirs", None]
+
+
+def test_what_began_a_session_is_of_that_session():
+    past = Past()
+    past.show((), None)
+    past.remember("begin")
+    past.show(entries("begin", "reply"), "new")
+    past.show((), None)
+    past.remember("begin another")
+    past.show(entries("begin", "reply"), "new")
+    assert walked(past, 3) == ["begin", "begin another", None]
 
 
 def test_another_branch_begins_from_its_draft():
@@ -59,3 +89,54 @@ def test_another_branch_begins_from_its_draft():
     past.show(entries("other"))
     assert not past.is_walking
     assert past.step(-1, "") == "other"
+
+
+async def test_a_message_that_looks_like_a_command_comes_back_as_it_was_typed() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        app.composer.past.show(entries("/model", "reply", "/etc/hosts"))
+        await pilot.press("up")
+        assert app.composer.text == "/etc/hosts"
+        await pilot.press("up")
+        assert app.composer.text == "//model"
+
+
+async def test_what_was_typed_comes_back_newest_first_also_after_a_restart(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "first session")
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: app.desk is not None and app.desk.session is None)
+        await settle(pilot)
+        await say(pilot, "one")
+        await say(pilot, "two")
+        await pilot.press(*"/theme tui-chat-dark", "enter")
+        await settle(pilot)
+        await pilot.press("up")
+        assert app.query_one(Composer).text == "two"
+        await pilot.press("down")
+        assert app.query_one(Composer).text == ""
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await settle(pilot)
+        texts: list[str] = []
+        for _ in range(4):
+            await pilot.press("up")
+            texts.append(app.query_one(Composer).text)
+        assert texts == ["two", "one", "first session", "first session"]
+
+
+@pytest.mark.parametrize("command", ["/nonsense", "/quit now", "/edit-preset x"])
+async def test_what_is_typed_takes_the_place_of_a_rejected_command(
+    command: str, tmp_path: Path
+) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        app.query_one(Composer).text = command
+        await pilot.press("enter")
+        await until(pilot, lambda: app.query_one(Composer).selected_text == command)
+        assert app.query_one(Composer).text == command  # to be corrected
+        await pilot.press(*"hello")
+        assert app.query_one(Composer).text == "hello"
+        assert app.desk is not None
+        assert app.desk.entries == ()

@@ -94,6 +94,12 @@ class Desk(Setting):
         """
         return await self._outside.store.writers()
 
+    async def recent_prompts(self) -> tuple[tuple[str, str], ...]:
+        """Return session id and text of what the user said last in any session, newest first.
+        Raises StoreError.
+        """
+        return await self._outside.store.recent_prompts()
+
     async def around(self, message_id: str) -> tuple[Entry, ...]:
         """Return a message with its neighbours; nothing if it is gone. Raises StoreError."""
         return await self._outside.store.around(message_id)
@@ -305,7 +311,8 @@ class Desk(Setting):
         return await self._replies.retry(entry_id)
 
     async def continue_reply(self, entry_id: str) -> bool:
-        """Have the model go on with the last reply: the longer one is a sibling of it.
+        """Have the model go on with the last reply, named by its own id or by that of a system
+        message behind it: the longer one is a sibling of it.
 
         Only where it is known that the model takes the beginning of its reply; else that is
         told. After a message of another role it asks for the reply that follows.

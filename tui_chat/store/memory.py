@@ -43,3 +43,23 @@ async def recall(tx: Transaction, key: str) -> str | None:
     """Return a setting, None where it was never kept."""
     row = await tx.row("SELECT value FROM settings WHERE key = ?", key)
     return None if row is None else row[0]
+
+
+_SCANNED = 2_000
+"""Messages among which recent prompts are looked for."""
+
+
+async def recent_prompts(tx: Transaction, limit: int, longest: int) -> tuple[tuple[str, str], ...]:
+    """Return session id and text of the newest user messages, the newest first: at most `limit`,
+    none of more than `longest` characters, and nothing that was deleted.
+    """
+    rows = await tx.rows(
+        "SELECT m.session_id, substr(m.content, 1, ? + 1) FROM messages AS m "
+        "JOIN sessions AS s USING (session_id) "
+        "WHERE m.seq IN (SELECT seq FROM messages ORDER BY created DESC, seq DESC LIMIT ?) "
+        "AND m.message_role = 'user' AND m.content <> '' AND s.deleted IS NULL "
+        "AND m.seq NOT IN (SELECT message FROM hidden_messages) "
+        "ORDER BY m.created DESC, m.seq DESC LIMIT ?",
+        *(longest, _SCANNED, limit),
+    )
+    return tuple((session_id, text) for session_id, text in rows if len(text) <= longest)

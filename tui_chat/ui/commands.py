@@ -97,6 +97,13 @@ def to_send(text: str) -> str:
     return line if isinstance(line, str) else ""
 
 
+def as_typed(message: str) -> str:
+    """Return what has to be typed to send a message: one that looks like a command gets a `/`
+    in front.
+    """
+    return message if understood(message) == message else f"/{message}"
+
+
 def beginning(typed: str) -> list[Command]:
     """Return the commands that `typed` may become, the likeliest first."""
     first = [command for command in COMMANDS if command.name.startswith(typed)]

@@ -92,3 +92,11 @@ class Library(Base):
     async def recall(self, key: str) -> str | None:
         """Return what was remembered, None where nothing was."""
         return await self._database.read(lambda tx: memory.recall(tx, key))
+
+    async def recent_prompts(
+        self, limit: int = 200, longest: int = 20_000
+    ) -> tuple[tuple[str, str], ...]:
+        """Return session id and text of the newest user messages, the newest first. Longer ones
+        than `longest` characters are left out.
+        """
+        return await self._database.read(lambda tx: memory.recent_prompts(tx, limit, longest))

@@ -15,7 +15,7 @@ from tui_chat.ui.acting.choosing import Choosing
 from tui_chat.ui.acting.looking import Looking
 from tui_chat.ui.acting.searching import Searching
 from tui_chat.ui.chat import Asked, Candidate, Composer
-from tui_chat.ui.commands import BY_NAME, Order, Unknown, beginning, fitting
+from tui_chat.ui.commands import BY_NAME, Order, Unknown, beginning, fitting, understood
 
 PATHS = ("attach", "import", "view")
 """Commands that take the path of a file."""
@@ -27,25 +27,16 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
     """Answers what is typed after `/` and `@`."""
 
     async def obey(self, line: Order | Unknown) -> None:
-        """Do what a command says; what cannot be done is told, and stays where it was typed."""
+        """Do what a command says. One that cannot be done is told, and stays selected where it was
+        typed: it can be corrected, and what is typed next takes its place.
+        """
         if isinstance(line, Unknown):
-            near = ", ".join(f"/{command.name}" for command in beginning(line.name[:1]))
-            self.complain(
-                InputError(
-                    f"There is no command /{line.name}.",
-                    advice=f"{near or 'Type / to see them all'}; // begins a message with /.",
-                )
-            )
+            self._reject(line, _unknown(line))
+            return
+        if (fault := _misuse(line)) is not None:
+            self._reject(line, fault)
             return
         command, argument = line.command, line.argument
-        if argument and not command.takes:
-            advice = f"//{command.name} begins a message with /{command.name}."
-            self.complain(InputError(f"Nothing can stand after /{command.name}.", advice=advice))
-            return
-        if not argument and not command.run:
-            self.complain(InputError(f"/{command.name} wants {command.takes}."))
-            return
-        self._composer.past.said(self._composer.text)
         self._composer.clear_text()
         if not argument:
             await self.run_action(command.run)
@@ -82,6 +73,11 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
                 await self.take_export(argument)
             case _:
                 raise AssertionError(command.name)
+
+    def _reject(self, line: Order | Unknown, fault: InputError) -> None:
+        if understood(self._composer.text) == line:  # else more was typed meanwhile
+            self._composer.select_all()
+        self.complain(fault)
 
     # --- candidates ----------------------------------------------------------------------
 
@@ -150,6 +146,27 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
                 return [(name, "in use" if name in in_use else "") for name in desk.lorebooks]
             case _:
                 return []
+
+
+def _unknown(line: Unknown) -> InputError:
+    near = ", ".join(f"/{command.name}" for command in beginning(line.name[:1]))
+    return InputError(
+        f"There is no command /{line.name}.",
+        advice=f"{near or 'Type / to see them all'}; // begins a message with /.",
+    )
+
+
+def _misuse(line: Order) -> InputError | None:
+    """Return what is wrong with how a command is used; None if nothing is."""
+    command, argument = line.command, line.argument
+    if argument and not command.takes:
+        return InputError(
+            f"/{command.name} takes no arguments.",
+            advice=f"//{command.name} begins a message with /{command.name}.",
+        )
+    if not argument and not command.run:
+        return InputError(f"/{command.name} needs {command.takes}.")
+    return None
 
 
 def _candidate(name: str) -> Candidate:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from asyncio import to_thread
+from contextlib import suppress
+from math import ceil
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -51,6 +53,8 @@ class Hearing(Editing):
         self._laid.set()
         self.watch_preset_file()
         self.set_timer(LOOK_AFTER, self._look_elsewhere)
+        with suppress(TuiChatError):  # the prompts of the active session are known all the same
+            self._composer.past.recall(await desk.recent_prompts())
 
     @work(group="elsewhere", exclusive=True)
     async def _look_elsewhere(self) -> None:
@@ -113,7 +117,8 @@ class Hearing(Editing):
                 self.reply_grew(grown.reply)
             case ReplyWaits():
                 waiting = change.waiting
-                words = f"{waiting.why}\nTrying again in {waiting.seconds:.0f} s. Esc gives up."
+                when = f"in {ceil(waiting.seconds)} s" if waiting.seconds >= 1 else "now"
+                words = f"{waiting.why}\nTrying again {when}. Esc gives up."
                 self.notify(
                     words, severity="warning", timeout=max(waiting.seconds, 3), markup=False
                 )

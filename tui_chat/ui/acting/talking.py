@@ -40,7 +40,7 @@ class Talking(Commanding):
         session_id = self.desk.session_id if self.desk is not None and self.is_laid else ""
         submission = Submission(session_id, typed, self._attachments)
         self._submissions = (*self._submissions, submission)
-        self._composer.past.said(typed)
+        self._composer.past.remember(draft)
         self._composer.text = stands[len(typed) :]
         parts = self.parts
         self.show_attachments(())

@@ -94,7 +94,7 @@ class ChatPane(Vertical, Ground):
         self.transcript.show(entries, timing_of, session_id)
         if self.find_bar is not None and self.find_bar.display:
             self.transcript.tell_found()  # how many there are now
-        self.composer.past.show(entries)
+        self.composer.past.show(entries, session_id)
         streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
         asked = None if streaming is None else streaming.model
         self.activity.streams(asked, elsewhere=elsewhere)
