@@ -11,10 +11,12 @@ from textual.widgets import OptionList
 from textual.widgets._toast import Toast
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
-from tui_chat.errors import InputError
+from tui_chat.desk.changes import ReplyWaits
+from tui_chat.errors import InputError, Refused
 from tui_chat.loopback import Received
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Part
+from tui_chat.send import Waiting
 from tui_chat.ui.acting.telling import MOST
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector
@@ -354,6 +356,50 @@ async def test_what_is_told_for_a_while_leaves_the_request_in_sight(tmp_path: Pa
         await until(pilot, lambda: not told_in(app.screen_stack[0]))  # it lies under the dialog
         await pilot.press("escape")
         await until(pilot, lambda: len(told_in(app.screen)) == MOST)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "when"), [(0.0, "now"), (0.3, "now"), (1.0, "in 1 s"), (1.2, "in 2 s")]
+)
+async def test_a_retry_tells_when(seconds: float, when: str, tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(120, 35), notifications=True) as pilot:
+        app = await opened(pilot)
+        waiting = Waiting(seconds, 2, Refused("Busy.", status=429))
+        app._hear(ReplyWaits(waiting))  # pyright: ignore[reportPrivateUsage]
+        await until(pilot, lambda: f"Trying again {when}." in " ".join(told_in(app.screen)))
+
+
+async def test_one_row_is_marked_after_a_new_session_began(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "first")
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: app.desk is not None and app.desk.session is None)
+        await settle(pilot)
+        await say(pilot, "second")
+        under = app.query_one(SessionList).rows.under_cursor
+        assert app.desk is not None
+        assert app.desk.session is not None
+        assert under is not None
+        assert under.session_id == app.desk.session.session_id
+
+
+async def test_the_last_reply_is_replayed_though_a_system_message_follows(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "hi")
+        assert app.desk is not None
+        reply = app.desk.entries[-1].message.id
+        await app.desk.say_system("Be brief.")
+        await settle(pilot)
+        await app.run_action("replay")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await settle(pilot)
+        await pilot.press(*"mirror", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await replied(pilot)
+        assert app.desk.entries[-1].message.id != reply
+        assert app.desk.entries[-1].siblings == 2
 
 
 def told_in(screen: Screen[object]) -> list[str]:

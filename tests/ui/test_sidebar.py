@@ -248,6 +248,32 @@ async def test_the_cursor_stays_on_its_session() -> None:
         assert app.posted == [("Opened", "s2"), ("Opened", "s5")]
 
 
+async def test_the_cursor_goes_to_a_new_session_as_soon_as_it_is_listed() -> None:
+    old = [summary(n) for n in range(1, 4)]
+    app = Stage()
+    async with app.run_test(size=(30, 20)):
+        app.sessions.show(old, "s1", NOW)
+        app.sessions.show(old, None, NOW)
+        app.sessions.show(old, "s0", NOW)  # its reply begins before the list is read again
+        app.sessions.show([summary(0), *old], "s0", NOW)
+        rows = app.sessions.rows
+        assert rows.under_cursor is not None
+        assert rows.under_cursor.session_id == "s0"
+
+
+async def test_the_cursor_stays_where_it_was_put_though_a_new_session_is_listed() -> None:
+    old = [summary(n) for n in range(1, 4)]
+    app = Stage()
+    async with app.run_test(size=(30, 20)):
+        app.sessions.show(old, None, NOW)
+        app.sessions.show(old, "s0", NOW)
+        app.sessions.rows.put_cursor(2)
+        app.sessions.show([summary(0), *old], "s0", NOW)
+        rows = app.sessions.rows
+        assert rows.under_cursor is not None
+        assert rows.under_cursor.session_id == "s3"
+
+
 async def test_the_cursor_stays_at_its_place_when_its_session_goes() -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         summaries = tuple(map(summary, range(6)))

@@ -22,6 +22,7 @@ from tui_chat.ui.chat import Transcript, posted
 from tui_chat.ui.chat.find_bar import FindBar
 from tui_chat.ui.chat.finding import pattern, spans
 from tui_chat.ui.chat.lines import Line, indented, run, wrap
+from tui_chat.ui.chat.progress import speed
 from tui_chat.ui.chat.sight import Sight
 from tui_chat.ui.chat.viewport import Place
 
@@ -240,6 +241,22 @@ async def test_a_fence_stays_when_its_reply_ends() -> None:
         await pilot.pause()
         rows = app.rows()
         assert rows[rows.index("Here:") :] == streamed[streamed.index("Here:") :]
+
+
+@pytest.mark.parametrize(
+    ("timing", "words"),
+    [
+        (Timing(0.61, 0.6, 58, exact=True), ""),  # all at once, when it was complete
+        (Timing(9.0, 8.99, 58, exact=True), ""),
+        (Timing(0.4, 0.0, 2_000, exact=True), ""),
+        (Timing(1.6, 0.6, 50, exact=True), "50 tokens/s"),
+        (Timing(1.6, 0.6, 50), "≈ 50 tokens/s"),
+        (Timing(0.9, None, 50, exact=True), ""),
+        (Timing(2.0, None, 50, exact=True), "25 tokens/s"),
+    ],
+)
+def test_a_rate_is_told_where_it_means_something(timing: Timing, words: str) -> None:
+    assert speed(timing) == words
 
 
 # Finding

@@ -35,10 +35,14 @@ def pace(timing: Timing, *, live: bool) -> list[Fact]:
 
 
 def speed(timing: Timing) -> str:
-    """Return how many tokens come in a second, in words; nothing where that says nothing."""
+    """Return how many tokens come in a second, in words; nothing where that says nothing.
+
+    The rate is that of the network, or of a buffer, and not of the model where all came at once:
+    it takes half a second of words, or a whole one where nobody saw the first.
+    """
     rate = timing.per_second
-    # Where nobody saw the first word, a reply of an instant has no pace worth telling.
-    if not rate or rate < 1 or (timing.elapsed or 0) < (0.5 if timing.first else 1):
+    seconds = (timing.elapsed or 0.0) - (timing.first or 0.0)
+    if not rate or rate < 1 or seconds < (1 if timing.first is None else 0.5):
         return ""
     return f"{'' if timing.exact else '≈ '}{rate:,.0f} tokens/s"
 

@@ -84,6 +84,9 @@ class SessionRows(QuietScroll, can_focus=True):
         """Keys of groups of which only the heading is shown."""
         self._is_narrowed: bool = False
         self._current: str | None = None
+        self._awaits_current = False
+        """Whether the cursor goes to the open session as soon as that is in the list: one that has
+        just begun is opened before it is listed."""
         self._streaming: Collection[str] = ()
         self._now = 0.0
         self._shows_pins = False
@@ -125,7 +128,8 @@ class SessionRows(QuietScroll, can_focus=True):
         folded.
         """
         under = self.under_cursor
-        kept = under.session_id if under is not None and current == self._current else current
+        stays = current == self._current and not self._awaits_current
+        kept = under.session_id if under is not None and stays else current
         before, was_in_sight = self._lines_of_cursor, self._is_in_sight
         if groups is not self.placed.groups or is_narrowed != self._is_narrowed:
             self._is_narrowed = is_narrowed
@@ -136,6 +140,7 @@ class SessionRows(QuietScroll, can_focus=True):
         self._current, self._now, self._empty = current, now, empty
         self._streaming, self._shows_pins = running, shows_pins
         found = None if kept is None else self.placed.stop_of(kept)
+        self._awaits_current = not stays and kept is not None and found is None
         self.cursor = self._within(self.cursor if found is None else found)
         if under is None or kept != under.session_id:
             self._resize()
@@ -152,6 +157,7 @@ class SessionRows(QuietScroll, can_focus=True):
 
     def put_cursor(self, stop: int) -> None:
         """Put the cursor on a stop and scroll it into sight."""
+        self._awaits_current = False
         self.cursor = self._within(stop)
         self._reveal()
         self.refresh()
