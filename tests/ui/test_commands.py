@@ -89,7 +89,7 @@ async def test_what_is_no_command_is_told_and_stays(tmp_path: Path):
         assert app.query_one(Composer).text == "/nonsense"
         app.query_one(Composer).text = "/quit smoking"
         await pilot.press("enter")
-        await until(pilot, lambda: "can stand after /quit" in str(list(app._notifications)))
+        await until(pilot, lambda: "/quit takes no arguments" in str(list(app._notifications)))
         assert app.query_one(Composer).text == "/quit smoking"
         app.query_one(Composer).text = "/export markdown"
         await pilot.press("enter")
