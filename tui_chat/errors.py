@@ -14,6 +14,7 @@ below `cli` and `ui` prints or exits; they raise one of these and the edge shows
     └── StoreError              the database cannot be used as asked
         ├── StoreBusy           another program holds it
         ├── StoreNewer          written by a newer version of this program
+        ├── RecordGone          what was to be changed is not in it any more
         └── StoreDamaged        SQLite says the file is not sound
 """
 
@@ -92,6 +93,10 @@ class StoreBusy(StoreError):
 
 class StoreNewer(StoreError):
     """The database was written by a newer version; it is refused and not touched."""
+
+
+class RecordGone(StoreError):
+    """A session or message that was to be read or changed no longer exists."""
 
 
 class StoreDamaged(StoreError):

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tui_chat.compose import Composed
-from tui_chat.errors import Refused, ReplyCut, StoreError, TuiChatError, Unreachable
+from tui_chat.errors import RecordGone, Refused, ReplyCut, TuiChatError, Unreachable
 from tui_chat.model.message import Message
 from tui_chat.model.reply import Reply, TextDelta, advance
 from tui_chat.model.request import RequestRecord
@@ -34,10 +35,14 @@ from tui_chat.wire.tool_names import restore_names
 if TYPE_CHECKING:
     from tui_chat.store import Ending, Store
 
+_LOG = logging.getLogger(__name__)
+
 FLUSH_SECONDS = 0.15
 """A reply's text is on disk at most this long, and two writes, after it arrived: one that was on
 its way just then, and its own. So it is 250 ms while a write takes less than 50.
 """
+LONGEST_PAUSE = 5.0
+"""Seconds between two attempts to store a growing reply where they fail, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +73,15 @@ class Grown:
     entry_id: str
     reply: Reply
     timing: Timing = NO_TIMING
+    unsaved: str = ""
+    """Why the last attempt to store it failed, as a sentence; empty if it did not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The reply is whole, or as whole as it gets, and on disk."""
+    """The reply is whole, or as whole as it gets, and on disk; or in memory, if its entry says
+    that it is `unsaved`.
+    """
 
     entry: Entry
     timing: Timing = NO_TIMING
@@ -239,6 +248,8 @@ class _Growing:
         self._bytes = 0
         self._prices = composed.endpoint.facts_of(composed.model).prices
         self._changed = asyncio.Event()
+        self._unsaved = ""
+        """Why the last flush failed."""
 
     def grow(self, reply: Reply, more: int) -> None:
         self._reply = reply
@@ -246,7 +257,11 @@ class _Growing:
         if self._first is None and not reply.is_empty:
             self._first = self._clock() - self._began
         self._changed.set()
-        self._emit(Grown(self._entry.message.id, reply, self._timing()))
+        self._tell_growth()
+
+    def _tell_growth(self) -> None:
+        entry_id = self._entry.message.id
+        self._emit(Grown(entry_id, self._reply, self._timing(), self._unsaved))
 
     def _timing(self) -> Timing:
         """Return the pace so far. What the provider says of output counts once it has finished:
@@ -263,23 +278,37 @@ class _Growing:
         self._emit(Waiting(pause.seconds, pause.attempt, pause.why))
 
     async def keep_flushed(self) -> None:
-        """Write what has changed, for as long as the reply grows."""
+        """Write what has changed, for as long as the reply grows.
+
+        A full disk must not end a reply that can still be read on the screen: the flush is tried
+        again, less and less often, also if nothing more arrives.
+        """
+        pause = FLUSH_SECONDS
         while True:
             await self._changed.wait()
-            await asyncio.sleep(FLUSH_SECONDS)
+            await asyncio.sleep(pause)
             self._changed.clear()
-            # A full disk must not end a reply that can still be read on the screen; finishing
-            # it will raise, and that is shown.
-            with suppress(StoreError):
+            fault = ""
+            try:
                 await self._store.flush_reply(self._entry.message.id, self._message())
+            except RecordGone:
+                return  # its session was deleted; the end of the reply says so
+            except TuiChatError as error:
+                fault = str(error)
+                self._changed.set()
+            pause = min(2 * pause, LONGEST_PAUSE) if fault else FLUSH_SECONDS
+            if fault != self._unsaved:
+                self._unsaved = fault
+                self._tell_growth()
 
     async def finish(
         self, flushing: asyncio.Task[None], status: Ending, error: TuiChatError | None = None
     ) -> Entry:
         timing = self._timing()
         flushing.cancel()
-        with suppress(asyncio.CancelledError):
-            await flushing
+        await asyncio.wait((flushing,))
+        if not flushing.cancelled() and (fault := flushing.exception()) is not None:
+            _LOG.error("a reply could not be flushed", exc_info=fault)
         finishing = asyncio.ensure_future(
             self._store.finish_reply(
                 self._entry.message.id,

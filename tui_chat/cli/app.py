@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tui_chat.desk import Change, Desk
     from tui_chat.preset_files import Shelf
+    from tui_chat.ui.app import TuiChat
 
 
 def run_app(
@@ -42,8 +43,18 @@ def run_app(
     if captured:
         app.open_first(captured)
     app.run()
-    if app.return_code:
-        sys.exit(app.return_code)
+    leave(app)
+
+
+def leave(app: TuiChat) -> None:
+    """End the command after its screen was closed; tell what could not be saved."""
+    from tui_chat.model.visible import visible
+
+    if app.unsaved:
+        words = f"Error: the end of a reply or a draft was not saved. {app.unsaved}"
+        print(visible(words), file=sys.stderr)
+    if app.return_code or app.unsaved:
+        sys.exit(app.return_code or 1)
 
 
 def settled_config(

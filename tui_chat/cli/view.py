@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import cast
 
 from tui_chat import paths
-from tui_chat.cli.app import open_desk, settled_config
+from tui_chat.cli.app import leave, open_desk, settled_config
 from tui_chat.cli.ids import new_id
 from tui_chat.cli.imports import Meter, tell_faults
 from tui_chat.cli.interpreter import share_heap
@@ -54,8 +54,7 @@ def run_view(settings: Mapping[str, object], files: Sequence[Path]) -> None:
         config = apart(config, Path(folder))
         app = Viewer(config, lambda tell: open_desk(config, tell), line(files))
         app.run()
-        if app.return_code:
-            sys.exit(app.return_code)
+        leave(app)
 
 
 async def fill(folder: Path, files: Sequence[Path], meter: Meter) -> tuple[Report, ...]:

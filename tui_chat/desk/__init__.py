@@ -24,6 +24,7 @@ roles      who may start a session
 presets    those that are being edited, and their files
 drafts     what is being typed
 replies    what is on its way
+unsaved    what is in memory until the database can be written to
 elsewhere  what other programs do to the same conversations
 calls      tool calls that wait for an answer
 tools      those answers, by hand or by a command
@@ -45,6 +46,7 @@ from tui_chat.desk.changes import (
     ReplyElsewhere,
     ReplyGrew,
     ReplyWaits,
+    SavingFailed,
     SessionsChanged,
     Trouble,
 )
@@ -68,6 +70,7 @@ __all__ = [
     "ReplyElsewhere",
     "ReplyGrew",
     "ReplyWaits",
+    "SavingFailed",
     "SentRequest",
     "SessionsChanged",
     "Trouble",

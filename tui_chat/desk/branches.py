@@ -74,6 +74,8 @@ class Branches:
             now = self._outside.now().timestamp()
             message = Message("system", text, timestamp=now)
             await self._store.add_message(session.session_id, message, parent)
+            if parent is None:
+                await self._opening.has_begun(session)
             return True
 
     async def edit(self, entry_id: str, text: str, *, send: bool) -> bool:

@@ -60,6 +60,14 @@ class ReplyElsewhere:
 
 
 @dataclass(frozen=True, slots=True)
+class SavingFailed:
+    """Something is in memory only until the database can be written to, or is stored again."""
+
+    why: str
+    """A sentence; empty if everything is stored."""
+
+
+@dataclass(frozen=True, slots=True)
 class Trouble:
     """Something could not be done; the sentence and the advice are for a person."""
 
@@ -86,6 +94,7 @@ Change: TypeAlias = (
     | ReplyGrew
     | ReplyWaits
     | ReplyElsewhere
+    | SavingFailed
     | Trouble
     | Done
 )

@@ -357,8 +357,23 @@ class Desk(Setting):
     async def close(self) -> None:
         """Stop all replies, each kept as far as it came, and let go of store and network."""
         self._replies.then = None
-        await self._tools.stop_all()
-        await self._replies.stop_all()
-        await self._opening.stop_listing()
-        await self._outside.transport.aclose()
-        await self._outside.store.close()
+        try:
+            await self._tools.stop_all()
+            await self._replies.stop_all()
+            await self._opening.stop_listing()
+            await self._unsaved.stop()
+            await self._outside.transport.aclose()
+        finally:
+            await self._outside.store.close()
+
+    async def stop_all(self) -> None:
+        """Stop all replies, each kept as far as it came; no tool runs because of that."""
+        then, self._replies.then = self._replies.then, None
+        try:
+            await self._replies.stop_all()
+        finally:
+            self._replies.then = then
+
+    async def write_unsaved(self) -> bool:
+        """Try to write what is in memory only; return True if everything is stored."""
+        return await self._unsaved.write_now()

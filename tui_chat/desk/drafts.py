@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from tui_chat.desk.changes import Trouble
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.state import State
@@ -15,6 +17,8 @@ class Drafts:
     def __init__(self, state: State, outside: Outside) -> None:
         self._state = state
         self._outside = outside
+        self._turn = asyncio.Lock()
+        """One after the other: what was typed last is to be what is stored."""
         self._fault = ""
         self._files: dict[str, str] = {}
         """What was kept last of each draft's files: they change seldom."""
@@ -37,23 +41,31 @@ class Drafts:
         return tuple(kept.split("\n")) if kept else ()
 
     async def keep(self, session: Session | None, text: str, files: tuple[str, ...] = ()) -> None:
-        """Keep what is being typed in a session (None: in the chat not yet begun)."""
+        """Keep what is being typed in a session (None: in the chat not yet begun). Where it cannot
+        be written, it is kept in memory until it can be.
+        """
+        async with self._turn:
+            try:
+                await self._write(session, text, files)
+            except TuiChatError as error:
+                if str(error) != self._fault:  # once, not with every word that is typed
+                    self._fault = str(error)
+                    self._outside.tell(Trouble(error))
+            else:
+                self._fault = ""
+
+    async def _write(self, session: Session | None, text: str, files: tuple[str, ...]) -> None:
         store = self._outside.store
+        key, paths = _files_of(session), "\n".join(files)
         try:
-            key, paths = _files_of(session), "\n".join(files)
             if self._files.get(key, "") != paths:
-                await store.remember(key, paths)
                 self._files[key] = paths
+                await store.remember(key, paths)
+        finally:  # the text all the same
             if session is None:
                 await store.remember("draft", text)
             else:
                 await store.save_draft(session.session_id, text)
-        except TuiChatError as error:
-            if str(error) != self._fault:  # once, not with every word that is typed
-                self._fault = str(error)
-                self._outside.tell(Trouble(error))
-        else:
-            self._fault = ""
 
 
 def _files_of(session: Session | None) -> str:

@@ -162,10 +162,12 @@ class Opening:
         self._show(())
 
     async def begin(self, draft: str) -> Session:
-        """Store the session of the chat that is begun with `draft`. Hold `session_lock`."""
+        """Store the session of the chat that is begun with `draft`. Hold `session_lock`.
+
+        The draft stays that of the new chat until its message is stored; see `has_begun`.
+        """
         state = self._state
-        store = self._store
-        session = await store.create_session(
+        state.session = await self._store.create_session(
             session_id=state.session_id,
             title=first_words(draft) or "Files",
             role_id=state.role.role_id if state.role else None,
@@ -174,16 +176,17 @@ class Opening:
             preset=state.preset_name,
             profile=state.profile_name,
             lorebooks=state.lore_names,
-        )
-        state.session = await store.update_session(
-            session.session_id,
             temperature=state.temperature,
             max_tokens=state.max_tokens,
         )
-        await self._roles.used(session.role_id or "")
-        await store.remember("session", session.session_id)
-        await store.remember("draft", "")
         return state.session
+
+    async def has_begun(self, session: Session) -> None:
+        """Remember a session whose first message is stored as the one that was open last."""
+        with self._outside.telling():
+            await self._store.remember("draft", "")
+            await self._store.remember("session", session.session_id)
+            await self._roles.used(session.role_id or "")
 
     async def reload(self) -> None:
         """Read the shown branch again."""
@@ -259,6 +262,13 @@ class Opening:
                     self._state.sessions = everything
                     self._outside.tell(SessionsChanged())
                     await self._read_now(self._state.session_id)
+
+    def replace(self, entry: Entry) -> None:
+        """Show an entry of the shown branch as it is now, without reading it."""
+        entries = self._state.entries
+        self._show(
+            tuple(entry if each.message.id == entry.message.id else each for each in entries)
+        )
 
     def _show(self, entries: tuple[Entry, ...]) -> None:
         self._take(entries)

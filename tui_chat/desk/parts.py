@@ -28,6 +28,7 @@ from tui_chat.desk.roles import Roles
 from tui_chat.desk.state import State
 from tui_chat.desk.tools import OpenCall, Tools
 from tui_chat.desk.undo import Undo
+from tui_chat.desk.unsaved import UnsavedWrites
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.message import Part
 from tui_chat.model.session import Entry
@@ -63,6 +64,7 @@ class Parts(State):
         self._choosing = Choosing(self, outside, self._composing, self._presets)
         self._roles = Roles(self, outside, self._composing, self._choosing)
         self._opening = Opening(self, outside, self._composing, self._choosing, self._roles)
+        self._unsaved = UnsavedWrites(outside, self._opening)
         self._drafts = Drafts(self, outside)
         self._carrying = Carrying(outside, self._opening)
         self._past = Past(outside)
@@ -111,6 +113,13 @@ class Parts(State):
     def partial(self) -> Grown | None:
         """What has arrived of the reply that is arriving in the shown session."""
         return self._replies.partial
+
+    @property
+    def unsaved(self) -> str:
+        """Why something is in memory only, as a sentence; empty if everything is stored."""
+        fault = self._unsaved.fault
+        partial = self.partial
+        return str(fault) if fault else partial.unsaved if partial else ""
 
     @property
     def open_calls(self) -> tuple[OpenCall, ...]:

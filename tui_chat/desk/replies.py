@@ -60,6 +60,8 @@ class Replies:
         self._composing = composing
         self._opening = opening
         self._past = past
+        self._ours: set[str] = set()
+        """Ids of the replies that this program asked for."""
         self._running: dict[str, asyncio.Task[Entry]] = {}
         self._partial: dict[str, Grown] = {}
         self.session_lock = opening.session_lock
@@ -239,11 +241,12 @@ class Replies:
 
     def _arrives_elsewhere(self) -> bool:
         """Whether another program receives the reply at the end of the shown branch. One of ours
-        that has ended is about to be read again.
+        that has ended is about to be read again, or could not be.
         """
         last = self._state.entries[-1] if self._state.entries else None
-        is_ours = self._ending is not None and not self._ending.done()
-        return last is not None and last.status == "streaming" and not is_ours
+        if last is None or last.status != "streaming":
+            return False
+        return last.message.id not in self._ours
 
     async def _exchange(
         self,
@@ -257,13 +260,17 @@ class Replies:
         with self._outside.telling():
             session = self._state.session or await self._opening.begin(draft)
             session_id = session.session_id
+            end: Entry | None = None
 
             def emit(progress: Progress) -> None:
+                nonlocal end
                 if isinstance(progress, Begun) and not begun.done():
                     reply_id = progress.reply.message.id
+                    self._ours.add(reply_id)
                     self._state.sent[composed.endpoint.name] = LastSent(reply_id, composed)
                     begun.set_result(None)
                 if isinstance(progress, Ended):
+                    end = progress.entry
                     self._composing.learn(composed, progress.entry.usage.input)
                     self._timings[progress.entry.message.id] = progress.timing
                 self._follow(session_id, progress)
@@ -286,10 +293,12 @@ class Replies:
                 )
             )
             self._running[session_id] = task
-            task.add_done_callback(lambda done: self._done(session_id, done))
+            task.add_done_callback(lambda done: self._done(session_id, done, end))
             await asyncio.wait((task, begun), return_when=asyncio.FIRST_COMPLETED)
             if not begun.done():
                 return False
+            if parent_id is None:
+                await self._opening.has_begun(session)
             await self._refresh(session_id)
             self._new.clear()
             return True
@@ -315,9 +324,15 @@ class Replies:
             case Ended():
                 pass
 
-    def _done(self, session_id: str, task: asyncio.Task[Entry]) -> None:
+    def _done(self, session_id: str, task: asyncio.Task[Entry], end: Entry | None) -> None:
         self._running.pop(session_id, None)
         self._partial.pop(session_id, None)
+        if end is not None and end.unsaved:
+            if self._state.shows(session_id):
+                self._opening.replace(end)  # should it not be possible to read it, either
+            words = f"The reply is not saved yet. {end.unsaved}"
+            advice = "It is kept in memory and written as soon as that works."
+            self._outside.tell(Trouble(StoreError(words, advice=advice)))
         error = None if task.cancelled() else task.exception()
         if isinstance(error, TuiChatError):
             self._outside.tell(Trouble(error))

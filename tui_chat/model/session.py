@@ -45,6 +45,8 @@ class Entry:
     """Its place among the messages that follow the same one, counted from 0, oldest first."""
     siblings: int = 1
     """How many there are, itself included."""
+    unsaved: str = ""
+    """Why the end of this reply is in memory only, as a sentence; empty where it is stored."""
 
 
 @dataclass(frozen=True, slots=True)

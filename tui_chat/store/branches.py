@@ -162,9 +162,14 @@ async def tree(tx: Transaction, session_id: str) -> tuple[Node, ...]:
     )
     parents = {row[1] for row in rows}
     return tuple(
-        Node(*facts, words=" ".join(text.split()), is_leaf=facts[0] not in parents)
+        Node(*facts, words=first_words(text), is_leaf=facts[0] not in parents)
         for *facts, text in rows
     )
+
+
+def first_words(text: str) -> str:
+    """Return the beginning of a message's text on one line, as a node shows it."""
+    return " ".join(text[:_WORDS].split())
 
 
 async def show(tx: Transaction, session_id: str, message_id: str) -> None:

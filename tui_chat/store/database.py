@@ -8,7 +8,9 @@
    cancelled caller is released, and its work goes on to its end.
 3. Work runs in the order in which it was asked for.
 4. Nothing is written to a file that was removed or replaced meanwhile.
-5. `close` awaits what is pending and refuses what comes after.
+5. A write that must not be lost (`write_or_defer`) stays in memory where the file cannot be
+   written to. It is tried again before every later write, by `write_deferred` and by `close`.
+6. `close` awaits what is pending and refuses what comes after.
 
 Durability: in WAL mode with `synchronous = FULL` every commit is synced, so a committed
 message survives a loss of power (`NORMAL` would sync at checkpoints only and could lose the
@@ -21,12 +23,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
-from tui_chat.errors import StoreError
+from tui_chat.errors import RecordGone, StoreBusy, StoreError
 from tui_chat.model.text import clean
 from tui_chat.store.faults import told
 
@@ -111,6 +115,14 @@ class Transaction:
         return cast("list[Row]", found)
 
 
+@dataclass(frozen=True, slots=True)
+class _DeferredWrite:
+    """A write that the file did not take, to be tried again."""
+
+    work: Callable[[Transaction], Awaitable[Any]]
+    committed: Callable[[Any], object] | None
+
+
 class Database:
     """The connection and the queue of work in front of it."""
 
@@ -121,6 +133,15 @@ class Database:
         self._pending: set[asyncio.Task[Any]] = set()
         self._closing: asyncio.Task[None] | None = None
         self._file = _identity(path)
+        self._deferred: dict[str, _DeferredWrite] = {}
+        """By the key of `write_or_defer`, oldest first."""
+        self.write_fault: StoreError | None = None
+        """Why the deferred writes could not be done at the last attempt; None if there are none."""
+        self.on_deferred: Callable[[], None] | None = None
+        """Called each time a write had to be deferred; must be quick and not raise."""
+        self.all_written = asyncio.Event()
+        """Set while no write is deferred."""
+        self.all_written.set()
 
     @classmethod
     async def connect(cls, path: Path, *, busy_timeout: float) -> Database:
@@ -157,6 +178,42 @@ class Database:
         """
         return await self._owned(_WRITING, work, committed)
 
+    async def write_or_defer(
+        self,
+        key: str,
+        work: Callable[[Transaction], Awaitable[_T]],
+        *,
+        committed: Callable[[_T], object] | None = None,
+    ) -> _T:
+        """Like `write`, but work that fails because the file cannot be written to is kept and
+        tried again later. A later call with the same `key` replaces it.
+
+        Raises StoreError all the same. `RecordGone` and errors other than StoreError are final:
+        trying again would not help, so that work is not kept.
+        """
+        return await self._owned(_WRITING, work, committed, key)
+
+    def forget_deferred(self, key: str) -> None:
+        """Drop a deferred write that is not wanted any more."""
+        self._deferred.pop(key, None)
+        self._note_deferred()
+
+    @property
+    def deferred(self) -> frozenset[str]:
+        """The keys of the writes that are still to be done."""
+        return frozenset(self._deferred)
+
+    async def write_deferred(self) -> bool:
+        """Try the deferred writes now; return True if none is left."""
+        if self._deferred and self._closing is None:
+
+            async def nothing(tx: Transaction) -> None:
+                """Writing comes with the deferred writes."""
+
+            with suppress(StoreError):
+                await self._owned(_WRITING, nothing)
+        return not self._deferred
+
     async def close(self) -> None:
         """Let pending work end, then close the file. May be called again."""
         if self._closing is None:
@@ -168,10 +225,11 @@ class Database:
         begin: str,
         work: Callable[[Transaction], Awaitable[_T]],
         committed: Callable[[_T], object] | None = None,
+        key: str = "",
     ) -> _T:
         if self._closing is not None:
             raise StoreError("The database is closed.")
-        task = asyncio.create_task(self._alone(begin, work, committed), name="store: work")
+        task = asyncio.create_task(self._alone(begin, work, committed, key), name="store: work")
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
         try:
@@ -185,31 +243,83 @@ class Database:
         begin: str,
         work: Callable[[Transaction], Awaitable[_T]],
         committed: Callable[[_T], object] | None,
+        key: str = "",
     ) -> _T:
+        """Run work when its turn comes; with a `key`, keep it where it cannot be written."""
         async with self._turn:
-            with told(self._path):
-                if begin is _WRITING and _identity(self._path) != self._file:
-                    raise StoreError(
-                        f"The database {self._path} was removed or replaced while it was open.",
-                        advice="This was not stored. Copy what you want to keep, and start "
-                        "tui-chat again to work with the file that is there now.",
-                    )
-                try:
-                    await self._connection.execute_fetchall(begin)
-                    result = await work(Transaction(self._connection))
-                    await self._connection.execute_fetchall("COMMIT")
-                except BaseException:
-                    # Also when the loop itself is going down and cancels this task: the thread
-                    # takes statements in order, so this one follows the one that was cut off.
-                    await self._connection.rollback()
-                    raise
+            self._deferred.pop(key, None)  # this is newer
+            try:
+                if begin is _WRITING:
+                    await self._try_deferred()
+                result = await self._transact(begin, work)
+            except RecordGone:
+                raise
+            except StoreError as error:
+                if key:
+                    self._deferred[key] = _DeferredWrite(work, committed)
+                    self.write_fault = error
+                raise
+            finally:
+                self._note_deferred()
             if committed is not None:
                 committed(result)
+            return result
+
+    async def _try_deferred(self) -> None:
+        """Do the deferred writes, each as a transaction of its own.
+
+        Raises StoreBusy: whoever waits for the file behind it would wait as long again, in vain.
+        """
+        for key, deferred in list(self._deferred.items()):
+            try:
+                result = await self._transact(_WRITING, deferred.work)
+            except RecordGone:
+                self._deferred.pop(key, None)
+                continue
+            except StoreError as error:
+                self.write_fault = error
+                if isinstance(error, StoreBusy):
+                    raise
+                continue
+            self._deferred.pop(key, None)
+            if deferred.committed is not None:
+                deferred.committed(result)
+
+    def _note_deferred(self) -> None:
+        if self._deferred:
+            self.all_written.clear()
+            if self.on_deferred is not None:
+                self.on_deferred()
+        else:
+            self.write_fault = None
+            self.all_written.set()
+
+    async def _transact(self, begin: str, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
+        with told(self._path):
+            if begin is _WRITING and _identity(self._path) != self._file:
+                raise StoreError(
+                    f"The database {self._path} was removed or replaced while it was open.",
+                    advice="This was not stored. Copy what you want to keep, and start "
+                    "tui-chat again to work with the file that is there now.",
+                )
+            try:
+                await self._connection.execute_fetchall(begin)
+                result = await work(Transaction(self._connection))
+                await self._connection.execute_fetchall("COMMIT")
+            except BaseException:
+                # Also when the loop itself is going down and cancels this task: the thread
+                # takes statements in order, so this one follows the one that was cut off.
+                await self._connection.rollback()
+                raise
             return result
 
     async def _close(self) -> None:
         if self._pending:
             await asyncio.wait(self._pending)
+        if self._deferred:
+            with suppress(StoreError):
+                await self._try_deferred()
+            self._note_deferred()
         with told(self._path):
             await self._connection.close()
 

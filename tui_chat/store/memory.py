@@ -28,6 +28,8 @@ async def save_draft(tx: Transaction, session_id: str, text: str) -> None:
 async def drop_sent_draft(tx: Transaction, session_id: str, text: str) -> None:
     """Forget the draft that has become a message; a different one is still being typed."""
     await tx.run("DELETE FROM drafts WHERE session_id = ? AND text = ?", session_id, text)
+    # In a chat that begins with it, it was kept under this name.
+    await tx.run("UPDATE settings SET value = '' WHERE key = 'draft' AND value = ?", text)
 
 
 async def remember(tx: Transaction, key: str, value: str) -> None:

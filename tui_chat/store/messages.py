@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tui_chat.errors import StoreError
+from tui_chat.errors import RecordGone, StoreError
 from tui_chat.model.message import Message
 from tui_chat.model.quick import quick
 from tui_chat.model.reply import NO_USAGE
@@ -192,7 +192,7 @@ async def finish(tx: Transaction, entry: Entry, now: float) -> Entry:
         *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first, message.id),
     )
     if row is None:
-        raise StoreError("The session of this reply no longer exists.")
+        raise RecordGone("The session of this reply no longer exists.")
     await drop_changes(tx, message.id)
     *stored, seq, session_id = row
     await add_new(tx, seq, message.content, *_json_texts(message)[1:])

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypedDict
 
-from tui_chat.errors import StoreError
+from tui_chat.errors import RecordGone
 from tui_chat.model.session import Entry, Session, SessionSummary
 from tui_chat.store import index
 from tui_chat.store.database import Transaction
@@ -171,7 +171,7 @@ async def require(tx: Transaction, session_id: str) -> Session:
     """Return a session; refuse one that is gone, since another program may have deleted it."""
     session = await find(tx, session_id)
     if session is None:
-        raise StoreError("This session no longer exists.")
+        raise RecordGone("This session no longer exists.")
     return session
 
 

@@ -96,11 +96,12 @@ class TuiChat(
         self.show_first()
 
     async def action_quit(self) -> None:
-        """Leave; what is being typed is kept. Replies that arrive and edited presets are asked
-        about.
+        """Leave; what is being typed is kept. Replies that arrive, edited presets and what could
+        not be saved are asked about.
         """
         await self.keep_draft()
-        if self.desk is not None and (self.desk.unsaved_presets or self.desk.running):
+        desk = self.desk
+        if desk is not None and (desk.unsaved_presets or desk.running or desk.unsaved):
             self.ask_before_leaving()
         else:
             self.exit()

@@ -107,6 +107,13 @@ async def may_leave(app: App[Any], replies: int) -> bool:
     return bool(await app.push_screen_wait(dialog))
 
 
+async def may_lose_unsaved(app: App[Any], why: str) -> bool:
+    """Ask whether to leave although something could not be saved."""
+    question = f"{why}\n\nThe end of a reply or a draft is in memory only, and would be lost."
+    dialog = Confirm("Quit without saving?", question, yes="Quit", no="Stay")
+    return bool(await app.push_screen_wait(dialog))
+
+
 async def may_open(app: App[Any], url: str) -> bool:
     """Ask whether to open a link, showing where it goes: models write links too."""
     return bool(await app.push_screen_wait(Confirm("Open this link?", url, yes="Open")))

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from tui_chat.errors import StoreError
+from tui_chat.errors import RecordGone, StoreError
 from tui_chat.model.message import Message
 from tui_chat.model.received import Received
 from tui_chat.model.reply import NO_USAGE, Usage
@@ -16,7 +16,7 @@ from tui_chat.model.request import Exchange, RequestRecord, Sent
 from tui_chat.model.session import Entry
 from tui_chat.store import memory, messages, requests, sessions
 from tui_chat.store import received as responses
-from tui_chat.store.api.base import Base
+from tui_chat.store.api.base import Base, UnsavedEnd
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.faults import told
 from tui_chat.store.growing import Arrived, Written, arrived, grown, write_changes
@@ -42,6 +42,8 @@ class Exchanges(Base):
         self._owner = Owner(path, new_id())
         self._written: dict[str, Written] = {}
         """The replies that this store receives, by entry id."""
+        self._places: dict[str, tuple[str, Entry]] = {}
+        """Their sessions' ids, and the entries as they began."""
 
     async def begin_exchange(
         self,
@@ -89,6 +91,7 @@ class Exchanges(Base):
 
         def begun(exchange: Exchange) -> None:
             self._written[reply.message.id] = Written(exchange.reply.message)
+            self._places[reply.message.id] = session_id, exchange.reply
 
         return await self._database.write(work, committed=begun)
 
@@ -102,7 +105,7 @@ class Exchanges(Base):
         async def work(tx: Transaction) -> Written:
             written = self._written.get(entry_id)
             if written is None or not await messages.is_streaming(tx, entry_id):
-                raise StoreError("This reply is no longer being received.")
+                raise RecordGone("This reply is no longer being received.")
             after, changes = grown(written, message)
             await write_changes(tx, entry_id, changes)
             return after
@@ -131,8 +134,10 @@ class Exchanges(Base):
     ) -> Entry:
         """End a reply with all of what arrived; return it as it is stored now.
 
-        `received` is the response that it was read from, kept for a while. `StoreError` if its
-        session is gone.
+        `received` is the response that it was read from, kept for a while. Where the file cannot
+        be written to, the reply is kept in memory, is returned so, with the reason in `unsaved`,
+        by whatever reads it, and is written as soon as that works. `RecordGone` if its session
+        is gone.
         """
         now = self._now()
         ended = Entry(
@@ -154,8 +159,17 @@ class Exchanges(Base):
 
         def over(_: Entry) -> None:
             self._written.pop(entry_id, None)
+            self._places.pop(entry_id, None)
+            self._unsaved.pop(entry_id, None)
 
-        return await self._database.write(work, committed=over)
+        try:
+            return await self._database.write_or_defer(f"reply {entry_id}", work, committed=over)
+        except RecordGone:
+            raise
+        except StoreError:
+            session_id, begun = self._places.get(entry_id, ("", ended))
+            self._unsaved[entry_id] = UnsavedEnd(session_id, ended)
+            return self._as_ended(begun)
 
     async def received(self, entry_id: str) -> Received | None:
         """Return the response of a reply as it was received, None where it is not kept."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
+from tui_chat.errors import StoreError
 from tui_chat.model.profile import Profile
 from tui_chat.model.role import Role
 from tui_chat.store import library, memory, roles
 from tui_chat.store.api.base import Base
+from tui_chat.store.database import Transaction
 
 
 class Library(Base):
@@ -79,18 +81,29 @@ class Library(Base):
 
     async def draft(self, session_id: str) -> str:
         """Return what was being typed in a session, empty where nothing was."""
+        unsaved = self._unsaved_texts.get(f"draft {session_id}")
+        if unsaved is not None:
+            return unsaved
         return await self._database.read(lambda tx: memory.draft(tx, session_id))
 
     async def save_draft(self, session_id: str, text: str) -> None:
-        """Keep what is being typed. `StoreError` if the session is gone."""
-        await self._database.write(lambda tx: memory.save_draft(tx, session_id, text))
+        """Keep what is being typed. `RecordGone` if the session is gone; another `StoreError`
+        where it is in memory only, until the file can be written to.
+        """
+        key = f"draft {session_id}"
+        await self._write_text(key, text, lambda tx: memory.save_draft(tx, session_id, text))
 
     async def remember(self, key: str, value: str) -> None:
-        """Keep a setting of the program, such as the session that was open last."""
-        await self._database.write(lambda tx: memory.remember(tx, key, value))
+        """Keep a setting of the program, such as the session that was open last. `StoreError`
+        where it is in memory only, until the file can be written to.
+        """
+        await self._write_text(f"setting {key}", value, lambda tx: memory.remember(tx, key, value))
 
     async def recall(self, key: str) -> str | None:
         """Return what was remembered, None where nothing was."""
+        unsaved = self._unsaved_texts.get(f"setting {key}")
+        if unsaved is not None:
+            return unsaved
         return await self._database.read(lambda tx: memory.recall(tx, key))
 
     async def recent_prompts(
@@ -100,3 +113,18 @@ class Library(Base):
         than `longest` characters are left out.
         """
         return await self._database.read(lambda tx: memory.recent_prompts(tx, limit, longest))
+
+    async def _write_text(
+        self, key: str, text: str, work: Callable[[Transaction], Awaitable[None]]
+    ) -> None:
+        """Write a text, or keep it in memory under `key` until it can be written."""
+
+        def written(_: None) -> None:
+            self._unsaved_texts.pop(key, None)
+
+        try:
+            await self._database.write_or_defer(key, work, committed=written)
+        except StoreError:
+            if key in self._database.deferred:
+                self._unsaved_texts[key] = text
+            raise

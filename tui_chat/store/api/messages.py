@@ -36,8 +36,8 @@ class Messages(Base):
 
         placed = await self._database.read(work)
         if len(placed) < _MANY:
-            return _entries(placed)
-        return await asyncio.to_thread(_entries, placed)
+            return self._with_unsaved(_entries(placed))
+        return self._with_unsaved(await asyncio.to_thread(_entries, placed))
 
     async def leading_to(self, message_id: str) -> tuple[Entry, ...]:
         """Return the messages that lead to one, itself included, on whatever branch; deleted ones
@@ -45,27 +45,36 @@ class Messages(Base):
         """
         placed = await self._database.read(lambda tx: branches.leading_to(tx, message_id))
         if len(placed) < _MANY:
-            return _entries(placed)
-        return await asyncio.to_thread(_entries, placed)
+            return self._with_unsaved(_entries(placed))
+        return self._with_unsaved(await asyncio.to_thread(_entries, placed))
 
     async def tree(self, session_id: str) -> tuple[Node, ...]:
         """Return all branches of a session, message by message in the order in which they were
         made, so that every message comes after the one it follows.
         """
-        return await self._database.read(lambda tx: branches.tree(tx, session_id))
+        nodes = await self._database.read(lambda tx: branches.tree(tx, session_id))
+        if not self._unsaved:
+            return nodes
+        return tuple(self._ended_node(node) for node in nodes)
+
+    def _ended_node(self, node: Node) -> Node:
+        unsaved = self._unsaved.get(node.message_id)
+        if unsaved is None:
+            return node
+        words = branches.first_words(unsaved.entry.message.content)
+        return replace(node, status=unsaved.entry.status, words=words)
 
     async def around(self, message_id: str, before: int = 2) -> tuple[Entry, ...]:
         """Return a message among its neighbours: `before` that lead to it, and the newest that
         follows it. Nothing if it is gone or deleted.
         """
-        return _entries(
-            await self._database.read(lambda tx: branches.around(tx, message_id, before))
-        )
+        placed = await self._database.read(lambda tx: branches.around(tx, message_id, before))
+        return self._with_unsaved(_entries(placed))
 
     async def entry(self, message_id: str) -> Entry | None:
         """Return a message, on whatever branch; None if it is gone or deleted."""
         placed = await self._database.read(lambda tx: branches.single(tx, message_id))
-        return None if placed is None else entry_of(*placed)
+        return None if placed is None else self._as_ended(entry_of(*placed))
 
     async def add_message(self, session_id: str, message: Message, parent_id: str | None) -> Entry:
         """Add a finished message after `parent_id` (None: as a first one) and show its branch.

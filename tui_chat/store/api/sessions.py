@@ -27,6 +27,8 @@ class Sessions(Base):
         folder: str = "",
         tags: tuple[str, ...] = (),
         lorebooks: tuple[str, ...] = (),
+        temperature: float | None = None,
+        max_tokens: int | None = None,
     ) -> Session:
         """Start a session, with an id of its own unless one is given. Without a title it is
         called like its role, or “New chat”; without a preset it has its role's. `InputError` if
@@ -44,6 +46,8 @@ class Sessions(Base):
             folder=folder,
             tags=tags,
             lorebooks=lorebooks,
+            temperature=temperature,
+            max_tokens=max_tokens,
             created=now,
             updated=now,
         )
@@ -58,8 +62,19 @@ class Sessions(Base):
         `limit` so many of them, for what is to be seen at once.
         """
         if limit is not None:
-            return await self._database.read(lambda tx: sessions.first(tx, limit))
-        return await self._database.read(self._list.read)
+            listed = await self._database.read(lambda tx: sessions.first(tx, limit))
+        else:
+            listed = await self._database.read(self._list.read)
+        # Such a session would be listed as one in which a reply still arrives.
+        ended = {each.session_id: each.entry.status for each in self._unsaved.values()}
+        if not ended:
+            return listed
+        return tuple(
+            each._replace(status=ended[each.session_id])
+            if each.status == "streaming" and each.session_id in ended
+            else each
+            for each in listed
+        )
 
     async def update_session(
         self, session_id: str, **changes: Unpack[sessions.SessionChanges]

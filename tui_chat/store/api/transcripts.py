@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tui_chat.model.transcript import Imported, Transcript
 from tui_chat.store import transcripts
@@ -49,9 +50,12 @@ class Transcripts(Base):
         With `requests`, also what was sent for its replies, the exact bodies as far as they are
         kept, and what is being typed.
         """
-        return await self._database.read(
+        found = await self._database.read(
             lambda tx: transcripts.give_out(tx, session_id, requests=requests)
         )
+        if found is None or not self._unsaved:
+            return found
+        return replace(found, entries=self._with_unsaved(found.entries))
 
 
 class _Tried(Exception):

@@ -27,14 +27,17 @@ if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.desk import Desk
     from tui_chat.model.reply import Reply
+    from tui_chat.model.session import Session
     from tui_chat.ui.inspector import Inspector
 
 LONG_DRAFT = 30_000
 """Characters from which composing may take longer than a frame."""
 LONG_BRANCH = 500
 """Messages from which composing for the first time may take longer than a frame."""
-DRAFT_KEPT_AFTER = 1.0
-"""Seconds after the last key until the draft is on disk."""
+DRAFT_KEPT_AFTER = 0.25
+"""Seconds after a change until the draft is written, whether or not more is typed meanwhile. A
+draft on the disk is never older than twice that, with a disk that takes its time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +63,11 @@ class Drafting(Shell):
     _composing_first = ""
     """Id of the long session that is being composed for the first time."""
     _draft_timer: Timer | None = None
+    """Runs from the first change that is not written to the writing of it."""
     _submissions: tuple[Submission, ...] = ()
     """Oldest first; their texts count as the draft until they are stored."""
+    _typed_since: dict[str, tuple[Session | None, str]] = {}  # noqa: RUF012  replaced, never changed
+    """By session id: what was last kept of what was typed behind a submission."""
     _parts: tuple[Part, ...] = ()
     _opening: object = None
     """Stands for the latest opening of a session."""
@@ -71,9 +77,14 @@ class Drafting(Shell):
     @on(Composer.Changed)
     def _typed(self) -> None:
         self.compose_soon()
-        if self._draft_timer is not None:
-            self._draft_timer.stop()
-        self._draft_timer = self.set_timer(DRAFT_KEPT_AFTER, self.keep_draft)
+        if self._draft_timer is None:
+            self._draft_timer = self.set_timer(DRAFT_KEPT_AFTER, self._keep_draft_now)
+
+    @work(group="draft")
+    async def _keep_draft_now(self) -> None:
+        """Write the draft, with no key waiting for the disk meanwhile."""
+        self._draft_timer = None
+        await self.keep_draft()
 
     def on_inspector_protocol_chosen(self, event: Inspector.ProtocolChosen) -> None:
         """Show what another protocol would be sent; the session stays as it is."""
@@ -227,9 +238,10 @@ class Drafting(Shell):
         if self.desk is not None and self.is_laid and self._holds_draft:
             files = tuple(str(attachment.path) for attachment in self._attachments)
             here = [s.text for s in self._submissions if s.session_id == self.desk.session_id]
-            await self.desk.keep_draft(
-                self.desk.session, joined_drafts(*here, self._composer.text), files
-            )
+            text = self._composer.text
+            if here:
+                self._typed_since |= {self.desk.session_id: (self.desk.session, text)}
+            await self.desk.keep_draft(self.desk.session, joined_drafts(*here, text), files)
 
 
 def joined_drafts(*drafts: str) -> str:

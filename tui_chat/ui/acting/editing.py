@@ -166,23 +166,26 @@ class Editing(Drafting):
 
     @work(group="dialog", exclusive=True)
     async def ask_before_leaving(self) -> None:
-        """Ask what becomes of replies that arrive and of edited presets, then leave."""
+        """Ask what becomes of replies that arrive, of edited presets and of what could not be
+        saved, then leave.
+        """
         from tui_chat.ui.preset_questions import before_leaving
-        from tui_chat.ui.questions import may_leave
+        from tui_chat.ui.questions import may_leave, may_lose_unsaved
 
         desk = self.desk
         if desk is None or (desk.running and not await may_leave(self, len(desk.running))):
             return
-        if not desk.unsaved_presets:
+        if desk.unsaved_presets:
+            match await before_leaving(self, desk.unsaved_presets):
+                case "save" if desk.save_presets():
+                    pass
+                case "leave":
+                    pass
+                case _:
+                    return
+        await desk.stop_all()
+        if await desk.write_unsaved() or await may_lose_unsaved(self, desk.unsaved):
             self.exit()
-            return
-        match await before_leaving(self, desk.unsaved_presets):
-            case "save" if desk.save_presets():
-                self.exit()
-            case "leave":
-                self.exit()
-            case _:
-                pass
 
     def on_preset_pane_more_requested(self) -> None:
         """Ask what is to be done with preset files."""

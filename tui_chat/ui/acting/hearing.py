@@ -83,7 +83,10 @@ class Hearing(Editing):
         """Stop replies and close the store."""
         desk, self.desk = self.desk, None
         if desk is not None:
-            await desk.close()
+            try:
+                await desk.close()
+            finally:
+                self.unsaved = desk.unsaved
 
     def _hear(self, change: Change) -> None:
         from tui_chat.desk import (
@@ -94,6 +97,7 @@ class Hearing(Editing):
             ReplyElsewhere,
             ReplyGrew,
             ReplyWaits,
+            SavingFailed,
             SessionsChanged,
             Trouble,
         )
@@ -113,7 +117,7 @@ class Hearing(Editing):
                 self.compose_soon()
             case ReplyGrew():
                 grown = change.grown
-                self._chat.stream(grown.entry_id, grown.reply, grown.timing)
+                self._chat.stream(grown.entry_id, grown.reply, grown.timing, grown.unsaved)
                 self.reply_grew(grown.reply)
             case ReplyWaits():
                 waiting = change.waiting
@@ -131,6 +135,8 @@ class Hearing(Editing):
                 self.notify(words, timeout=6, markup=False)
                 if change.message_id:  # where it stood, and not at the end of all
                     self._chat.transcript.show_message(change.message_id)
+            case SavingFailed():
+                self._chat.activity.is_saved = not change.why
             case Trouble():
                 self.complain(change.error)
 

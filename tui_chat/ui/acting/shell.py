@@ -40,6 +40,8 @@ class Shell(Telling):
         self._environ = environ
         self.desk: Desk | None = None
         """None until the conversations are open."""
+        self.unsaved = ""
+        """Why something was not saved when the conversations were closed; empty if all was."""
         self._now = now
         self._config = config
         self._open_desk = open_desk

@@ -16,6 +16,7 @@ from tui_chat.ui.commands import Order, Unknown, understood
 
 if TYPE_CHECKING:
     from tui_chat.desk import Desk
+    from tui_chat.model.session import Session
 
 
 class Talking(Commanding):
@@ -61,13 +62,19 @@ class Talking(Commanding):
                 if desk is None:
                     return
                 session_id = submission.session_id or desk.session_id
+                session = desk.session
                 is_stored = await self._store_submission(desk, session_id, draft, parts)
         finally:
             self._submissions = tuple(s for s in self._submissions if s is not submission)
-            if is_stored:
-                await self.keep_draft()
-            else:
+            since = self._typed_since.get(submission.session_id)
+            if not self._submissions:
+                self._typed_since = {}
+            if not is_stored:
                 self._give_back(submission)
+        if is_stored:
+            await self._keep_what_follows(desk, session_id, session, since)
+        else:
+            await self.keep_draft()
 
     async def _store_submission(
         self, desk: Desk, session_id: str, draft: str, parts: tuple[Part, ...]
@@ -82,12 +89,7 @@ class Talking(Commanding):
             return False
         if not await may_send(self, desk.composed(draft, attachments=parts).errors):
             return False
-        session = desk.session
-        if not await desk.submit(draft, parts, session_id):
-            return False
-        if session is None:
-            await desk.keep_draft(None, "")  # the new chat's draft belongs to its session now
-        return True
+        return await desk.submit(draft, parts, session_id)
 
     def _give_back(self, submission: Submission) -> None:
         """Put a draft that was not sent back into the composer, in front of what is typed there;
@@ -97,6 +99,27 @@ class Talking(Commanding):
         if desk is not None and submission.session_id in ("", desk.session_id):
             self._composer.text = joined_drafts(submission.text, self._composer.text)
             self.show_attachments((*submission.files, *self._attachments))
+
+    async def _keep_what_follows(
+        self,
+        desk: Desk,
+        session_id: str,
+        session: Session | None,
+        since: tuple[Session | None, str] | None,
+    ) -> None:
+        """Keep as the draft only what was typed behind a submission that is stored now.
+
+        `session` is the submission's, None if it began one; `since` is what was kept last of what
+        was typed behind it, None for nothing.
+        """
+        if session is None:
+            await desk.keep_draft(None, "")
+        if desk.session_id == session_id and self._holds_draft:
+            await self.keep_draft()
+        elif since is not None:
+            await desk.keep_draft(*since)
+        elif session is not None:
+            await desk.keep_draft(session, "")
 
     async def _until_opened(self, desk: Desk) -> None:
         """Wait until all of the session that is being opened is read, and say so."""

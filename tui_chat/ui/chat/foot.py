@@ -21,7 +21,11 @@ def foot_lines(entry: Entry, refusal: str, width: int) -> list[Line]:
         lines.append(Line((run(clipped(words, width), "quiet"),)))
     if refusal:
         lines += [BLANK, *plain_lines(f"Declined: {refusal}", width, ("warning",))]
-    return lines + _end(entry, width)
+    lines += _end(entry, width)
+    if entry.unsaved:
+        words = f"Not saved yet: {one_line(entry.unsaved, 300)}"
+        lines += [Line(), *_mark("!", "warning", words, width)]
+    return lines
 
 
 def _end(entry: Entry, width: int) -> list[Line]:

@@ -112,10 +112,14 @@ class ChatPane(Vertical, Ground):
         hint = f"{NO_REPLY} · {hint}" if self._wants_reply else hint
         self.activity.hint = with_keys(hint, self._keys)
 
-    def stream(self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING) -> None:
-        """Show what has come of a streaming entry's reply; call it as often as you like."""
+    def stream(
+        self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING, unsaved: str = ""
+    ) -> None:
+        """Show what has come of a streaming entry's reply; call it as often as you like.
+        `unsaved` says why it could not be stored, empty if it could.
+        """
         self.transcript.stream(entry_id, reply, timing)
-        self.activity.grew(reply, timing)
+        self.activity.grew(reply, timing, is_saved=not unsaved)
 
     def attach(self, labels: tuple[str, ...]) -> None:
         """Show what goes with the draft."""

@@ -85,6 +85,10 @@ class TitleLine(Placed):
         )
 
 
+NOT_SAVED = "Not saved yet"
+"""What the line says while something is in memory only."""
+
+
 class ActivityLine(Placed):
     """What goes on: a hint, a notice, or how a streaming reply gets on."""
 
@@ -107,11 +111,22 @@ class ActivityLine(Placed):
         self._reply: Reply | None = None
         self._asked = ""
         self._can_stop = True
+        self._is_saved = self._is_reply_saved = True
         self._timer: Timer | None = None
 
     def say(self, words: str, tone: Tone = "hint") -> None:
         """Say something; no words bring the hint back."""
         self._words, self._tone = one_line(words), tone
+        self.refresh()
+
+    @property
+    def is_saved(self) -> bool:
+        """False while something that should be on the disk is in memory only."""
+        return self._is_saved
+
+    @is_saved.setter
+    def is_saved(self, is_saved: bool) -> None:
+        self._is_saved = is_saved
         self.refresh()
 
     @property
@@ -132,7 +147,7 @@ class ActivityLine(Placed):
         self._can_stop = not elsewhere
         if asked is None:
             self._began = self._reply = None
-            self._timing = NO_TIMING
+            self._timing, self._is_reply_saved = NO_TIMING, True
             if self._timer is not None:
                 self._timer.stop()
                 self._timer = None
@@ -142,20 +157,26 @@ class ActivityLine(Placed):
             self._timer = self.set_interval(0.1, self.refresh)
         self.refresh()
 
-    def grew(self, reply: Reply, timing: Timing = NO_TIMING) -> None:
+    def grew(self, reply: Reply, timing: Timing = NO_TIMING, *, is_saved: bool = True) -> None:
         """Take note of what has come; it is drawn with the next turn of the spinner."""
-        self._reply, self._timing = reply, timing
+        self._reply, self._timing, self._is_reply_saved = reply, timing, is_saved
 
     def render(self) -> Content:
         """Draw the line."""
         width = self.content_size.width
         if self._began is None:
-            words = _fitted(self._words or self._hint, width)
-            return Content.styled(words, self._TONES[self._tone])
+            words = self._words or self._hint
+            if not self._is_saved:
+                return Content.styled(
+                    _fitted(f"{NOT_SAVED} · {words}", width), self._TONES["warning"]
+                )
+            return Content.styled(_fitted(words, width), self._TONES[self._tone])
         elapsed = monotonic() - self._began
         still = cast("App[object]", super().app).animation_level == "none"  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
         frame = "●" if still else _FRAMES[int(elapsed * 10) % len(_FRAMES)]
         facts = f"{self._progress()} · {lasted(elapsed)}"
+        if not (self._is_saved and self._is_reply_saved):
+            facts = f"{NOT_SAVED} · {facts}"
         stops = "Esc stops" if self._can_stop else "in another window"
         room = width - 2 - len(stops) - 2
         facts = clipped(facts, max(room, 1))
