@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.screen import Screen
@@ -192,9 +193,9 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Pa
         assert desk is not None
         stored, goes_on = desk.submit, asyncio.Event()
 
-        async def slow_disk(draft: str, attachments: tuple[Part, ...], session_id: str) -> bool:
+        async def slow_disk(draft: str, *more: Any) -> bool:
             await goes_on.wait()
-            return await stored(draft, attachments, session_id)
+            return await stored(draft, *more)
 
         desk.submit = slow_disk
         app.query_one(Composer).text = "on its way"

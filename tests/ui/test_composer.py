@@ -78,7 +78,7 @@ async def test_enter_sends_and_the_text_stays_until_the_app_clears_it() -> None:
         assert app.sent() == ["hi"]
         assert app.composer.text == "hi"
         app.composer.clear_text()
-        await pilot.press("ctrl+z", "enter")
+        await pilot.press("ctrl+underscore", "enter")
         assert app.sent() == ["hi"]
 
 
@@ -180,7 +180,7 @@ async def test_a_chip_is_one_thing() -> None:
         app.composer.move_cursor((0, 5))
         await pilot.press("backspace")
         assert app.composer.text == "a"
-        await pilot.press("ctrl+z")
+        await pilot.press("ctrl+underscore")
         assert app.composer.text == large + "a"
 
 

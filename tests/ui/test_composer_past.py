@@ -33,7 +33,7 @@ def entries(*texts: str) -> tuple[Entry, ...]:
         (["up", "down"], "draft"),
         (["down"], "draft"),
         (["up", "!", "up", "up", "down", "down"], "second\nhas two lines!"),
-        (["up", "ctrl+z"], "draft"),
+        (["up", "ctrl+underscore"], "draft"),
     ],
 )
 async def test_up_and_down(keys: list[str], shown: str) -> None:

@@ -74,7 +74,10 @@ STEPS = [
     (["x"], ["world", "lore", "history", "note"]),
     (["end", "delete"], ["rule", "world", "lore", "history"]),
     (["x", "u"], ["rule", "world", "lore", "history", "note"]),
-    (["x", "x", "ctrl+z", "ctrl+z", "ctrl+y"], ["world", "lore", "history", "note"]),
+    (
+        ["x", "x", "ctrl+underscore", "ctrl+underscore", "ctrl+y"],
+        ["world", "lore", "history", "note"],
+    ),
     (["down", "J"], ["rule", "lore", "history", "world", "note"]),
     (["down", "alt+down", "alt+up"], ["rule", "lore", "world", "history", "note"]),
 ]

@@ -25,7 +25,11 @@ of the others. Bad input exits with 2 and one sentence.
 from __future__ import annotations
 
 import io
+import signal
 import sys
+import threading
+from types import FrameType
+from typing import NoReturn
 
 from tui_chat.errors import TuiChatError
 
@@ -34,6 +38,7 @@ def main() -> None:
     """Run the command line; our errors become one sentence and exit code 2."""
     _open_streams()
     try:
+        _unwind_on_signals()
         if len(sys.argv) == 1:  # nothing to parse: the first frame need not wait for a parser
             from tui_chat.cli.app import run_app
 
@@ -56,6 +61,22 @@ def main() -> None:
     except OSError as error:  # a full disk behind the standard output
         print(f"Error: the output cannot be written: {error.strerror}", file=sys.stderr)
         sys.exit(1)
+
+
+def _unwind_on_signals() -> None:
+    """Have SIGTERM and SIGHUP end a command as an exception does, with exit code 128 and the
+    signal's number: temporary files go, and a half-written output file is not left behind.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _exit_for_signal)
+
+
+def _exit_for_signal(number: int, _: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
 
 
 def _open_streams() -> None:

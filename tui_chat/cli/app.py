@@ -34,22 +34,37 @@ def run_app(
     then. Raises ConfigError.
     """
     config = settled_config(data_dir, config_dir, flags)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise InputError("The screen needs a terminal.", advice="`tui-chat --help` lists the rest.")
+    require_terminal()
     share_heap()
     from tui_chat.ui.app import TuiChat
 
     app = TuiChat(config, lambda tell: open_desk(config, tell))
     if captured:
         app.open_first(captured)
-    app.run()
-    leave(app)
+    show(app)
 
 
-def leave(app: TuiChat) -> None:
-    """End the command after its screen was closed; tell what could not be saved."""
+def require_terminal() -> None:
+    """Refuse to open the screen where it could not be drawn or no key be read. Raises
+    InputError.
+    """
+    advice = "`tui-chat --help` lists the commands that need none."
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise InputError("The screen needs a terminal.", advice=advice)
+    if os.environ.get("TERM", "") in ("dumb", "unknown"):
+        words = f"The screen needs a terminal that can move its cursor; TERM={os.environ['TERM']}"
+        raise InputError(f"{words} says that this one cannot.", advice=advice)
+
+
+def show(app: TuiChat) -> None:
+    """Open the screen and stay until it is closed, by the user or a signal; tell what could not
+    be saved. Exits with the app's code, 128 and the signal's number for a signal.
+    """
     from tui_chat.model.visible import visible
+    from tui_chat.ui.terminal.signals import end_on_signals
 
+    with end_on_signals(app.end_by_signal, app.restore_terminal):
+        app.run()
     if app.unsaved:
         words = f"Error: the end of a reply or a draft was not saved. {app.unsaved}"
         print(visible(words), file=sys.stderr)

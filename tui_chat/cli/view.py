@@ -7,7 +7,6 @@ no network: of the endpoints only the offline provider is there.
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import cast
 
 from tui_chat import paths
-from tui_chat.cli.app import leave, open_desk, settled_config
+from tui_chat.cli.app import open_desk, require_terminal, settled_config, show
 from tui_chat.cli.ids import new_id
 from tui_chat.cli.imports import Meter, tell_faults
 from tui_chat.cli.interpreter import share_heap
@@ -34,8 +33,7 @@ def run_view(settings: Mapping[str, object], files: Sequence[Path]) -> None:
 
     Raises InputError where there is nothing to show, ConfigError and StoreError.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise InputError("The screen needs a terminal.", advice="`tui-chat --help` lists the rest.")
+    require_terminal()
     flags = cast("Mapping[str, str | None]", settings["flags"])
     config = settled_config(None, cast("Path | None", settings["config_dir"]), flags)
     share_heap()
@@ -53,8 +51,7 @@ def run_view(settings: Mapping[str, object], files: Sequence[Path]) -> None:
 
         config = apart(config, Path(folder))
         app = Viewer(config, lambda tell: open_desk(config, tell), line(files))
-        app.run()
-        leave(app)
+        show(app)
 
 
 async def fill(folder: Path, files: Sequence[Path], meter: Meter) -> tuple[Report, ...]:

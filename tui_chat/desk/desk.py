@@ -294,15 +294,19 @@ class Desk(Setting):
     # --- talking -------------------------------------------------------------------------
 
     async def submit(
-        self, draft: str, attachments: tuple[Part, ...] = (), session_id: str | None = None
+        self,
+        draft: str,
+        attachments: tuple[Part, ...] = (),
+        session_id: str | None = None,
+        stored: Callable[[], None] | None = None,
     ) -> bool:
         """Send a draft and its attachments; True once it is on disk and on its way.
 
-        `session_id` is that of the session it was typed for; None for the active one. False,
-        with `Trouble` told, if it could not be sent, and if another session is active by now;
-        the draft is to be kept then.
+        `session_id` is that of the session it was typed for; None for the active one. `stored` is
+        called as soon as the message is on disk. False, with `Trouble` told, if it could not be
+        sent, and if another session is active by now; the draft is to be kept then.
         """
-        return await self._replies.submit(draft, attachments, session_id or self.session_id)
+        return await self._replies.submit(draft, attachments, session_id or self.session_id, stored)
 
     async def retry(self, entry_id: str) -> bool:
         """Ask again for a reply, as a sibling of the one that is there; for a message of another

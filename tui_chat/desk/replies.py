@@ -108,7 +108,13 @@ class Replies:
         return grown
 
     @_holding_session_lock
-    async def submit(self, draft: str, parts: tuple[Part, ...], session_id: str) -> bool:
+    async def submit(
+        self,
+        draft: str,
+        parts: tuple[Part, ...],
+        session_id: str,
+        stored: Callable[[], None] | None = None,
+    ) -> bool:
         """Send a draft to the session that it was typed for; see `Desk.submit`."""
         if session_id != self._state.session_id:
             return False
@@ -118,7 +124,8 @@ class Replies:
         composed = self._composing.composed(draft, parts=parts)
         entries = self._state.entries
         parent = entries[-1].message.id if entries else None
-        return await self._exchange(composed, parent, Message("user", draft, parts=parts), draft)
+        message = Message("user", draft, parts=parts)
+        return await self._exchange(composed, parent, message, draft, stored=stored)
 
     @_holding_session_lock
     async def retry(self, entry_id: str) -> bool:
@@ -255,6 +262,7 @@ class Replies:
         user: Message | None,
         draft: str,
         begin_with: str = "",
+        stored: Callable[[], None] | None = None,
     ) -> bool:
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._outside.telling():
@@ -267,6 +275,8 @@ class Replies:
                 if isinstance(progress, Begun) and not begun.done():
                     reply_id = progress.reply.message.id
                     self._ours.add(reply_id)
+                    if stored is not None:
+                        stored()
                     self._state.sent[composed.endpoint.name] = LastSent(reply_id, composed)
                     begun.set_result(None)
                 if isinstance(progress, Ended):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from textual.binding import Binding
@@ -22,13 +23,37 @@ class Action:
     words: str
     """What it does, as a sentence for help and palette."""
     in_footer: bool = False
+    comes_first: bool = False
+    """Whether its keys are the app's even where the focused widget has a use for them."""
 
     def binding(self) -> Binding:
         """Return the keys as the app binds them."""
         return Binding(
-            self.keys, self.run, self.label, show=self.in_footer, tooltip=self.words, id=self.id
+            self.keys,
+            self.run,
+            self.label,
+            show=self.in_footer,
+            tooltip=self.words,
+            id=self.id,
+            priority=self.comes_first,
         )
 
+
+UNDO_KEYS = "ctrl+underscore,ctrl+slash,alt+z,super+z"
+"""What undoes an edit of a text. Ctrl+Z does not: in a terminal it suspends the program."""
+
+_SUSPEND = (
+    Action(
+        "suspend",
+        "ctrl+z",
+        "suspend_process",
+        "Suspend",
+        "Suspend the app; fg in the shell brings it back",
+        comes_first=True,
+    ),
+)
+if os.name == "nt":  # there is no such thing
+    _SUSPEND = ()
 
 ACTIONS = (
     Action("help", "f1", "keys", "Help", "Show all keys", in_footer=True),
@@ -69,6 +94,7 @@ ACTIONS = (
     Action("keep-captured", "", "keep_captured", "Keep", "Make a session of the captured request"),
     Action("replay", "", "replay", "Replay", "Replay this reply with another model"),
     Action("export-turn", "", "export_turn", "Turn", "Export this reply's turn into one file"),
+    *_SUSPEND,
     Action("quit", "ctrl+q", "quit", "Quit", "Quit; the draft is kept", in_footer=True),
 )
 """In the order of footer, help and palette."""

@@ -9,8 +9,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from time import time
 from typing import TYPE_CHECKING, ClassVar
 
@@ -41,6 +44,8 @@ BREAKPOINTS = [(0, "-narrow"), (MEDIUM, "-medium"), (WIDE, "-wide")]
 """From how many columns on the screen has which class."""
 DESK_AFTER = 0.15
 """Seconds after the first frame until the conversations are opened."""
+OPENING_SECONDS = 3.0
+"""How long a signal to end waits for the conversations to open, where something was typed."""
 
 
 class TuiChat(
@@ -72,6 +77,8 @@ class TuiChat(
     ) -> None:
         super().__init__(config, open_desk, now, environ)
         self._theme_faults = self.load_our_themes()
+        self._ending: asyncio.Future[None] | None = None
+        """The end that a signal asked for."""
 
     def get_default_screen(self) -> Screen[None]:
         """Return the screen that has the panes."""
@@ -95,6 +102,11 @@ class TuiChat(
         self.set_timer(DESK_AFTER, self.lay_desk)
         self.show_first()
 
+    async def action_suspend_process(self) -> None:  # type: ignore[override]
+        """Go to the background; `fg` in the shell brings the app back."""
+        await self.keep_draft()
+        super().action_suspend_process()
+
     async def action_quit(self) -> None:
         """Leave; what is being typed is kept. Replies that arrive, edited presets and what could
         not be saved are asked about.
@@ -105,6 +117,43 @@ class TuiChat(
             self.ask_before_leaving()
         else:
             self.exit()
+
+    def end_by_signal(self, number: signal.Signals) -> bool:
+        """End as `action_quit` does, but ask nothing. May be called in a signal handler. Returns
+        False where the app does not run yet.
+        """
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+        if (hurry := getattr(self._driver, "hurry", None)) is not None:
+            hurry()  # at once: the loop itself may be waiting for the terminal
+        if self._ending is None:
+            loop.call_soon_threadsafe(self._begin_end, number)
+        return True
+
+    def _begin_end(self, number: signal.Signals) -> None:
+        if self._ending is None:
+            self._ending = asyncio.ensure_future(self._end(number))
+
+    async def _end(self, number: signal.Signals) -> None:
+        """Keep the draft, stop the replies, close the store, and leave."""
+        with self._context():
+            try:
+                if self._composer.text and not self.is_laid:
+                    # It was typed before the conversations were open, to which it belongs.
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._laid.wait(), OPENING_SECONDS)
+                await self.keep_draft()
+                await self.let_go()
+            finally:
+                self.exit(return_code=128 + number)
+
+    def restore_terminal(self) -> None:
+        """Give the terminal back at once, from any thread."""
+        restore = getattr(self._driver, "restore_at_once", None)
+        if restore is not None:
+            restore()
 
     async def on_unmount(self) -> None:
         """Stop replies and let go of the store, however the app ends."""

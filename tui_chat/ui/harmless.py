@@ -8,14 +8,17 @@ takes a cell, so nothing moves.
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.text import Text
+from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.filter import LineFilter
 from textual.widgets import TextArea
 
 from tui_chat.model.visible import masked
+from tui_chat.ui.actions import UNDO_KEYS
 
 _OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
 """Control characters, and those that turn the text of a line around."""
@@ -34,6 +37,8 @@ class Harmless(LineFilter):
 
 class TextBox(TextArea):
     """An editor in a dialog; what its text has of them is seen, each in a cell of its own."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding(UNDO_KEYS, "undo", show=False)]
 
     def get_line(self, line_index: int) -> Text:
         """Draw a line."""

@@ -34,7 +34,7 @@ LONG_DRAFT = 30_000
 """Characters from which composing may take longer than a frame."""
 LONG_BRANCH = 500
 """Messages from which composing for the first time may take longer than a frame."""
-DRAFT_KEPT_AFTER = 0.25
+DRAFT_KEPT_AFTER = 0.2
 """Seconds after a change until the draft is written, whether or not more is typed meanwhile. A
 draft on the disk is never older than twice that, with a disk that takes its time.
 """

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import time
 from typing import TYPE_CHECKING
 
-from textual import constants, work
+from textual import constants, on, work
 from textual.driver import Driver
 from textual.filter import LineFilter
 
@@ -73,6 +73,11 @@ class Shell(Telling):
         from tui_chat.ui.terminal.driver import OurDriver
 
         return OurDriver
+
+    @on(Driver.SignalResume)
+    def _draw_again(self) -> None:
+        """Draw everything: another program had the terminal."""
+        self.refresh(layout=True)
 
     def copy_to_clipboard(self, text: str) -> None:
         """Put a text on the clipboard, by the terminal and past it. With an escape in it, it could

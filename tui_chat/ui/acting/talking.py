@@ -63,9 +63,9 @@ class Talking(Commanding):
                     return
                 session_id = submission.session_id or desk.session_id
                 session = desk.session
-                is_stored = await self._store_submission(desk, session_id, draft, parts)
+                is_stored = await self._store_submission(desk, session_id, draft, parts, submission)
         finally:
-            self._submissions = tuple(s for s in self._submissions if s is not submission)
+            self._forget(submission)
             since = self._typed_since.get(submission.session_id)
             if not self._submissions:
                 self._typed_since = {}
@@ -77,7 +77,12 @@ class Talking(Commanding):
             await self.keep_draft()
 
     async def _store_submission(
-        self, desk: Desk, session_id: str, draft: str, parts: tuple[Part, ...]
+        self,
+        desk: Desk,
+        session_id: str,
+        draft: str,
+        parts: tuple[Part, ...],
+        submission: Submission,
     ) -> bool:
         """Send a draft to its session; True once it is stored. False if the user left the session
         meanwhile, did not consent to send it, or it could not be sent.
@@ -89,7 +94,7 @@ class Talking(Commanding):
             return False
         if not await may_send(self, desk.composed(draft, attachments=parts).errors):
             return False
-        return await desk.submit(draft, parts, session_id)
+        return await desk.submit(draft, parts, session_id, lambda: self._forget(submission))
 
     def _give_back(self, submission: Submission) -> None:
         """Put a draft that was not sent back into the composer, in front of what is typed there;
@@ -99,6 +104,9 @@ class Talking(Commanding):
         if desk is not None and submission.session_id in ("", desk.session_id):
             self._composer.text = joined_drafts(submission.text, self._composer.text)
             self.show_attachments((*submission.files, *self._attachments))
+
+    def _forget(self, submission: Submission) -> None:
+        self._submissions = tuple(s for s in self._submissions if s is not submission)
 
     async def _keep_what_follows(
         self,

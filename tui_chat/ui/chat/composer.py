@@ -19,6 +19,7 @@ from textual.widgets import TextArea
 
 from tui_chat.model.text import clean
 from tui_chat.model.visible import masked
+from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.chat.asking import Asked, Candidate, asked_at
 from tui_chat.ui.chat.past import Past
 from tui_chat.ui.chat.pastes import Pastes
@@ -27,11 +28,14 @@ from tui_chat.ui.commands import as_typed
 
 PLACEHOLDER = "Message …   Enter sends · Ctrl+J new line"
 
-# TextArea's own, less F6 and F7: function keys are the app's.
+# TextArea's own, less F6 and F7: function keys are the app's, and Ctrl+Z suspends it.
 _EDITING = [
     binding
     for binding in TextArea.BINDINGS
-    if not (isinstance(binding, Binding) and binding.key in ("f6", "f7", "up", "down"))
+    if not (
+        isinstance(binding, Binding)
+        and (binding.key in ("f6", "f7", "up", "down") or binding.action == "undo")
+    )
 ]
 
 
@@ -68,6 +72,7 @@ class Composer(TextArea, inherit_bindings=False):
         Binding("escape", "stop", "Stop", show=False, tooltip="Stop the reply"),
         Binding("up", "up", "Up", show=False, tooltip="From the first line: an earlier message"),
         Binding("down", "down", "Down", show=False, tooltip="From the last line: a later one"),
+        Binding(UNDO_KEYS, "undo", "Undo", show=False, tooltip="Undo"),
         *_EDITING,
     ]
 

@@ -14,6 +14,7 @@ from textual.widget import Widget
 from tui_chat.editing import Edits, changed, put, touched
 from tui_chat.model.preset import PresetMessage
 from tui_chat.model.text import Origin, OriginKind
+from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.presets import steps
 from tui_chat.ui.presets.content import Content
 from tui_chat.ui.presets.edit_form import EditForm
@@ -30,7 +31,7 @@ class PresetPane(PresetView):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "want('save')", "Save", tooltip="Save the preset"),
-        Binding("ctrl+z", "want('undo')", "Undo", show=False),
+        Binding(UNDO_KEYS, "want('undo')", "Undo", show=False),
         Binding("ctrl+y", "want('redo')", "Redo", show=False),
     ]
 

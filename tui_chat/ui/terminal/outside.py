@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
 from tui_chat.errors import InputError
+
+ENDING_SECONDS = 1.0
+"""How long a program has to give the terminal back when we end before it does."""
 
 
 async def run_outside(app: App[Any], command: Sequence[str], *, advice: str = "") -> None:
@@ -19,7 +23,14 @@ async def run_outside(app: App[Any], command: Sequence[str], *, advice: str = ""
     try:
         with app.batch_update(), app.suspend():
             process = await asyncio.create_subprocess_exec(*command)
-            code = await process.wait()
+            try:
+                code = await process.wait()
+            except asyncio.CancelledError:  # a signal ends us: the terminal is not to be its own
+                with suppress(ProcessLookupError):
+                    process.terminate()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(process.wait(), ENDING_SECONDS)
+                raise
     except SuspendNotSupported as error:
         raise InputError("No other program can be opened in this terminal.") from error
     except OSError as error:

@@ -1,0 +1,163 @@
+"""The program in a terminal of its own, for tests that type, send signals and hang up.
+
+`TerminalApp` starts `tui-chat` on a pseudo-terminal as a shell does: leader of a session, with
+that terminal. It answers nothing that the program asks of a terminal, and keeps all it wrote.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+MODES = re.compile(rb"\x1b\[\?([\d;]+)([hl])|\x1b\[([<>])(\d*)u|\x1b\[>4(;\d)?m")
+
+ENTER = b"\r"
+CTRL_N, CTRL_Q, CTRL_Z, ESCAPE = b"\x0e", b"\x11", b"\x1a", b"\x1b"
+
+DEFAULT_ON = frozenset((7, 25))
+"""Private modes that a terminal begins with: line wrap and the cursor."""
+
+
+def modes_left(written: bytes) -> set[str]:
+    """Return the modes that a program left other than it found them."""
+    private: dict[int, bool] = {}
+    kitty = other_keys = 0
+    for match in MODES.finditer(written):
+        if match[1]:
+            for number in match[1].split(b";"):
+                private[int(number)] = match[2] == b"h"
+        elif match[3]:
+            kitty += 1 if match[3] == b">" else -1
+        else:
+            other_keys = int((match[5] or b";0")[1:])
+    left = {f"?{number}" for number, on in private.items() if on != (number in DEFAULT_ON)}
+    return left | ({"kitty"} if kitty > 0 else set()) | ({"other keys"} if other_keys else set())
+
+
+class TerminalApp:
+    """A running program and the other side of its terminal."""
+
+    def __init__(
+        self,
+        folder: Path,
+        arguments: Sequence[str] = (),
+        *,
+        environ: Mapping[str, str] | None = None,
+        size: tuple[int, int] = (100, 30),
+        job_of: str = "",
+    ) -> None:
+        """Start it over the data in `folder`. `job_of` is a shell command line that has it as
+        `"$@"`; empty starts it without a shell.
+        """
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+        self.written = bytearray()
+        self.attributes = termios.tcgetattr(slave)
+        command = [
+            *(sys.executable, "-m", "tui_chat"),
+            *("--data-dir", str(folder), "--config-dir", str(folder), *arguments),
+        ]
+        if job_of:
+            command = ["bash", "-c", job_of, "shell", *command]
+
+        def take_terminal() -> None:
+            os.setsid()
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+
+        self.process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env={**os.environ, "TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"}
+            | dict(environ or {}),
+            preexec_fn=take_terminal,
+            close_fds=True,
+        )
+        self.slave = slave
+
+    def __enter__(self) -> TerminalApp:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.hang_up()
+        with contextlib.suppress(OSError):
+            os.close(self.slave)
+
+    def type(self, keys: bytes | str) -> None:
+        os.write(self.master, keys.encode() if isinstance(keys, str) else keys)
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def hang_up(self) -> None:
+        """Close the terminal, as a window or a connection that goes away does."""
+        if self.master >= 0:
+            os.close(self.master)
+            self.master = -1
+
+    def read(self, seconds: float = 0.0) -> bytes:
+        """Read for so long; return all that was ever written."""
+        until = time.monotonic() + seconds
+        while self.master >= 0:
+            left = max(0.0, until - time.monotonic())
+            ready, _, _ = select.select([self.master], [], [], left)
+            if not ready:
+                break
+            try:
+                self.written += os.read(self.master, 1 << 16)
+            except OSError:
+                break
+            if time.monotonic() >= until:
+                break
+        return bytes(self.written)
+
+    def until(self, true: Callable[[], bool], seconds: float = 30) -> None:
+        """Read until it is so."""
+        end = time.monotonic() + seconds
+        while not true():
+            if time.monotonic() > end:
+                raise TimeoutError(self.text()[-300:])
+            self.read(0.02)
+
+    def text(self, since: int = 0) -> str:
+        """Return what was written since so many bytes, without escape sequences."""
+        text = self.written[since:].decode(errors="replace")
+        return re.sub(r"\x1b(\[[\d;?<>=$]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)", "", text)
+
+    def shows(self, words: str, since: int = 0) -> bool:
+        return words in self.text(since)
+
+    def wait(self, seconds: float = 20) -> int:
+        """Read until the program has ended; return its exit code."""
+        self.until(lambda: self.process.poll() is not None, seconds)
+        self.read(0.05)
+        return self.process.wait()
+
+
+def is_stopped(pid: int) -> bool:
+    """True if a process is stopped, as Ctrl+Z does it."""
+    state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return state == "T"
+
+
+__all__ = ["CTRL_N", "CTRL_Q", "CTRL_Z", "ENTER", "ESCAPE", "TerminalApp", "is_stopped",
+           "modes_left", "signal"]  # fmt: skip
