@@ -9,9 +9,11 @@ import pytest
 
 from tests.e2e.conftest import LOOPBACKS, settled
 from tui_chat.desk import BranchChanged, Trouble
+from tui_chat.errors import StoreError
 from tui_chat.loopback import Received
 from tui_chat.model.envelope import ToolDefinition
 from tui_chat.model.tool import Tool
+from tui_chat.store import Store
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 BY_HAND = Tool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
@@ -69,6 +71,30 @@ async def test_a_tool_that_needs_no_consent_runs_by_itself(make_desk):
     assert await desk.submit("Use the tool.")
     await heard.until(lambda: len(desk.entries) == 4 and not desk.is_streaming)
     assert desk.entries[2].message.content == "done"
+
+
+async def test_the_answer_of_a_command_that_ran_is_stored_later_and_it_runs_once(
+    make_desk, tmp_path, monkeypatch
+):
+    log = tmp_path / "runs"
+    once = command("once", f"open({str(log)!r}, 'a').write('x'); print('paid')")
+    desk, heard = await make_desk(model="toolsmith", tools=(once,))
+    assert await desk.submit("Use the tool.")
+    await settled(desk, heard)
+    [waiting] = desk.open_calls
+    add_message = Store.add_message
+
+    async def refuse(*_: object) -> None:
+        raise StoreError("There is no room left on the disk.")
+
+    monkeypatch.setattr(Store, "add_message", refuse)
+    assert not await desk.run_tool(waiting.entry_id, waiting.call.id)
+    assert "could not be stored" in str(heard.of(Trouble)[-1].error)
+    monkeypatch.setattr(Store, "add_message", add_message)
+    assert await desk.run_tool(waiting.entry_id, waiting.call.id)
+    await settled(desk, heard)
+    assert desk.entries[2].message.content == "paid"
+    assert log.read_text() == "x"
 
 
 async def test_nothing_runs_because_a_session_is_opened(make_desk):

@@ -11,15 +11,17 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import TextArea
 
 from tests.ui.app_under_test import idle, make_app, opened, replied, say, until
 from tui_chat.desk import Desk
 from tui_chat.errors import StoreError
 from tui_chat.store.database import Database, Transaction
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Composer
+from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.chat.foot import foot_lines
 from tui_chat.ui.dialogs import Confirm
+from tui_chat.ui.writing import Write
 
 FULL = "There is no room left on the disk."
 
@@ -164,3 +166,26 @@ async def test_what_is_typed_while_a_message_is_stored_stays_a_draft(
         disk.delay = 0.0
         assert composer.text == "second"
         await until(pilot, lambda: kept_drafts(tmp_path) - {""} == {"second"})
+
+
+async def test_an_edit_that_could_not_be_stored_is_offered_again(
+    tmp_path: Path, disk: Disk
+) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await say(pilot, "Hello")
+        disk.is_full = True
+        app._chat.transcript.post_message(
+            Transcript.EditRequested(desk_of(app).entries[0].message.id)
+        )
+        await until(pilot, lambda: isinstance(app.screen, Write))
+        app.screen.query_one(TextArea).text = "much better"
+        first = app.screen
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, Write) and app.screen is not first)
+        await idle(pilot)
+        assert app.screen.query_one(TextArea).text == "much better"
+        disk.is_full = False
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: desk_of(app).entries[0].message.content == "much better")

@@ -307,10 +307,10 @@ class Replies:
             await asyncio.wait((task, begun), return_when=asyncio.FIRST_COMPLETED)
             if not begun.done():
                 return False
-            if parent_id is None:
-                await self._opening.has_begun(session)
             await self._refresh(session_id)
             self._new.clear()
+            if parent_id is None:
+                await self._opening.has_begun(session)
             return True
         return False
 

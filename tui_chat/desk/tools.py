@@ -22,7 +22,7 @@ from tui_chat.desk.opening import Opening
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.replies import Replies
 from tui_chat.desk.state import State
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, StoreError
 from tui_chat.model.message import Message, ToolCall
 from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.model.session import Entry
@@ -69,6 +69,10 @@ class Tools:
         self._replies = replies
         self._runs: dict[tuple[str, str], asyncio.Task[ToolRun]] = {}
         """By reply and call."""
+        self._unstored: dict[tuple[str, str], Message] = {}
+        """Answers of commands that ran and could not be stored, by reply and call. To run the
+        call again stores them: a command may have done what must not be done twice.
+        """
 
     @property
     def open_calls(self) -> tuple[OpenCall, ...]:
@@ -108,6 +112,7 @@ class Tools:
             run = self._runs.get((entry_id, call_id))
             if run is not None:
                 run.cancel()
+            self._unstored.pop((entry_id, call_id), None)
             return await self._store(session_id, [_answer(call, clean(text))])
         return False
 
@@ -119,7 +124,8 @@ class Tools:
             call = _open_call(self._state.entries, entry_id, call_id)
             if (entry_id, call_id) in self._runs:
                 raise InputError(f"The tool “{call.name}” is running already.")
-            answer = await self._run(entry_id, call)
+            answer = self._unstored.pop((entry_id, call_id), None)
+            answer = answer or await self._run(entry_id, call)
             return answer is not None and await self._store(session_id, [answer])
         return False
 
@@ -189,8 +195,17 @@ class Tools:
         store = self._outside.store
         shown = self._state.shows(session_id)
         entries = self._state.entries if shown else await store.branch(session_id)
-        for answer in answers:
-            entry = await store.add_message(session_id, answer, entries[-1].message.id)
+        for number, answer in enumerate(answers):
+            try:
+                entry = await store.add_message(session_id, answer, entries[-1].message.id)
+            except StoreError as error:
+                reply, _ = waiting(entries)
+                for each in answers[number:]:
+                    if reply is not None:
+                        self._unstored[(reply.message.id, each.tool_call_id)] = each
+                words = f"The answer of the tool could not be stored. {error}"
+                advice = "It is kept in memory: x stores it, and does not run the tool again."
+                raise StoreError(words, advice=advice) from error
             entries = (*entries, entry)
         if not self._state.shows(session_id):
             return True  # the reply goes on when somebody is there to see it

@@ -24,10 +24,10 @@ async def ask_edit(app: App[Any], message: Message) -> Written | None:
     return await app.push_screen_wait(dialog)
 
 
-async def ask_answer(app: App[Any], call: ToolCall) -> str | None:
-    """Ask for a tool call's result, showing what is wanted."""
+async def ask_answer(app: App[Any], call: ToolCall, text: str) -> str | None:
+    """Ask for a tool call's result, showing what is wanted; `text` is there to begin with."""
     about = f"{one_line(call.name)}\n{_arguments(call)}"
-    written = await app.push_screen_wait(Write("Answer for the tool", "", about=about))
+    written = await app.push_screen_wait(Write("Answer for the tool", text, about=about))
     return written.text if written is not None else None
 
 

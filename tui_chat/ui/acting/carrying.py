@@ -131,14 +131,19 @@ class Carrying(Drafting):
         from tui_chat.ui.writing import Write
 
         await self._laid.wait()
-        written = await self.push_screen_wait(Write("A system message", ""))
-        if written is not None:
-            await self.take_system(written.text)
+        text, stored = "", False
+        while not stored:  # where it could not be, what was written must not be lost
+            written = await self.push_screen_wait(Write("A system message", text))
+            if written is None:
+                return
+            text = written.text
+            stored = await self.take_system(text)
 
-    async def take_system(self, text: str) -> None:
-        """Add a system message to the conversation."""
-        if self.desk is not None:
-            await self.desk.say_system(text)
+    async def take_system(self, text: str) -> bool:
+        """Add a system message to the conversation; return False, having told why, where that
+        could not be done.
+        """
+        return self.desk is None or await self.desk.say_system(text)
 
     @on(Transcript.BranchesRequested)
     def _branches_requested(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from textual import on, work
 
 from tui_chat.errors import InputError
@@ -27,9 +29,13 @@ class Messages(Drafting):
         entry = self._shown(event.entry_id)
         if self.desk is None or entry is None:
             return
-        written = await ask_edit(self, entry.message)
-        if written is not None and (written.send or written.text != entry.message.content):
-            await self.desk.edit(event.entry_id, written.text, send=written.send)
+        message, stored = entry.message, False
+        while not stored:  # where it could not be, what was written must not be lost
+            written = await ask_edit(self, message)
+            if written is None or (not written.send and written.text == entry.message.content):
+                return
+            stored = await self.desk.edit(event.entry_id, written.text, send=written.send)
+            message = replace(message, content=written.text)
 
     @on(Transcript.ContinueRequested)
     @work(group="send")
@@ -87,9 +93,10 @@ class Messages(Drafting):
         calls = self.desk.open_calls if self.desk is not None else ()
         call = next((c for c in calls if c.call.id == event.call_id), None)
         if self.desk is not None and call is not None:
-            text = await ask_answer(self, call.call)
-            if text is not None:
-                await self.desk.answer_tool(event.entry_id, event.call_id, text)
+            text: str | None = ""
+            stored = False
+            while not stored and (text := await ask_answer(self, call.call, text)) is not None:
+                stored = await self.desk.answer_tool(event.entry_id, event.call_id, text)
 
     @on(Transcript.RunRequested)
     @work(group="dialog", exclusive=True)
