@@ -16,7 +16,6 @@ from tui_chat.desk.changes import ReplyWaits
 from tui_chat.errors import InputError, Refused
 from tui_chat.loopback import Received
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Part
 from tui_chat.send import Waiting
 from tui_chat.ui.acting.telling import MOST
 from tui_chat.ui.chat import Composer, Transcript

@@ -65,7 +65,7 @@ class Talking(Commanding):
                 session = desk.session
                 is_stored = await self._store_submission(desk, session_id, draft, parts, submission)
         finally:
-            self._forget(submission)
+            self._remove_submission(submission)
             since = self._typed_since.get(submission.session_id)
             if not self._submissions:
                 self._typed_since = {}
@@ -94,7 +94,9 @@ class Talking(Commanding):
             return False
         if not await may_send(self, desk.composed(draft, attachments=parts).errors):
             return False
-        return await desk.submit(draft, parts, session_id, lambda: self._forget(submission))
+        return await desk.submit(
+            draft, parts, session_id, lambda: self._remove_submission(submission)
+        )
 
     def _give_back(self, submission: Submission) -> None:
         """Put a draft that was not sent back into the composer, in front of what is typed there;
@@ -105,7 +107,7 @@ class Talking(Commanding):
             self._composer.text = joined_drafts(submission.text, self._composer.text)
             self.show_attachments((*submission.files, *self._attachments))
 
-    def _forget(self, submission: Submission) -> None:
+    def _remove_submission(self, submission: Submission) -> None:
         self._submissions = tuple(s for s in self._submissions if s is not submission)
 
     async def _keep_what_follows(
