@@ -95,6 +95,7 @@ async def places_of(app: TuiChat, words: Iterable[str]) -> dict[str, list[str]]:
         texts.append(await store.draft(session.session_id))
         for word, places in found.items():
             places.extend(session.session_id for text in texts if word in f" {text}")
+
     return found
 
 

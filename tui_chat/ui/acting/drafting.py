@@ -7,9 +7,10 @@ a long conversation of which nothing is remembered yet, are composed in a thread
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from textual import on, work
@@ -50,6 +51,16 @@ class Submission:
     files: tuple[Attachment, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class LeftDraft:
+    """What the composer held, behind the submissions, when it was last kept."""
+
+    session: Session | None
+    """None if the session was not begun yet."""
+    text: str
+    files: tuple[Attachment, ...]
+
+
 class SessionSwitched(Message):
     """The composer holds the draft of the session that was opened."""
 
@@ -66,8 +77,8 @@ class Drafting(Shell):
     """Runs from the first change that is not written to the writing of it."""
     _submissions: tuple[Submission, ...] = ()
     """Oldest first; their texts count as the draft until they are stored."""
-    _typed_since: dict[str, tuple[Session | None, str]] = {}  # noqa: RUF012  replaced, never changed
-    """By session id: what was last kept of what was typed behind a submission."""
+    _left_drafts: Mapping[str, LeftDraft] = MappingProxyType({})
+    """By session id, while the session has submissions."""
     _parts: tuple[Part, ...] = ()
     _opening: object = None
     """Stands for the latest opening of a session."""
@@ -240,13 +251,14 @@ class Drafting(Shell):
             here = [s.text for s in self._submissions if s.session_id == self.desk.session_id]
             text = self._composer.text
             if here:
-                self._typed_since |= {self.desk.session_id: (self.desk.session, text)}
+                left = LeftDraft(self.desk.session, text, self._attachments)
+                self._left_drafts = {**self._left_drafts, self.desk.session_id: left}
             await self.desk.keep_draft(self.desk.session, joined_drafts(*here, text), files)
 
 
 def joined_drafts(*drafts: str) -> str:
-    """Return several drafts as one, a blank line between them."""
-    return "\n\n".join(draft for draft in drafts if draft)
+    """Return several drafts as one, a line each."""
+    return "\n".join(draft for draft in drafts if draft)
 
 
 def _short(tokens: int) -> str:

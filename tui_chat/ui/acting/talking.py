@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from asyncio import Lock, to_thread
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual import on, work
@@ -10,7 +12,7 @@ from textual import on, work
 from tui_chat.errors import InputError
 from tui_chat.model.message import Part
 from tui_chat.ui.acting.commanding import Commanding
-from tui_chat.ui.acting.drafting import Submission, joined_drafts
+from tui_chat.ui.acting.drafting import LeftDraft, Submission, joined_drafts
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.commands import Order, Unknown, understood
 
@@ -53,83 +55,83 @@ class Talking(Commanding):
 
     @work(group="send")
     async def _send(self, draft: str, parts: tuple[Part, ...], submission: Submission) -> None:
-        is_stored = False
         self._submission_lock = self._submission_lock or Lock()
-        try:
-            async with self._submission_lock:
-                await self._laid.wait()  # Enter may come before the conversations are open
-                desk = self.desk
-                if desk is None:
-                    return
-                session_id = submission.session_id or desk.session_id
-                session = desk.session
-                is_stored = await self._store_submission(desk, session_id, draft, parts, submission)
-        finally:
-            self._remove_submission(submission)
-            since = self._typed_since.get(submission.session_id)
-            if not self._submissions:
-                self._typed_since = {}
-            if not is_stored:
-                self._give_back(submission)
-        if is_stored:
-            await self._keep_what_follows(desk, session_id, session, since)
-        else:
-            await self.keep_draft()
+        async with self._submission_lock:
+            await self._laid.wait()  # Enter may come before the conversations are open
+            desk = self.desk
+            if desk is None:
+                return
+            if not submission.session_id:
+                self._remove_submission(submission)
+                submission = replace(submission, session_id=desk.session_id)
+                self._submissions = (submission, *self._submissions)
+            stored: list[Session | None] = []
+
+            def store() -> None:
+                self._remove_submission(submission)
+                stored.append(desk.session)
+
+            try:
+                await self._store_submission(desk, draft, parts, submission, store)
+            finally:
+                self._remove_submission(submission)
+                if not stored and self._is_active(submission):
+                    self._composer.text = joined_drafts(submission.text, self._composer.text)
+                    self.show_attachments((*submission.files, *self._attachments))
+            await self._keep_rest(desk, submission, stored)
 
     async def _store_submission(
         self,
         desk: Desk,
-        session_id: str,
         draft: str,
         parts: tuple[Part, ...],
         submission: Submission,
-    ) -> bool:
-        """Send a draft to its session; True once it is stored. False if the user left the session
-        meanwhile, did not consent to send it, or it could not be sent.
+        stored: Callable[[], None],
+    ) -> None:
+        """Send a draft to its session, unless the user left the session meanwhile or does not
+        consent to send it; `stored` is called as soon as it is on disk.
         """
         from tui_chat.ui.questions import may_send
 
         await self._until_opened(desk)
-        if desk.session_id != session_id or not desk.is_whole:
-            return False
-        if not await may_send(self, desk.composed(draft, attachments=parts).errors):
-            return False
-        return await desk.submit(
-            draft, parts, session_id, lambda: self._remove_submission(submission)
-        )
-
-    def _give_back(self, submission: Submission) -> None:
-        """Put a draft that was not sent back into the composer, in front of what is typed there;
-        if its session was left, it was kept as that session's draft.
-        """
-        desk = self.desk
-        if desk is not None and submission.session_id in ("", desk.session_id):
-            self._composer.text = joined_drafts(submission.text, self._composer.text)
-            self.show_attachments((*submission.files, *self._attachments))
+        if self._is_active(submission) and desk.is_whole:
+            composed = desk.composed(draft, attachments=parts)
+            if await may_send(self, composed.errors):
+                await desk.submit(draft, parts, submission.session_id, stored)
 
     def _remove_submission(self, submission: Submission) -> None:
         self._submissions = tuple(s for s in self._submissions if s is not submission)
 
-    async def _keep_what_follows(
-        self,
-        desk: Desk,
-        session_id: str,
-        session: Session | None,
-        since: tuple[Session | None, str] | None,
-    ) -> None:
-        """Keep as the draft only what was typed behind a submission that is stored now.
+    def _is_active(self, submission: Submission) -> bool:
+        """True if the composer holds the draft of a submission's session."""
+        desk = self.desk
+        return desk is not None and self._holds_draft and desk.session_id == submission.session_id
 
-        `session` is the submission's, None if it began one; `since` is what was kept last of what
-        was typed behind it, None for nothing.
+    async def _keep_rest(
+        self, desk: Desk, submission: Submission, stored: list[Session | None]
+    ) -> None:
+        """Keep as the draft what remains of it once a submission is stored (`stored` holds its
+        session) or is given back (`stored` is empty).
         """
-        if session is None:
-            await desk.keep_draft(None, "")
-        if desk.session_id == session_id and self._holds_draft:
+        session_id = submission.session_id
+        left = self._left_drafts.get(session_id)
+        if left is not None and left.session is None and stored:
+            await desk.keep_draft(None, "")  # the new chat's draft belongs to its session now
+        if self._is_active(submission):
             await self.keep_draft()
-        elif since is not None:
-            await desk.keep_draft(*since)
-        elif session is not None:
-            await desk.keep_draft(session, "")
+        elif left is not None:
+            session = stored[0] if stored else left.session
+            text = left.text if stored else joined_drafts(submission.text, left.text)
+            files = left.files if stored else (*submission.files, *left.files)
+            left = LeftDraft(session, text, files)
+            self._left_drafts = {**self._left_drafts, session_id: left}
+            waiting = (s.text for s in self._submissions if s.session_id == session_id)
+            await desk.keep_draft(
+                session, joined_drafts(*waiting, text), tuple(str(file.path) for file in files)
+            )
+        if all(s.session_id != session_id for s in self._submissions):
+            kept = {k: v for k, v in self._left_drafts.items() if k != session_id}
+            self._left_drafts = kept
 
     async def _until_opened(self, desk: Desk) -> None:
         """Wait until all of the session that is being opened is read, and say so."""
