@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.context.requests import ENDPOINT, HISTORY, LETTERS, U1, built, codes, order, said
 from tests.strategies import histories, presets, words
 from tui_chat.context import Contribution, Inputs, Listed, build_context
-from tui_chat.context.lore_keys import SEARCHED
+from tui_chat.context.lore_keys import SEARCHED, KeyIndex
 from tui_chat.context.lorebooks import MOST_HEARD, MOST_ROUNDS
 from tui_chat.model.envelope import ChatEnvelope, Level, Note
 from tui_chat.model.lorebook import Lorebook, LorebookEntry
@@ -235,7 +235,7 @@ def test_macros_in_lore_are_expanded():
 
 
 def test_doubtful_books_are_told_of():
-    envelope = told(entry("a", "/(?=x)/"), entry("b"), entry("", "red", id="empty"))
+    envelope = told(entry("a", "/(?=x/"), entry("b"), entry("", "red", id="empty"))
     assert sorted(codes(envelope)) == ["empty-content", "lore-idle", "lore-key"]
 
 
@@ -244,6 +244,76 @@ def test_patterns_are_looked_for_at_the_end_of_a_long_text():
     for before, found in ((0, ""), (SEARCHED, "LORE")):
         text = "x" * before + "needle" + "x" * (SEARCHED - before)
         assert lore(built(HISTORY, draft=text, lorebooks=books)) == found
+
+
+PATTERNS = {
+    "look-ahead": ("/dragon(?= sleeps)/", "the dragon sleeps", "the dragon wakes"),
+    "negative look-ahead": ("/dragon(?!fly)/i", "a Dragon", "a dragonfly"),
+    "look-behind": ("/(?<=red |old )dragon/", "an old dragon", "a green dragon"),
+    "negative look-behind": ("/(?<!no )dragon/", "a dragon", "no dragon"),
+    "all of several words": ("/^(?=.*tea)(?=.*cake)/is", "Cake\nand tea", "cake and coffee"),
+    "back-reference": (r"/\b(\w+) \1\b/", "so so tired", "so tired"),
+    "named back-reference": (r"/(?<q>['\"])dragon\k<q>/", "a 'dragon'", "a 'dragon\""),
+    "an escaped slash": (r"/red\/black/", "red/black", "red black"),
+    "no literal": (r"/[A-Z]{3}\d+/", "unit ABC12", "unit Abc12"),
+}
+
+
+@pytest.mark.parametrize("kind", PATTERNS)
+@pytest.mark.parametrize("where", ["message", "draft", "other entry"])
+def test_patterns_of_all_kinds_bring_entries_up(kind: str, where: str):
+    pattern, present, absent = PATTERNS[kind]
+    for text, found in ((present, "LORE"), (absent, "")):
+        spoken = "start" if where == "other entry" else text
+        entries = entry("LORE", pattern), entry(text, "start", id="other")
+        books = (Lorebook("b", entries[: 1 + (where == "other entry")]),)
+        history = (Message("user", spoken, "1"),) if where != "draft" else (U1,)
+        envelope = built(
+            HISTORY, history=history, draft=spoken if where == "draft" else "", lorebooks=books
+        )
+        told_of = [turn.text.plain for turn in envelope.turns if turn.text.plain == "LORE"]
+        assert "".join(told_of) == found
+        assert not [note for note in envelope.notes if note.code.startswith("lore-key")]
+
+
+def test_a_pattern_that_takes_too_long_is_named_and_the_rest_is_found():
+    slow = entry("SLOW", r"/((\w+\s?)+)\1\d{9}/", id="slow", name="Hostile")
+    history = tuple(Message("user", f"{n:010} dragon " + "ab " * 200, str(n)) for n in range(40))
+    books = (Lorebook("b", (slow, entry("LORE", "dragon")), scan_depth=40),)
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), history, "", lorebooks=books)
+    first = build_context(inputs, lambda _: LETTERS)
+    assert lore(first) == "LORE"
+    (note,) = (note for note in first.notes if note.code == "lore-key-too-slow")
+    assert "“Hostile”" in note.sentence
+    assert note.origin is not None
+    assert note.origin.id == "b/slow"
+    # The same from other objects, of which nothing is remembered, and in any order of typing.
+    fresh = tuple(Message(m.role, m.content, m.id) for m in history)
+    books = (Lorebook("b", (slow, entry("LORE", "dragon")), scan_depth=40),)
+    for draft in ("tea", ""):
+        inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), fresh, draft, lorebooks=books)
+        again = build_context(inputs, lambda _: LETTERS)
+    assert [turn.text.plain for turn in again.turns] == [t.text.plain for t in first.turns]
+    assert again.notes == first.notes
+
+
+def test_a_message_is_searched_once(monkeypatch: pytest.MonkeyPatch):
+    searched: list[str] = []
+    search = KeyIndex.occurrences
+    monkeypatch.setattr(
+        KeyIndex, "occurrences", lambda self, text: searched.append(text) or search(self, text)
+    )
+    history = tuple(Message("user", f"message {n}", str(n)) for n in range(30))
+    entries = tuple(entry(f"L{n}", rf"/\bmessage {n}\b/i") for n in range(30))
+    books = (Lorebook("b", entries, scan_depth=20, recursive=False),)
+    for draft in ("a", "ab", "abc"):
+        inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), history, draft, lorebooks=books)
+        envelope = build_context(inputs, lambda _: LETTERS)
+        assert lore(envelope).split() == [f"L{n}" for n in range(29, 10, -1)]
+    more = (*history, Message("user", "message 3", "new"))
+    build_context(replace(inputs, history=more), lambda _: LETTERS)
+    assert set(searched) == {m.content for m in history[-19:]} | {"a", "ab", "abc", "message 3"}
+    assert len(searched) == len(set(searched))
 
 
 def test_typing_on_keeps_what_came_up():

@@ -6,7 +6,8 @@ listed        what stands in the list: a message, where it is from, why it is th
 opening       the role's prompt, or why it is not said
 contributors  the extension point: who may add to a preset's list
 lorebooks     the contributor we ship; lore_shelf makes books ready, lore_keys finds their keys
-              (patterns and pattern_syntax those that are regular expressions)
+              (those that are regular expressions: pattern_syntax parses them, patterns matches
+              them, backtracking those with back-references)
 scan          phase 1: find the anchors, put each line into its group
 expansion     macros, in the list's order; macro_syntax reads them, macros expands them,
               macro_table is what there are, scene is what they may ask

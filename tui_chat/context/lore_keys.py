@@ -10,15 +10,20 @@
    be used is taken as plain text, with a note.
 4. A text is searched once, for all keys of a book: what was found in a message is remembered
    with it. Each text is searched by itself: no key is found across two messages.
-5. Keys that are whole ASCII words, as most are, are looked up in the text's words: a book may
-   have a hundred thousand of them.
+5. A book may have a hundred thousand keys. Those that are whole ASCII words, as most are, are
+   looked up in the text's words; of all others, and of the literals that patterns require, one
+   substring each is looked up among those of the text, and only what has it is searched for.
+6. Patterns with back-references are searched for by backtracking, in at most `step_limit` steps
+   over all texts, so that the work is bounded and the result is the same on any machine.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from tui_chat.context.pattern_syntax import BadPattern, is_word
 from tui_chat.context.patterns import Pattern
@@ -28,13 +33,31 @@ from tui_chat.model.message import Message
 
 SEARCHED = 10_000
 """Characters of a text, the last ones, in which regular expressions are looked for."""
+BACKTRACKING_STEPS = 2_000_000
+"""Steps that the patterns with back-references of a book may take together: about a second."""
+LEAST_STEPS = 20_000
+"""Steps that each of them may take, however many there are."""
+STEPS_OF_CHARACTER = 100
+LEAST_STEPS_OF_TEXT = 5_000
+"""Together: steps that one of them may take in one text. A usual one takes 5 to 20 a character."""
 
 Found = frozenset[int]
 """The numbers of the keys that occur."""
 NOTHING_FOUND: Found = frozenset()
 
+_GRAM = 4
+"""Characters of the substrings by which literals are found; shorter literals have an own index."""
 _ASCII_WORDS = re.compile(r"\w+", re.ASCII)
 _PATTERN = re.compile(r"/((?:[^/\\]|\\.)+)/([gimsuy]*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """The keys that occur in a text."""
+
+    found: Found
+    undecided: tuple[int, ...] = ()
+    """Patterns with back-references that may occur; `KeyIndex.backtrack` decides it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +79,123 @@ class Keyed:
     secondary: tuple[int, ...]
 
 
+class _Literals:
+    """Texts to be looked for in other texts, all at once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, list[int]] = {}
+        self._by_gram: tuple[tuple[int, dict[str, list[str]]], ...] | None = None
+        """For each length up to 4: the literals, by one of their substrings of that length."""
+
+    def __bool__(self) -> bool:
+        return bool(self._numbers)
+
+    def add(self, number: int, literal: str) -> None:
+        """Look for one literal more; several may have the same number."""
+        self._numbers.setdefault(literal, []).append(number)
+        self._by_gram = None
+
+    def found(self, text: str) -> Iterator[tuple[str, list[int]]]:
+        """Yield the literals that occur, and their numbers."""
+        if self._by_gram is None:
+            self._by_gram = tuple(self._index())
+        for size, literals in self._by_gram:
+            grams = {text[at : at + size] for at in range(len(text) - size + 1)}
+            for gram in literals.keys() & grams:
+                for literal in literals[gram]:
+                    if len(literal) == size or literal in text:
+                        yield literal, self._numbers[literal]
+
+    def _index(self) -> Iterator[tuple[int, dict[str, list[str]]]]:
+        """Yield the lengths of substrings, and literals by the one that fewest others have."""
+        for size in (1, 2, 3, _GRAM):
+            members = [
+                (literal, [literal[at : at + size] for at in range(len(literal) - size + 1)])
+                for literal in self._numbers
+                if len(literal) == size or len(literal) > size == _GRAM
+            ]
+            shared = Counter(chain.from_iterable(grams for _, grams in members))
+            by_gram: dict[str, list[str]] = {}
+            for literal, grams in members:
+                rarest = min(grams, key=shared.__getitem__)
+                by_gram.setdefault(rarest, []).append(literal)
+            if by_gram:
+                yield size, by_gram
+
+
 class _Plain:
     """Keys that are looked for letter by letter."""
 
     def __init__(self) -> None:
         self._words: dict[str, list[int]] = {}
         """Whole ASCII words, and the numbers of the keys that are them."""
-        self._others: list[tuple[int, str, bool]] = []
-        """Number, key, and whether it has to stand free."""
+        self._anywhere = _Literals()
+        self._free = _Literals()
+        """Those that have to stand free."""
+
+    def __bool__(self) -> bool:
+        return bool(self._words or self._anywhere or self._free)
 
     def add(self, number: int, wanted: str, whole_words: bool) -> None:
         """Look for one key more."""
         if whole_words and _ASCII_WORDS.fullmatch(wanted):
             self._words.setdefault(wanted, []).append(number)
+        elif whole_words and len(wanted.split()) == 1:
+            self._free.add(number, wanted)
         else:
-            self._others.append((number, wanted, whole_words and len(wanted.split()) == 1))
+            self._anywhere.add(number, wanted)
 
     def found(self, text: str) -> Iterator[int]:
         """Yield the numbers of the keys that occur."""
         if self._words:
             for word in self._words.keys() & set(_ASCII_WORDS.findall(text)):
                 yield from self._words[word]
-        for number, wanted, free in self._others:
-            if wanted in text and (not free or _stands_free(wanted, text)):
+        for _, numbers in self._anywhere.found(text):
+            yield from numbers
+        for wanted, numbers in self._free.found(text):
+            if _stands_free(wanted, text):
+                yield from numbers
+
+
+class _Patterns:
+    """Keys that are regular expressions."""
+
+    def __init__(self) -> None:
+        self._patterns: dict[int, Pattern] = {}
+        self._required = _Literals()
+        """Of which a text has one if a pattern occurs in it; numbers are those of patterns."""
+        self._unconditional: list[int] = []
+        """Patterns that require no literal."""
+        self.backtracking: set[int] = set()
+        """Those with back-references."""
+
+    def add(self, number: int, pattern: Pattern) -> None:
+        """Look for one pattern more."""
+        self._patterns[number] = pattern
+        for literal in pattern.required_texts:
+            self._required.add(number, literal)
+        if not pattern.required_texts:
+            self._unconditional.append(number)
+        if pattern.has_back_references:
+            self.backtracking.add(number)
+
+    def found(self, text: str) -> Iterator[int]:
+        """Yield the numbers of the patterns that occur or, with back-references, may occur."""
+        if not self._patterns:
+            return
+        start = max(len(text) - SEARCHED, 0)
+        numbers = set(self._unconditional)
+        for _, requiring in self._required.found(text[start:].casefold()):
+            numbers.update(requiring)
+        for number in sorted(numbers):
+            if self._patterns[number].occurs_in(text, start):
                 yield number
+
+    def backtrack(self, number: int, text: str, limit: int) -> tuple[bool, int]:
+        """Decide whether a pattern with back-references occurs; return the steps, too."""
+        start = max(len(text) - SEARCHED, 0)
+        limit = min(limit, LEAST_STEPS_OF_TEXT + STEPS_OF_CHARACTER * (len(text) - start))
+        return self._patterns[number].backtrack(text, start, limit)
 
 
 def _stands_free(wanted: str, text: str) -> bool:
@@ -105,27 +221,50 @@ class KeyIndex:
         """Entry, key and what is wrong with the key."""
         self._folded = _Plain()
         self._exact = _Plain()
-        self._patterns: list[tuple[int, Pattern]] = []
+        self._patterns = _Patterns()
         self.entries = tuple(self._keyed(entry, book) for entry in book.entries if entry.enabled)
-        self.in_message: Memo[Message, Found] = Memo(lambda message: self.found(message.content))
+        backtracking = self._patterns.backtracking
+        self.step_limit = max(BACKTRACKING_STEPS // max(len(backtracking), 1), LEAST_STEPS)
+        """Steps that each pattern with back-references may take over all texts of a request."""
+        self.in_message: Memo[Message, Occurrences] = Memo(
+            lambda message: self.occurrences(message.content)
+        )
         """The keys that occur in a message."""
-        self.in_entry: Memo[LorebookEntry, Found] = Memo(lambda entry: self.found(entry.content))
+        self.in_entry: Memo[LorebookEntry, Occurrences] = Memo(
+            lambda entry: self.occurrences(entry.content)
+        )
         """The keys that occur in the content of an entry, of whichever book."""
-        self._last_draft: tuple[str, Found] = ("", NOTHING_FOUND)
+        self._last_draft: tuple[str, Occurrences] = ("", Occurrences(NOTHING_FOUND))
+        self._decided: Memo[Message | LorebookEntry, dict[int, tuple[bool, int]]] = Memo(
+            lambda _: {}
+        )
 
-    def in_draft(self, draft: str) -> Found:
+    def in_draft(self, draft: str) -> Occurrences:
         """Return the keys that occur in what is being typed."""
         if self._last_draft[0] != draft:
-            self._last_draft = (draft, self.found(draft))
+            self._last_draft = (draft, self.occurrences(draft))
         return self._last_draft[1]
 
-    def found(self, text: str) -> Found:
+    def occurrences(self, text: str) -> Occurrences:
         """Return the keys that occur in a text."""
-        found = [*self._folded.found(text.lower()), *self._exact.found(text)]
-        if self._patterns:
-            end = text[-SEARCHED:]
-            found += [number for number, pattern in self._patterns if pattern.occurs_in(end)]
-        return frozenset(found)
+        folded = self._folded.found(text.lower()) if self._folded else ()
+        plain = (*folded, *self._exact.found(text))
+        patterns = tuple(self._patterns.found(text))
+        if not self._patterns.backtracking:
+            return Occurrences(frozenset((*plain, *patterns)))
+        undecided = tuple(n for n in patterns if n in self._patterns.backtracking)
+        return Occurrences(frozenset((*plain, *patterns)).difference(undecided), undecided)
+
+    def backtrack(self, number: int, source: Message | LorebookEntry | str) -> tuple[bool, int]:
+        """Return whether an undecided key occurs, and the steps that it took to know: negative if
+        they were not enough, and the key counts as not occurring.
+        """
+        if isinstance(source, str):
+            return self._patterns.backtrack(number, source, self.step_limit)
+        decided = self._decided(source)
+        if number not in decided:
+            decided[number] = self._patterns.backtrack(number, source.content, self.step_limit)
+        return decided[number]
 
     def _keyed(self, entry: LorebookEntry, book: Lorebook) -> Keyed:
         case = book.case_sensitive if entry.case_sensitive is None else entry.case_sensitive
@@ -147,7 +286,7 @@ class KeyIndex:
         wanted = self._wanted(number)
         if written := _PATTERN.fullmatch(wanted):
             try:
-                self._patterns.append((number, Pattern(written[1], written[2])))
+                self._patterns.add(number, Pattern(written[1], written[2]))
             except BadPattern as fault:
                 self.faults.append((entry, key.text, str(fault)))
             else:

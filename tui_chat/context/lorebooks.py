@@ -16,16 +16,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 
 from tui_chat.context.contributors import NOTHING_TO_ADD, Contribution
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.listed import NO_TEXTS, Listed, text_of
-from tui_chat.context.lore_keys import NOTHING_FOUND, Found, Keyed, KeyIndex
+from tui_chat.context.lore_keys import Found, Keyed, KeyIndex
 from tui_chat.context.lore_shelf import Candidate, Shelf, line_of, lore_origin, name_of, shelf_of
 from tui_chat.context.scene import drawn
 from tui_chat.model.envelope import Level, Note
 from tui_chat.model.lorebook import LorebookEntry
+from tui_chat.model.memo import Recent
 from tui_chat.model.message import Message, MessageOrigin
 from tui_chat.tokens import Counter
 
@@ -51,9 +54,8 @@ class _Search:
         self._inputs = inputs
         self._count = count
         self._shelf = shelf
-        self._texts: list[Message | None] = [inputs.answered] if inputs.has_draft else []
-        """The newest first; None is the typed draft."""
-        self._older = iter(reversed(inputs.history))
+        self._newest: tuple[Message | None, ...] = ()
+        """The texts that are searched, the newest first; None is the typed draft."""
         self._came_up: dict[int, Listed] = {}
         """By rank."""
         self._spent: dict[int, int] = {}
@@ -68,10 +70,14 @@ class _Search:
         """How many more came up that are not."""
         self._stopped = False
         """Whether there might have been more after `MOST_ROUNDS`."""
-        self._in_texts: dict[tuple[int, int], Found] = {}
-        """What occurs in the newest texts, by book and number of texts."""
-        self._in_heard: list[set[int]] = [set() for _ in shelf.books]
-        """For each book, what occurs in what came up in earlier rounds."""
+        self._steps: dict[tuple[int, int], int] = {}
+        """Steps of backtracking, by book and key."""
+        self._given_up: set[tuple[int, int]] = set()
+        """Keys, by book, that needed more steps than they may take."""
+        self._first_in_texts = [self._first_texts(n) for n in range(len(shelf.books))]
+        """For each book: its keys that occur in the newest texts, and the first text of each."""
+        self._first_in_heard: list[dict[int, LorebookEntry]] = [{} for _ in shelf.books]
+        """For each book: its keys that occur in what came up, and the first entry of each."""
 
     def run(self) -> None:
         """Let come up what does, round by round."""
@@ -79,7 +85,9 @@ class _Search:
         for step in range(min(self._shelf.rounds, MOST_ROUNDS + 1)):
             heard = len(self._heard)
             for number, book in enumerate(self._shelf.books):
-                self._in_heard[number].update(*map(book.index.in_entry, self._heard[listened:]))
+                for entry in self._heard[listened:]:
+                    for key in self._occurring(number, book.index, entry):
+                        self._first_in_heard[number].setdefault(key, entry)
             for rank in sorted(self._possible() - self._done):
                 self._try(rank, step)
             if len(self._heard) == heard:
@@ -91,19 +99,55 @@ class _Search:
         """Return the ranks of which a key occurs anywhere, or that need none."""
         shelf = self._shelf
         ranks = set(shelf.constants)
-        for number, in_heard in enumerate(self._in_heard):
-            for key in self._in_newest(number, shelf.deepest[number]) | in_heard:
+        for number in range(len(shelf.books)):
+            for key in self._first_in_texts[number].keys() | self._first_in_heard[number].keys():
                 ranks.update(shelf.by_key.get((number, key), ()))
         return ranks
 
-    def _in_newest(self, number: int, depth: int) -> Found:
-        """Return which keys of a book occur in the newest texts."""
-        known = self._in_texts.get((number, depth))
-        if known is None:
-            index = self._shelf.books[number].index
-            found = (self._found(index, text) for text in self._newest(depth))
-            known = self._in_texts[number, depth] = NOTHING_FOUND.union(*found)
-        return known
+    def _first_texts(self, number: int) -> dict[int, int]:
+        """Return the keys of a book that occur in the newest texts, and in which of them first."""
+        index, depth = self._shelf.books[number].index, self._shelf.deepest[number]
+        if depth <= 0:
+            return {}
+        has_draft, draft = self._inputs.has_draft, self._inputs.answered
+        first: dict[int, int] = {}
+        if has_draft:
+            first = dict.fromkeys(self._occurring(number, index, draft), 0)
+        history = _history_keys(self._inputs.history, index, depth - has_draft)
+        for key, place in history.first.items():
+            first.setdefault(key, place + has_draft)
+        for place, message in history.undecided:
+            for key in self._occurring(number, index, message):
+                first[key] = min(first.get(key, depth), place + has_draft)
+        texts = (draft, *history.texts) if has_draft else history.texts
+        self._newest = max(self._newest, texts, key=len)
+        return first
+
+    def _occurring(
+        self, number: int, index: KeyIndex, source: Message | LorebookEntry | None
+    ) -> Found:
+        """Return the keys of a book that occur in a text; None is the draft."""
+        if source is None:
+            known = index.in_draft(self._inputs.draft)
+        elif isinstance(source, Message):
+            known = index.in_message(source)
+        else:
+            known = index.in_entry(source)
+        if not known.undecided:
+            return known.found
+        occurring: set[int] = set()
+        for key in known.undecided:
+            taken = self._steps.get((number, key), 0)
+            if taken >= index.step_limit:
+                self._given_up.add((number, key))
+                continue
+            occurs, steps = index.backtrack(key, self._inputs.draft if source is None else source)
+            self._steps[number, key] = taken + abs(steps)
+            if occurs:
+                occurring.add(key)
+            elif steps < 0:
+                self._given_up.add((number, key))
+        return known.found | occurring
 
     def _try(self, rank: int, step: int) -> None:
         candidate = self._shelf.candidates[rank]
@@ -129,34 +173,23 @@ class _Search:
         keyed, index = candidate.keyed, candidate.ready.index
         if keyed.entry.constant:
             return "It is lore that is always told."
-        in_texts = self._in_newest(candidate.number, candidate.depth)
-        in_heard = self._in_heard[candidate.number]
-        if in_texts.isdisjoint(keyed.keys) and in_heard.isdisjoint(keyed.keys):
+        in_texts, depth = self._first_in_texts[candidate.number], candidate.depth
+        in_heard = self._first_in_heard[candidate.number]
+        places = [in_texts.get(key, depth) for key in keyed.keys]
+        place = min(places, default=depth)
+        if place >= depth and in_heard.keys().isdisjoint(keyed.keys):
             return ""
-        if not _secondary_hold(keyed, in_texts, in_heard):
+        if not _secondary_hold(keyed, in_texts, depth, in_heard):
             return ""
-        if in_texts.isdisjoint(keyed.keys):
-            entries = ((index.in_entry(e), f"the lore entry “{name_of(e)}”") for e in self._heard)
-            found, where = next(each for each in entries if not each[0].isdisjoint(keyed.keys))
-        else:
-            texts = ((self._found(index, t), t) for t in self._newest(candidate.depth))
-            found, text = next(each for each in texts if not each[0].isdisjoint(keyed.keys))
+        if place < depth:
+            key = keyed.keys[places.index(place)]
+            text = self._newest[place]
             where = "the draft" if text is None else MessageOrigin(text).label
-        key = next(key for key in keyed.keys if key in found)
+        else:
+            entry = next(e for e in self._heard if any(in_heard.get(k) is e for k in keyed.keys))
+            key = next(key for key in keyed.keys if in_heard.get(key) is entry)
+            where = f"the lore entry “{name_of(entry)}”"
         return f"It is lore that came up because “{index.keys[key].text}” occurs in {where}."
-
-    def _newest(self, depth: int) -> Sequence[Message | None]:
-        """Return the newest texts that are searched."""
-        while len(self._texts) < depth:
-            message = next(self._older, None)
-            if message is None:
-                break
-            if message.role in ("user", "assistant"):
-                self._texts.append(message)
-        return self._texts[:depth]
-
-    def _found(self, index: KeyIndex, text: Message | None) -> Found:
-        return index.in_draft(self._inputs.draft) if text is None else index.in_message(text)
 
     def _has_luck(self, candidate: Candidate) -> bool:
         chance, entry = candidate.keyed.entry.probability, candidate.keyed.entry
@@ -190,6 +223,16 @@ class _Search:
                 f"{self._unheard:,} more came up and were not searched."
             )
             yield Note(Level.WARNING, "lore-not-searched", sentence)
+        for number, key in sorted(self._given_up):
+            index = self._shelf.books[number].index
+            entry = next(k.entry for k in index.entries if key in k.keys or key in k.secondary)
+            sentence = (
+                f"The key {index.keys[key].text} of the lore entry “{name_of(entry)}” takes too "
+                "long to search for: it refers back to a group that can match in very many ways. "
+                "It may have been missed in long or older messages; a simpler pattern would not be."
+            )
+            origin = lore_origin(self._inputs.lorebooks[number].name, entry)
+            yield Note(Level.WARNING, "lore-key-too-slow", sentence, origin)
         for number, candidates in self._left_out.items():
             book = self._inputs.lorebooks[number]
             names = ", ".join(f"“{name_of(c.keyed.entry)}”" for c in candidates)
@@ -206,10 +249,54 @@ class _Search:
             yield self._came_up[rank]
 
 
-def _secondary_hold(keyed: Keyed, in_texts: Found, in_heard: set[int]) -> bool:
+@dataclass(frozen=True, slots=True)
+class _HistoryKeys:
+    """The keys of a book that occur in the newest messages of a history."""
+
+    texts: tuple[Message, ...]
+    """The messages that were searched, the newest first."""
+    first: dict[int, int]
+    """By key: the place of the first of the messages in which it occurs."""
+    undecided: tuple[tuple[int, Message], ...]
+    """Places and messages in which patterns with back-references may occur."""
+
+
+def _nothing_searched(
+    _: tuple[Message, ...],
+) -> dict[tuple[int, int], tuple[KeyIndex, _HistoryKeys]]:
+    return {}
+
+
+_searched: Recent[tuple[Message, ...], dict[tuple[int, int], tuple[KeyIndex, _HistoryKeys]]] = (
+    Recent(_nothing_searched)
+)
+"""By the identity of the index, and depth; the index is kept so that its identity is its own."""
+
+
+def _history_keys(history: tuple[Message, ...], index: KeyIndex, depth: int) -> _HistoryKeys:
+    """Search the newest messages; remembered, so that a keystroke searches the draft only."""
+    known = _searched(history)
+    if (id(index), depth) not in known:
+        spoken = (m for m in reversed(history) if m.role in ("user", "assistant"))
+        texts = tuple(islice(spoken, depth))
+        first: dict[int, int] = {}
+        undecided: list[tuple[int, Message]] = []
+        for place, message in enumerate(texts):
+            occurrences = index.in_message(message)
+            for key in occurrences.found:
+                first.setdefault(key, place)
+            if occurrences.undecided:
+                undecided.append((place, message))
+        known[id(index), depth] = index, _HistoryKeys(texts, first, tuple(undecided))
+    return known[id(index), depth][1]
+
+
+def _secondary_hold(
+    keyed: Keyed, in_texts: dict[int, int], depth: int, in_heard: dict[int, LorebookEntry]
+) -> bool:
     if not keyed.secondary:
         return True
-    occur = [key in in_texts or key in in_heard for key in keyed.secondary]
+    occur = [in_texts.get(key, depth) < depth or key in in_heard for key in keyed.secondary]
     match keyed.entry.secondary_logic:
         case "and_any":
             return any(occur)
