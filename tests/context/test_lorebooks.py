@@ -256,6 +256,7 @@ PATTERNS = {
     "named back-reference": (r"/(?<q>['\"])dragon\k<q>/", "a 'dragon'", "a 'dragon\""),
     "an escaped slash": (r"/red\/black/", "red/black", "red black"),
     "no literal": (r"/[A-Z]{3}\d+/", "unit ABC12", "unit Abc12"),
+    "no character": (r"/^\W*$/", "?!", "?a"),
 }
 
 

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tui_chat.context.lore_keys import KeyIndex
 from tui_chat.context.pattern_syntax import BadPattern, canonical
 from tui_chat.context.patterns import Pattern
+from tui_chat.model.lorebook import Lorebook, LorebookEntry
 
 atoms = st.sampled_from(
     [
@@ -241,6 +243,16 @@ def test_a_text_without_the_required_ones_does_not_match(
 )
 def test_the_literals_that_a_pattern_requires(source: str, required: set[str]):
     assert set(Pattern(source, "i").required_texts) == required
+
+
+@given(sources, st.lists(texts | st.just(""), min_size=1, max_size=3))
+def test_an_index_finds_what_its_patterns_find(source: str, some: list[str]):
+    keys = [f"/{source}/", "/[ab]_/", r"/\d/", "/^$/", "/a|b/i"]
+    entries = tuple(LorebookEntry(str(n), keys=(key,)) for n, key in enumerate(keys))
+    index = KeyIndex(Lorebook("b", entries), {})
+    for text in some:
+        found = {index.keys[number].text for number in index.occurrences(text).found}
+        assert found == {key for key in keys if Pattern(*key[1:].rsplit("/", 1)).occurs_in(text)}
 
 
 def test_characters_that_differ_in_case_fold_alike():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tui_chat.desk import opening
+from tui_chat.context.lore_keys import KeyIndex, Occurrences
+from tui_chat.desk import composing, opening
 from tui_chat.store import Store
 from tui_chat.ui.acting import drafting
 from tui_chat.ui.chat import ChatPane, Composer
@@ -116,3 +118,43 @@ async def test_what_is_sent_while_a_long_session_is_loaded_goes_out_when_all_is_
         assert composer.text == "of the new chat"
         assert await desk._outside.store.draft(long) == "not sent"
         assert len(await branch(long)) == 6
+
+
+async def test_large_lorebooks_are_searched_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched_in_loop: list[str] = []
+    gate = threading.Event()
+    search = KeyIndex.occurrences
+
+    def occurrences(index: KeyIndex, text: str) -> Occurrences:
+        if threading.current_thread() is threading.main_thread():
+            searched_in_loop.append(text)
+        else:
+            assert gate.wait(30)
+        return search(index, text)
+
+    monkeypatch.setattr(KeyIndex, "occurrences", occurrences)
+    keys = (f"/\\bword{number}\\b/i" for number in range(composing.LONG_SEARCH))
+    entries = [{"id": key, "keys": [key], "content": "A dragon sleeps"} for key in keys]
+    book = {"name": "large", "recursive": False, "entries": entries}
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "of word7")
+        desk = app.desk
+        assert desk is not None
+        (tmp_path / "lorebooks").mkdir(exist_ok=True)
+        (tmp_path / "lorebooks" / "large.json").write_text(json.dumps(book))
+        await desk.choose_lorebooks(("large",))
+        await until(pilot, lambda: not desk.is_lore_searched)
+        await pilot.press("h", "i", "enter", "!")  # while the book is searched
+        assert app.query_one(Composer).text == "!"
+        gate.set()
+        await until(pilot, lambda: len(desk.entries) == 4 and not desk.running)
+        assert desk.entries[2].message.content == "hi"
+        assert app.query_one(Composer).text == "!"
+        await settle(pilot)
+        assert desk.is_lore_searched
+        composed = desk.composed("")
+        assert any("A dragon sleeps" in turn.text.plain for turn in composed.envelope.turns)
+        assert "of word7" not in searched_in_loop

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from tui_chat.context.pattern_syntax import BadPattern, is_word
+from tui_chat.context.pattern_syntax import BadPattern, Test, is_word, utf16_units
 from tui_chat.context.patterns import Pattern
 from tui_chat.model.lorebook import Lorebook, LorebookEntry
 from tui_chat.model.memo import Memo
@@ -164,8 +164,15 @@ class _Patterns:
         self._patterns: dict[int, Pattern] = {}
         self._required = _Literals()
         """Of which a text has one if a pattern occurs in it; numbers are those of patterns."""
-        self._unconditional: list[int] = []
+        self._without_literal: list[int] = []
         """Patterns that require no literal."""
+        self._by_test: dict[Test, list[tuple[frozenset[Test], int]]] | None = None
+        """These patterns, and all tests that some character has to pass, by the test that most of
+        them share.
+        """
+        self._passing: dict[Test, set[str]] = {}
+        """By test: the characters that pass it, of those in `_characters`."""
+        self._characters: set[str] = set()
         self.backtracking: set[int] = set()
         """Those with back-references."""
 
@@ -175,7 +182,8 @@ class _Patterns:
         for literal in pattern.required_texts:
             self._required.add(number, literal)
         if not pattern.required_texts:
-            self._unconditional.append(number)
+            self._without_literal.append(number)
+            self._by_test = None
         if pattern.has_back_references:
             self.backtracking.add(number)
 
@@ -184,18 +192,56 @@ class _Patterns:
         if not self._patterns:
             return
         start = max(len(text) - SEARCHED, 0)
-        numbers = set(self._unconditional)
+        numbers = set(self._possible_without_literal(text[start:]))
         for _, requiring in self._required.found(text[start:].casefold()):
             numbers.update(requiring)
         for number in sorted(numbers):
             if self._patterns[number].occurs_in(text, start):
                 yield number
 
+    def _possible_without_literal(self, text: str) -> Iterator[int]:
+        if not self._without_literal:
+            return
+        if self._by_test is None:
+            self._by_test = self._index_tests()
+        characters = {*text, *utf16_units(text), ""}  # a pattern may require no character
+        for character in characters - self._characters:
+            for test, passing in self._passing.items():
+                if test(character):
+                    passing.add(character)
+            self._characters.add(character)
+        passing = self._passing
+        for test, patterns in self._by_test.items():
+            if not passing[test].isdisjoint(characters):
+                for tests, number in patterns:
+                    for each in tests:
+                        if passing[each].isdisjoint(characters):
+                            break
+                    else:
+                        yield number
+
+    def _index_tests(self) -> dict[Test, list[tuple[frozenset[Test], int]]]:
+        required: list[tuple[frozenset[Test], int]] = []
+        for number in self._without_literal:
+            tests = self._patterns[number].required_characters
+            required.append((tests or frozenset((_always,)), number))
+        sharing = Counter(chain.from_iterable(tests for tests, _ in required))
+        self._passing, self._characters = {test: set() for test in sharing}, set()
+        by_test: dict[Test, list[tuple[frozenset[Test], int]]] = {}
+        for tests, number in required:
+            most = max(tests, key=sharing.__getitem__)
+            by_test.setdefault(most, []).append((tests, number))
+        return by_test
+
     def backtrack(self, number: int, text: str, limit: int) -> tuple[bool, int]:
         """Decide whether a pattern with back-references occurs; return the steps, too."""
         start = max(len(text) - SEARCHED, 0)
         limit = min(limit, LEAST_STEPS_OF_TEXT + STEPS_OF_CHARACTER * (len(text) - start))
         return self._patterns[number].backtrack(text, start, limit)
+
+
+def _always(_: str) -> bool:
+    return True
 
 
 def _stands_free(wanted: str, text: str) -> bool:

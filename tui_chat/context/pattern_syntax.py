@@ -134,6 +134,7 @@ _GROUP_NAME = re.compile(r"\?<([^\W\d][\w$]*|\$[\w$]*)>")
 _NAME_OF_REFERENCE = re.compile(r"<([^>]*)>")
 _OPENINGS = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]?|\((\?<(?![=!])|(?!\?))", re.DOTALL)
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+_CLASS = re.compile(r"(?:\\.|[^\]\\])*\]", re.DOTALL)
 _PLAIN_TEXT = re.compile(r"[^\\^$.*+?()\[\]{}|]+(?![*+?{])")
 _LONGEST_COUNT = 5
 """Digits of a repetition's number that are read; a longer one is more than a pattern may have."""
@@ -268,10 +269,9 @@ class _Reader:
             case "(":
                 return self._group()
             case "[":
-                return self._class()
+                return self._shared_class()
             case ".":
-                ends = "" if self.dot_is_all else LINE_ENDS
-                return Character(lambda c: bool(c) and c not in ends)
+                return _ANY if self.dot_is_all else _ANY_OF_A_LINE
             case "^" | "$":
                 return Border(character)
             case "\\":
@@ -322,7 +322,7 @@ class _Reader:
                 raise BadPattern("refers back to a group that it does not have")
             return BackReference(self.names.index(named[1]) + 1)
         if (kind := self._kind(character)) is not None:
-            return Character(kind)
+            return _of_kind(kind)
         return self._literal(self._escaped(character, in_class=False))
 
     def _numbered_reference(self) -> BackReference | None:
@@ -389,16 +389,22 @@ class _Reader:
             return None
         if members is _WORD and self.unicode and self.ignores_case:
             members = _WORD | {"\u017f", "\u212a"}  # the long s and the kelvin sign fold to s and k
-        if letter.islower():
-            return members.__contains__
-        return lambda c: bool(c) and c not in members
+        return _test_of(members, wanted=letter.islower())
 
     def _property_test(self, has: Test, *, wanted: bool) -> Test:
         if self.ignores_case:
             return lambda c: bool(c) and any(has(x) is wanted for x in _other_cases(c, True))
         return lambda c: bool(c) and has(c) is wanted
 
-    def _class(self) -> Character:
+    def _shared_class(self) -> Character:
+        """Parse a class, its bracket was read; the same object as for the same class before."""
+        if found := _CLASS.match(self.source, self.at):
+            self.at = found.end()
+            return _class_of(found[0], self.ignores_case, self.unicode)
+        raise BadPattern("leaves a class open")
+
+    def read_class(self) -> Character:
+        """Parse a class, up to its closing bracket."""
         negated = self._take("^")
         tests: list[Test] = []
         few: list[str] = []
@@ -463,6 +469,28 @@ def _literal(character: str, ignores_case: bool, unicode: bool) -> Character:
         return Character(character.__eq__, folded)
     wanted = canonical(character, unicode)
     return Character(lambda c: canonical(c, unicode) == wanted, folded)
+
+
+_ANY = Character(bool)
+_ANY_OF_A_LINE = Character(lambda c: bool(c) and c not in LINE_ENDS)
+
+
+@lru_cache(maxsize=64)
+def _test_of(members: frozenset[str], *, wanted: bool) -> Test:
+    if wanted:
+        return lambda c: c in members
+    return lambda c: bool(c) and c not in members
+
+
+@lru_cache(maxsize=64)
+def _of_kind(test: Test) -> Character:
+    return Character(test)
+
+
+@lru_cache(maxsize=4096)
+def _class_of(source: str, ignores_case: bool, unicode: bool) -> Character:
+    """Return the character that a class stands for; `source` begins behind its bracket."""
+    return _Reader(source, ignores_case, False, unicode, ()).read_class()
 
 
 def _count(digits: str) -> int:

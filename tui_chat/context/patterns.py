@@ -69,6 +69,10 @@ class Pattern:
         """Case-folded literals; one of them is in the case-folded form of any text in which the
         pattern occurs. Empty if nothing is known.
         """
+        self.required_characters = _required_characters(self._item)
+        """Tests each of which some character of any matching text passes, as `utf16_units` or as
+        it is.
+        """
         self._search: _Search | None = None
         self._matcher: BacktrackingMatcher | None = None
 
@@ -203,7 +207,12 @@ def _better(one: _Texts | None, other: _Texts | None) -> _Texts | None:
     def worth(texts: _Texts) -> tuple[int, int]:
         return min(min(map(len, texts)), 6), -len(texts)
 
-    known = [texts for texts in (one, other) if texts and "" not in texts]
+    # A single ASCII letter is in nearly every text; `required_characters` see to it.
+    known = [
+        texts
+        for texts in (one, other)
+        if texts and all(len(text) > 1 or text > "\x7f" for text in texts)
+    ]
     return max(known, key=worth, default=None)
 
 
@@ -235,6 +244,21 @@ def _requirement(item: Item) -> tuple[_Texts | None, _Texts | None]:
             )
         case Sequence(items):
             return _requirement_of_sequence(items)
+
+
+def _required_characters(item: Item) -> frozenset[Test]:
+    """Return the tests of all characters that cannot be missing; of alternatives, none."""
+    match item:
+        case Character(test):
+            return frozenset((test,))
+        case Sequence(items):
+            return frozenset[Test]().union(*map(_required_characters, items))
+        case Group(inner, _):
+            return _required_characters(inner)
+        case Repeat(inner, least, _) if least:
+            return _required_characters(inner)
+        case _:
+            return frozenset()
 
 
 def _union(sets: Iterable[_Texts | None]) -> _Texts | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from typing import TypeAlias
 from zlib import crc32
@@ -14,9 +15,12 @@ from tui_chat.desk.state import State
 from tui_chat.desk.supposing import WhatIf, supposed
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import ChatEnvelope
+from tui_chat.model.lorebook import Lorebook
 from tui_chat.model.memo import forget_recent
 from tui_chat.model.message import Message, Part
 from tui_chat.model.preset import Preset
+from tui_chat.model.profile import Profile
+from tui_chat.model.role import Role
 from tui_chat.model.session import Entry
 from tui_chat.recipe import prefilled, sendable
 from tui_chat.tokens import NO_CORRECTION, Correction, counter_for
@@ -27,6 +31,19 @@ _LEARNED = "corrections"
 
 _Key: TypeAlias = tuple[str, tuple[Part, ...], Protocol]
 """Draft, what is attached to it, and how it is said."""
+
+
+_Searched: TypeAlias = tuple[str, tuple[Lorebook, ...], Role | None, Profile | None]
+"""Session, books, and who gives the names that keys may contain."""
+
+LONG_SEARCH = 200
+"""Lore entries and messages from which a first search may take longer than a frame."""
+
+
+def _deepest(book: Lorebook) -> int:
+    """Return how many messages are searched for the entries of a book."""
+    own = (entry.scan_depth for entry in book.entries if entry.scan_depth is not None)
+    return max(book.scan_depth, *own, 0)
 
 
 class Composing:
@@ -47,6 +64,31 @@ class Composing:
         self._behind: tuple[object, Composed] | None = None
         self._other_preset: tuple[str, Preset | None] = ("", None)
         self._cut: tuple[tuple[Message, ...], int | None, tuple[Message, ...]] = ((), None, ())
+        self._searched: _Searched | None = None
+        """For what the lorebooks were searched last."""
+
+    @property
+    def is_lore_searched(self) -> bool:
+        """True if composing need not search many lore entries or messages first.
+
+        What was found in a message is remembered; that of another session, or with other books or
+        names, is not known yet, and finding it may take seconds.
+        """
+        state = self._state
+        if not state.lore or self._searched == self._searching_for():
+            return True
+        work = sum(len(book.entries) for book in state.lore)
+        work += min(max(map(_deepest, state.lore)), len(self._history))
+        return work < LONG_SEARCH
+
+    async def search_lore(self) -> None:
+        """Search the lorebooks in a thread, if that takes long, so that composing does not."""
+        while not self.is_lore_searched:
+            await asyncio.to_thread(self.composed, "")
+
+    def _searching_for(self) -> _Searched:
+        state = self._state
+        return state.session_id, state.lore, state.role, state.profile
 
     def composed(
         self, draft: str, protocol: Protocol | None = None, parts: tuple[Part, ...] = ()
@@ -56,7 +98,7 @@ class Composing:
         wanted = protocol or own
         # A change meanwhile, on another thread, puts another memory in this one's place: what
         # was composed before it must not be found after it.
-        memory = self._composed
+        memory, searching_for = self._composed, self._searching_for()
         found = memory.get((draft, parts, wanted))
         if found is None:
             base = memory.get((draft, parts, own))
@@ -65,6 +107,8 @@ class Composing:
             for key in [key for key in tuple(memory) if key[:2] != (draft, parts)]:
                 memory.pop(key, None)
             memory |= {(draft, parts, own): base, (draft, parts, wanted): found}
+        if memory is self._composed:
+            self._searched = searching_for
         return found
 
     def supposed(
@@ -127,12 +171,15 @@ class Composing:
 
     def see(self, entries: tuple[Entry, ...]) -> None:
         """Take another branch for the history."""
-        self._history = sendable(entries)
+        known, self._history = self._history, sendable(entries)
+        if not known or known[:1] != self._history[:1]:
+            self._searched = None  # it was another session, or not read yet
         self.forget()
 
     def leave(self) -> None:
         """Let go of the conversation, for another one's to come."""
         self._history, self._supposed, self._cut = (), None, ((), None, ())
+        self._searched = None
         self._state.forget_long()
         self.forget()
         forget_runs()

@@ -130,6 +130,15 @@ class Parts(State):
         """Return how quickly a reply came and what it cost, as far as that is known."""
         return self._replies.timing(entry)
 
+    @property
+    def is_lore_searched(self) -> bool:
+        """True if composing need not search many lore entries or messages first."""
+        return self._composing.is_lore_searched
+
+    async def search_lore(self) -> None:
+        """Search the lorebooks in a thread, if that takes long, so that composing does not."""
+        await self._composing.search_lore()
+
     def composed(
         self, draft: str, protocol: Protocol | None = None, attachments: tuple[Part, ...] = ()
     ) -> Composed:

@@ -38,6 +38,7 @@ def _holding_session_lock(
 
     @wraps(method)
     async def run(self: Replies, *args: _Arguments.args, **options: _Arguments.kwargs) -> bool:
+        await self.search_lore()
         async with self.session_lock:
             return await method(self, *args, **options)
 
@@ -65,6 +66,7 @@ class Replies:
         self._running: dict[str, asyncio.Task[Entry]] = {}
         self._partial: dict[str, Grown] = {}
         self.session_lock = opening.session_lock
+        self.search_lore = composing.search_lore
         self._new: set[str] = set()
         """The reply that has begun and is not yet read with its branch."""
         self._timings: dict[str, Timing] = {}

@@ -1,7 +1,7 @@
 """Drafting: the request that is being typed, and drafts that are kept.
 
 Requests are composed once a frame however many keys came; a draft too long for a frame, and
-a long conversation of which nothing is remembered yet, are composed in a thread.
+a long conversation or large lorebooks of which nothing is remembered yet, are composed in a thread.
 """
 
 from __future__ import annotations
@@ -115,6 +115,7 @@ class Drafting(Shell):
             return
         typed, session_id = self._composer.text, desk.session_id
         is_first = session_id != self._composed_in and len(desk.entries) >= LONG_BRANCH
+        is_first = is_first or not desk.is_lore_searched
         if is_first and session_id == self._composing_first:
             return  # what is typed meanwhile is composed after it
         if is_first:
@@ -135,9 +136,9 @@ class Drafting(Shell):
             return
         was_first = session_id == self._composing_first
         self._composed_in, self._composing_first = session_id, ""
+        if was_first:
+            self.compose_soon()  # for what was typed or chosen meanwhile; else it is remembered
         if typed != self._composer.text:
-            if was_first:
-                self.compose_soon()
             return
         self.inspect(composed)
         if self._panes.presets is not None:

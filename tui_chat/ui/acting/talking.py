@@ -94,6 +94,10 @@ class Talking(Commanding):
         from tui_chat.ui.questions import may_send
 
         await self._until_opened(desk)
+        if self._is_active(submission) and not desk.is_lore_searched:
+            self._chat.set_status("Searching the lorebooks. Then this is sent.")
+            await desk.search_lore()
+            self._chat.set_status("")
         if self._is_active(submission) and desk.is_whole:
             composed = desk.composed(draft, attachments=parts)
             if await may_send(self, composed.errors):
