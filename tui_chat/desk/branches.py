@@ -66,7 +66,8 @@ class Branches:
 
     async def _add_system(self, text: str, session_id: str) -> bool:
         async with self._opening.session_lock:
-            if self._state.session_id != session_id or not self._replies.may_send():
+            is_there = self._opening.is_whole and self._state.session_id == session_id
+            if not is_there or not self._replies.may_send():
                 return False
             state = self._state
             session = state.session or await self._opening.begin(text)

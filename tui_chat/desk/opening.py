@@ -58,7 +58,8 @@ class Opening:
         self.session_lock = asyncio.Lock()
         """Held while the active session is switched, and while a message is stored in it, so that
         each waits for the other: a message never reaches a session that it was not written for.
-        Not reentrant; `open`, `clear` and `leave` take it themselves.
+        Not held while a branch is read: `is_whole` is False then, and nothing is sent. Not
+        reentrant; `open`, `clear` and `leave` take it themselves.
         """
 
     async def start(self) -> None:
@@ -77,22 +78,19 @@ class Opening:
 
     async def open(self, session_id: str) -> None:
         """Show a session. Raises InputError where it is gone."""
-        async with self.session_lock:
-            await self._open(session_id)
-
-    async def _open(self, session_id: str) -> None:
-        state = self._state
         session = await self._store.session(session_id)
         if session is None:
             raise InputError("This session is gone; another window may have deleted it.")
         role = await self._store.role(session.role_id) if session.role_id else None
-        is_other = not state.shows(session_id)
+        state = self._state
         with self._being_read():
-            state.session, state.session_id = session, session_id
-            if is_other:
-                state.entries = ()  # another session's messages must not go out in its name
-                self._composing.leave()
-            await self._choosing.as_session(session, role)
+            async with self.session_lock:
+                is_other = not state.shows(session_id)
+                state.session, state.session_id = session, session_id
+                if is_other:
+                    state.entries = ()  # another session's messages must not go out in its name
+                    self._composing.leave()
+                await self._choosing.as_session(session, role)
             if is_other:
                 newest = await self._store.branch(session_id, last=SHOWN_AT_ONCE)
                 if len(newest) == SHOWN_AT_ONCE:

@@ -34,13 +34,19 @@ _Arguments = ParamSpec("_Arguments")
 def _holding_session_lock(
     method: Callable[Concatenate[Replies, _Arguments], Awaitable[bool]],
 ) -> Callable[Concatenate[Replies, _Arguments], Coroutine[None, None, bool]]:
-    """Run a method while no session is switched and no other message is stored."""
+    """Run a method once the active branch is read, while no session is switched and no other
+    message is stored.
+    """
 
     @wraps(method)
     async def run(self: Replies, *args: _Arguments.args, **options: _Arguments.kwargs) -> bool:
-        await self.search_lore()
-        async with self.session_lock:
-            return await method(self, *args, **options)
+        opening = self.opening
+        while True:
+            await opening.whole()
+            await self.search_lore()
+            async with opening.session_lock:
+                if opening.is_whole:
+                    return await method(self, *args, **options)
 
     return run
 
@@ -59,13 +65,12 @@ class Replies:
         self._state = state
         self._outside = outside
         self._composing = composing
-        self._opening = opening
+        self.opening = opening
         self._past = past
         self._ours: set[str] = set()
         """Ids of the replies that this program asked for."""
         self._running: dict[str, asyncio.Task[Entry]] = {}
         self._partial: dict[str, Grown] = {}
-        self.session_lock = opening.session_lock
         self.search_lore = composing.search_lore
         self._new: set[str] = set()
         """The reply that has begun and is not yet read with its branch."""
@@ -234,7 +239,7 @@ class Replies:
             seen = state.entries[-1].message.id if state.entries else None
             if stored is None or stored.head_id == seen:
                 return False
-            await self._opening.reload()
+            await self.opening.reload()
             self._outside.tell(Trouble(_changed_elsewhere()))
         return True
 
@@ -268,7 +273,7 @@ class Replies:
     ) -> bool:
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._outside.telling():
-            session = self._state.session or await self._opening.begin(draft)
+            session = self._state.session or await self.opening.begin(draft)
             session_id = session.session_id
             end: Entry | None = None
 
@@ -312,7 +317,7 @@ class Replies:
             await self._refresh(session_id)
             self._new.clear()
             if parent_id is None:
-                await self._opening.has_begun(session)
+                await self.opening.has_begun(session)
             return True
         return False
 
@@ -341,7 +346,7 @@ class Replies:
         self._partial.pop(session_id, None)
         if end is not None and end.unsaved:
             if self._state.shows(session_id):
-                self._opening.replace(end)  # should it not be possible to read it, either
+                self.opening.replace(end)  # should it not be possible to read it, either
             words = f"The reply is not saved yet. {end.unsaved}"
             advice = "It is kept in memory and written as soon as that works."
             self._outside.tell(Trouble(StoreError(words, advice=advice)))
@@ -371,8 +376,8 @@ class Replies:
     async def _refresh(self, session_id: str) -> None:
         with self._outside.telling():
             if self._state.shows(session_id):
-                await self._opening.reload()
-            await self._opening.list_sessions()
+                await self.opening.reload()
+            await self.opening.list_sessions()
 
 
 def _check_prefill(composed: Composed) -> None:
