@@ -407,3 +407,54 @@ def test_bytes_on_the_wire() -> None:
     ).encode()
     reply = fold(parse(OpenAIChatParser(), sse_events(body)))
     assert reply.text == "ab"
+
+
+BOTH: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"role": "assistant", "content": ""}, {"role": "assistant", "content": "Paris."}),
+    ({"role": "assistant"}, {"content": "Paris."}),
+    ({"content": None, "tool_calls": []}, {"content": "Paris."}),
+    ({"content": "Paris."}, {"role": "assistant", "content": ""}),
+    ({"content": "Par"}, {"content": "Paris."}),
+]
+
+
+@pytest.mark.parametrize(("delta", "message"), BOTH)
+def test_a_whole_answer_with_delta_and_message_is_read_from_the_message(
+    delta: dict[str, Any], message: dict[str, Any]
+) -> None:
+    """Perplexity sends both in an answer that is not streamed, the delta empty."""
+    choice = {"index": 0, "delta": delta, "message": message, "finish_reason": "stop"}
+    reply = read(json.dumps({"model": "sonar", "choices": [choice]}).encode())
+    assert reply.text == "Paris."
+
+
+def test_what_only_the_delta_of_a_whole_answer_has_is_read_too() -> None:
+    delta = {"content": "", "reasoning_content": "hm", **call(0, "c", "f", "{}")}
+    choice = {"index": 0, "delta": delta, "message": {"content": "x"}, "finish_reason": "stop"}
+    reply = read(json.dumps({"choices": [choice]}).encode())
+    assert (reply.text, calls(reply)) == ("x", [("c", "f", "{}")])
+    assert [b[0] for b in blocks(reply)] == ["hm"]
+
+
+def both(delta: dict[str, Any] | None, message: str, finish: str | None = None) -> str:
+    said = {"role": "assistant", "content": message}
+    choice = {"index": 0, "delta": delta, "message": said, "finish_reason": finish}
+    return json.dumps({"choices": [choice]})
+
+
+def test_a_stream_whose_messages_repeat_the_deltas_is_read_once() -> None:
+    reply = streamed(
+        both({"role": "assistant", "content": ""}, "Hel"),
+        both({"content": "Hel"}, "Hel"),
+        both({"content": "lo"}, "Hello"),
+        both({"content": ""}, "Hello", "stop"),
+    )
+    assert reply.text == "Hello"
+
+
+def test_a_stream_of_one_message_beside_an_empty_delta_is_read() -> None:
+    assert streamed(both({"role": "assistant", "content": ""}, "Hello", "stop")).text == "Hello"
+
+
+def test_a_stream_of_messages_alone_is_read() -> None:
+    assert streamed(both(None, "Hel"), both(None, "lo", "stop")).text == "Hello"

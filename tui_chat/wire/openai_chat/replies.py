@@ -1,6 +1,8 @@
 """Answers of the Chat Completions API, and of the many that imitate it.
 
 1. A chunk's `delta` and a whole answer's `message` have one shape and are read by one function.
+   Perplexity sends both in each: in a whole answer the `message` counts and the delta is empty,
+   in a stream the `message` repeats what the deltas have said so far.
 2. Only choice 0 is read. Text may come as a string or as typed parts.
 3. Tool calls are told apart by `index`. Where it is missing, or one index comes with a second
    id and name, the id begins a new call.
@@ -61,6 +63,8 @@ class OpenAIChatParser:
         self._numbers: dict[int, int] = {}
         """Our number by the provider's index."""
         self._done = False
+        self._has_deltas = False
+        """Whether a delta has said anything yet, so that a message would only repeat it."""
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
         """Take one event of the stream."""
@@ -77,8 +81,8 @@ class OpenAIChatParser:
         """Tell that the stream ended."""
         return self._events.close()
 
-    def take_in(self, chunk: JsonObject) -> None:
-        """Read a chunk, or a whole answer."""
+    def take_in(self, chunk: JsonObject, *, is_whole: bool = False) -> None:
+        """Read a chunk of a stream, or an answer that came whole."""
         choices = items(chunk.get("choices"))
         usage = mapping(chunk.get("usage")) or mapping(mapping(chunk.get("x_groq")).get("usage"))
         if choices or usage or "choices" in chunk:
@@ -87,12 +91,25 @@ class OpenAIChatParser:
             choice = mapping(each)
             if count(choice.get("index")) not in (None, 0):
                 continue
-            self._delta(mapping(choice.get("delta")) or mapping(choice.get("message")))
+            self._delta(self._said_by(choice, is_whole=is_whole))
             usage = usage or mapping(choice.get("usage"))
             if raw := string(choice.get("finish_reason")):
                 self._events.finished(_REASONS.get(raw.lower(), "other"), raw)
         if usage:
             self._events.usage(_usage(usage))
+
+    def _said_by(self, choice: JsonObject, *, is_whole: bool) -> JsonObject:
+        """Return what a choice adds to the reply, whether it stands in `delta` or `message`."""
+        delta, message = _fields_said(choice.get("delta")), _fields_said(choice.get("message"))
+        if is_whole:
+            return delta | message
+        if delta:
+            self._has_deltas = True
+            return delta
+        # Without deltas, messages are all there is. Beside an empty delta, a message may be a
+        # repetition of deltas to come, unless the reply ends here.
+        last = choice.get("delta") is None or bool(string(choice.get("finish_reason")))
+        return message if last and not self._has_deltas else {}
 
     def finish(self) -> Reply:
         """Return the reply of an answer that came whole and has been taken in."""
@@ -201,6 +218,11 @@ class OpenAIChatParser:
         return number
 
 
+def _fields_said(value: object) -> dict[str, object]:
+    """Return the fields of a delta or message that say something; its role alone does not."""
+    return {k: v for k, v in mapping(value).items() if k != "role" and v not in (None, "", [], {})}
+
+
 def _usage(said: JsonObject) -> Usage:
     details = mapping(said.get("prompt_tokens_details"))
     cached = count(details.get("cached_tokens"))
@@ -229,7 +251,7 @@ def read(body: bytes) -> Reply:
     if not items(answer.get("choices")):
         raise no_reply(answer)
     parser = OpenAIChatParser()
-    parser.take_in(answer)
+    parser.take_in(answer, is_whole=True)
     return parser.finish()
 
 
