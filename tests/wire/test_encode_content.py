@@ -276,3 +276,36 @@ def test_every_character_of_a_message_keeps_its_origin(target: Protocol) -> None
     pieces = [r.piece for r in render(tree).regions() if r.piece.origin.kind is OriginKind.HISTORY]
     texts = {p.text: p.start for p in pieces if p.start is not None and p.origin.within is None}
     assert texts == {"first": 0, "second": 5}
+
+
+FINAL_SPACE: list[tuple[dict[str, Any], Any]] = [
+    (said("Sure: \n"), "Sure:"),
+    (said("I ", refusal="cannot do that.\n\n"), ["I ", "cannot do that."]),
+    (said(None, refusal="No. "), "No."),
+    (said([{"type": "text", "text": "a "}, {"type": "refusal", "refusal": "b "}]), ["a ", "b"]),
+    (said([{"type": "refusal", "refusal": "b "}, {"type": "text", "text": "a "}]), ["b ", "a"]),
+    (said([{"type": "text", "text": "a "}, {"type": "text", "text": " \n"}]), "a"),
+    (said("a ", refusal=" \n"), "a"),
+    (said([{"type": "text", "text": "a "}, {"type": "video", "video": {}}]), "a"),
+]
+
+
+@pytest.mark.parametrize(("last", "expected"), FINAL_SPACE)
+def test_no_white_space_ends_a_final_assistant_message(last: dict[str, Any], expected: Any) -> None:
+    """Anthropic answers 400 to it, wherever the text came from: content, refusal or a part."""
+    envelope = decoded(chat(user(), last), CHAT, "claude-sonnet-4-5")
+    out = encoded(envelope, ANTHROPIC)
+    content = body_of(out)["messages"][-1]["content"]
+    told = content if isinstance(content, str) else [block["text"] for block in content]
+    assert told in (expected, [expected])
+    assert "space-cut" in {note.code for note in out.notes}
+
+
+def test_a_blank_refusal_is_no_text_block() -> None:
+    body, _ = converted(chat(user(), said("a", refusal=" "), user()), ANTHROPIC)
+    assert body["messages"][1]["content"] == "a"
+
+
+def test_space_stays_where_the_final_message_does_not_end_in_it() -> None:
+    envelope = decoded(chat(user(), said("a "), user()), CHAT, "claude-sonnet-4-5")
+    assert body_of(encoded(envelope, ANTHROPIC))["messages"][1]["content"] == "a "

@@ -217,8 +217,8 @@ def _end(so_far: Conversation, model: str, *, has_turns: bool, no_prefill: bool)
     elif last.role == "assistant" and not _goes_on(last):
         if no_prefill:
             _fill(so_far, f"{model} does not go on from an assistant message")
-        elif _is_cut(last):
-            so_far.messages[-1] = said(variant(last, "cut", _cut)).message
+        elif (trimmed := _trimmed(so_far.messages[-1])) is not None:
+            so_far.messages[-1] = trimmed
             sentence = "White space at the end of a final assistant message is refused; it is cut."
             so_far.notes.append(Note(Level.INFO, "space-cut", sentence, last.origin))
 
@@ -236,24 +236,53 @@ def _goes_on(turn: Turn) -> bool:
     return any(piece.kind == "other" for piece in layout.pieces)
 
 
-def _is_cut(turn: Turn) -> bool:
-    plain = turn.text.plain
-    ends = turn.semantics.layout is None or turn.semantics.layout.pieces[-1].kind == "text"
-    return not turn.tool_calls and ends and plain != plain.rstrip() and bool(plain.strip())
+def _trimmed(message: Tree) -> Obj | None:
+    """Return a final assistant message without the white space that its text ends in; None where
+    it ends in none, or has nothing else. It looks at what is sent, since a message may end in a
+    refusal, or in text whose following pieces were left out.
+    """
+    assert isinstance(message, Obj)
+    content = dict(message.items).get("content")
+    fit: Tree | None = None
+    if isinstance(content, Str):
+        fit = _trimmed_text(content)
+    elif isinstance(content, Arr):
+        fit = _trimmed_blocks(content)
+    if fit is None:
+        return None
+    items = ((key, fit if key == "content" else value) for key, value in message.items)
+    return Obj(tuple(items), message.origin)
 
 
-def _cut(turn: Turn) -> Turn:
-    kept = len(turn.text.plain.rstrip())
-    semantics = turn.semantics
-    if semantics.layout is not None:
-        pieces, surplus = list(semantics.layout.pieces), len(turn.text) - kept
-        for index in range(len(pieces) - 1, -1, -1):
-            if pieces[index].kind == "text" and surplus:
-                gone = min(pieces[index].length, surplus)
-                pieces[index] = replace(pieces[index], length=pieces[index].length - gone)
-                surplus -= gone
-        semantics = replace(semantics, layout=replace(semantics.layout, pieces=tuple(pieces)))
-    return replace(turn, text=turn.text[:kept], semantics=semantics)
+def _trimmed_text(said: Str) -> Str | None:
+    plain = said.text.plain
+    kept = len(plain.rstrip())
+    return Str(said.text[:kept]) if 0 < kept < len(plain) else None
+
+
+def _trimmed_blocks(content: Arr) -> Arr | None:
+    """Return the blocks without blank text blocks at their end, the last text trimmed."""
+    blocks = list(content.items)
+    while blocks and isinstance(text := _text_of(blocks[-1]), Str) and not text.text.plain.strip():
+        blocks.pop()
+    if not blocks:
+        return None
+    last, text = blocks[-1], _text_of(blocks[-1])
+    if text is not None and (fit := _trimmed_text(text)) is not None:
+        assert isinstance(last, Obj)
+        items = ((key, fit if key == "text" else value) for key, value in last.items)
+        blocks[-1] = Obj(tuple(items), last.origin)
+    elif len(blocks) == len(content.items):
+        return None
+    return Arr(tuple(blocks), content.origin)
+
+
+def _text_of(block: Tree) -> Str | None:
+    """Return the text of a text block; None for any other block."""
+    fields = dict(block.items) if isinstance(block, Obj) else {}
+    kind, text = fields.get("type"), fields.get("text")
+    is_text = isinstance(kind, Str) and kind.text.plain == "text"
+    return text if is_text and isinstance(text, Str) else None
 
 
 def _system(so_far: Conversation) -> Tree | None:

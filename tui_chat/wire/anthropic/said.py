@@ -79,7 +79,7 @@ def _said(turn: Turn) -> Said:
             result = piece
         else:
             _say(saying, piece, what)
-    if turn.semantics.refusal and not saying.said_refusal:
+    if turn.semantics.refusal.strip() and not saying.said_refusal:
         saying.blocks.append(_text(quote(turn.semantics.refusal, origin, "refusal"), origin))
     if turn.cache_mark is not None and turn.role != "tool":
         saying.blocks = list(with_mark(saying.blocks, turn.cache_mark))
@@ -173,7 +173,7 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
         case _:
             if piece.kind == "other" and _is_own(turn):
                 saying.blocks.append(parsed(piece.data, origin, piece.name))
-            elif piece.kind == "refusal" and turn.semantics.refusal:
+            elif piece.kind == "refusal" and turn.semantics.refusal.strip():
                 refusal = quote(turn.semantics.refusal, origin, "refusal")
                 saying.blocks.append(_text(refusal, origin))
                 saying.said_refusal = True
