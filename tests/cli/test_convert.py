@@ -85,13 +85,14 @@ def test_gemini_s_own_requests_need_no_model(run: Run, tmp_path: Path):
     assert done.err == ""
 
 
-def test_an_endpoint_brings_what_is_known_of_its_models(run: Run, tmp_path: Path):
+def test_what_is_known_of_a_model_needs_no_endpoint(run: Run, tmp_path: Path):
     path = written(tmp_path, {**CHAT, "temperature": 0.5, "model": "claude-haiku-4-5"})
     ways = ("convert", path, "--from", "openai_chat", "--to", "anthropic")
     here = ("--config-dir", tmp_path)
-    assert "temperature" not in json.loads(run(*here, *ways).out)
-    known = run(*here, *ways, "--endpoint", "anthropic")
-    assert json.loads(known.out)["temperature"] == 0.5
+    for at in ((), ("--endpoint", "anthropic"), ("--endpoint", "loopback-anthropic")):
+        assert json.loads(run(*here, *ways, *at).out)["temperature"] == 0.5
+        newer = run(*here, *ways, *at, "--model", "claude-opus-4-8")
+        assert "temperature" not in json.loads(newer.out)
     wrong = run(*here, *ways, "--endpoint", "google")
     assert (wrong.code, wrong.err) == (
         2,

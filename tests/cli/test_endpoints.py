@@ -97,7 +97,7 @@ def test_the_list_shows_where_keys_are_and_never_one(
             assert expected in done.out
         assert "env:ANTHROPIC_API_KEY (not set)" in done.out
     rows = {row["name"]: row for row in json.loads(done.out)}
-    assert rows["anthropic"]["facts"]["claude-opus-4-8*"]["prefill"] is False
+    assert rows["anthropic"]["facts"]["claude-opus-4-8"]["prefill"] is False
     assert rows["ollama"]["running"] is False
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
 from tui_chat.errors import ConfigError
-from tui_chat.model.endpoint import ModelFacts, Prices, Protocol, Retries, Timeouts
+from tui_chat.model.endpoint import Protocol, Retries, Timeouts
+from tui_chat.model.model_facts import ModelFacts, Prices
 
 SECRET = "sk-proj-0123456789abcdef"
 
@@ -42,6 +43,7 @@ sampling = false
 developer_role = true
 mid_history_system = false
 prefill = false
+max_output = 100000
 strict_keys = true
 stream_usage = false
 max_tokens_key = "max_completion_tokens"
@@ -82,12 +84,13 @@ def test_everything_that_can_be_said(tmp_path: Path):
         developer_role=True,
         mid_history_system=False,
         prefill=False,
+        max_output=100_000,
         strict_keys=True,
         stream_usage=False,
         max_tokens_key="max_completion_tokens",
         prices=Prices(1.25, 10, 0.125),
     )
-    assert work.facts_of("gpt-4") == ModelFacts()
+    assert work.facts_of("gpt-4") == ModelFacts(8_192)
 
 
 def test_an_entry_is_laid_over_the_ready_made_one(tmp_path: Path):

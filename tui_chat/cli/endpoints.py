@@ -70,7 +70,10 @@ def _row(endpoint: Endpoint, running: bool) -> dict[str, Any]:
         "models": list(endpoint.models),
         "facts": {
             name: {key: value for key, value in asdict(facts).items() if value is not None}
-            for name, facts in endpoint.facts
+            for name, facts in (
+                *endpoint.facts,
+                *((model, endpoint.facts_of(model)) for model in endpoint.models),
+            )
         },
         "running": running,
     }

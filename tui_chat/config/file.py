@@ -56,8 +56,9 @@ from pydantic_core import ErrorDetails
 from tui_chat.config.schema import EndpointTable, FactsTable, FileTable, ToolTable, known_keys
 from tui_chat.config.values import Config
 from tui_chat.errors import ConfigError
-from tui_chat.model.endpoint import Endpoint, ModelFacts, Prices, Retries, Timeouts
+from tui_chat.model.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.model.envelope import ToolDefinition
+from tui_chat.model.model_facts import ModelFacts, Prices
 from tui_chat.model.tool import Tool
 
 _MOST_FAULTS = 5

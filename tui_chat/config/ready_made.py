@@ -60,7 +60,6 @@ PROVIDERS = (
         "https://api.anthropic.com",
         key="env:ANTHROPIC_API_KEY",
         models=("claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-4-8"),
-        facts=facts.ANTHROPIC,
     ),
     Endpoint(
         "google",
@@ -68,7 +67,6 @@ PROVIDERS = (
         "https://generativelanguage.googleapis.com",
         key="env:GEMINI_API_KEY",
         models=("gemini-2.5-flash", "gemini-2.5-pro"),
-        facts=facts.GEMINI,
     ),
     Endpoint(
         "openrouter",

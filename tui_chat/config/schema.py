@@ -133,13 +133,14 @@ class PricesTable(Strict):
 
 
 class FactsTable(Strict):
-    """See `model.endpoint.ModelFacts`, whose fields these are."""
+    """See `model.model_facts.ModelFacts`, whose fields these are but for one that no file sets."""
 
     context_limit: int | None = Field(None, gt=0)
     sampling: bool | None = None
     developer_role: bool | None = None
     mid_history_system: bool | None = None
     prefill: bool | None = None
+    max_output: int | None = Field(None, gt=0)
     strict_keys: bool | None = None
     stream_usage: bool | None = None
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] | None = None
@@ -180,7 +181,7 @@ class EndpointTable(Strict):
     facts: dict[str, FactsTable] = Field(default_factory=dict)
     system_fallback: Literal["hoist", "user"] = "hoist"
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
-    max_tokens: int = Field(4096, gt=0)
+    max_tokens: int | None = Field(None, gt=0)
     provider_keeps: bool = False
 
 

@@ -14,6 +14,9 @@ T = TypeVar("T")
 RESERVE_SHARE = 4
 """Where nobody set a reply limit, at most a limit's fourth is kept free for the reply."""
 
+USUAL_RESERVE = 4096
+"""Tokens kept free for the reply where neither a person nor the endpoint says how many."""
+
 
 def parameters(inputs: Inputs) -> Parameters:
     """Return the settings of a request, each with who set it."""
@@ -56,7 +59,9 @@ def reply_reserve(inputs: Inputs, asked: Parameters, limit: int | None) -> int:
         return asked.max_tokens.value
     if limit is None:
         return 0
-    return min(inputs.endpoint.max_tokens, limit // RESERVE_SHARE)
+    # What the protocol sends where nobody set a limit may be most of the context, and would leave
+    # no room for the history if it were kept free.
+    return min(inputs.endpoint.max_tokens or USUAL_RESERVE, limit // RESERVE_SHARE)
 
 
 def _name(role: Role | None) -> str:

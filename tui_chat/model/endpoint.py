@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
+
+from tui_chat.model.model_facts import ModelFacts, known_facts, merged_facts
 
 
 class Protocol(StrEnum):
@@ -27,42 +29,6 @@ _TITLES = {
     Protocol.ANTHROPIC: "Anthropic",
     Protocol.GEMINI: "Gemini",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """What tokens cost, in US dollars for a million of them; None means unknown."""
-
-    input: float | None = None
-    output: float | None = None
-    cached: float | None = None
-    """Input that the provider still had in its cache."""
-    cache_write: float | None = None
-    """Input that was put into the provider's cache."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
-    """What is known of a model beyond its name; None means unknown."""
-
-    context_limit: int | None = None
-    """Tokens of input and output together."""
-    sampling: bool | None = None
-    """Whether temperature and its kin are accepted."""
-    developer_role: bool | None = None
-    """Whether OpenAI wants `developer` where others say `system`."""
-    mid_history_system: bool | None = None
-    """Whether Anthropic takes `system` turns inside `messages`."""
-    prefill: bool | None = None
-    """Whether the conversation may end with the beginning of the reply."""
-    strict_keys: bool | None = None
-    """Whether OpenAI Chat's server refuses keys that it does not know, and an empty `tools`; a
-    captured request then loses them. None: they are passed on, with a warning."""
-    stream_usage: bool | None = None
-    """Whether OpenAI Chat's `stream_options.include_usage` is accepted."""
-    max_tokens_key: Literal["max_completion_tokens", "max_tokens"] | None = None
-    """How OpenAI Chat's reply limit is called; None leaves it to the endpoint."""
-    prices: Prices | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +71,16 @@ class Endpoint:
     headers: tuple[tuple[str, str], ...] = ()
     """Extra headers, sent as they are; one of ours by the same name gives way."""
     facts: tuple[tuple[str, ModelFacts], ...] = field(default=())
-    """What is known of single models, by exact name, or by how the name begins: `gpt-5*`."""
+    """What is known of single models here, by exact name, or by how the name begins: `gpt-5*`. It
+    goes before what `model_facts` knows of the name."""
     system_fallback: Literal["hoist", "user"] = "hoist"
     """What Anthropic does with a later system turn where the model takes none in place."""
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     """How OpenAI Chat's reply limit is called here; servers that imitate OpenAI often know
     only the older `max_tokens`."""
-    max_tokens: int = 4096
-    """Reply limit where nobody set one and the protocol demands one (Anthropic)."""
+    max_tokens: int | None = None
+    """Reply limit where nobody set one and the protocol demands one (Anthropic); None for the most
+    that the model accepts."""
     auth: str = ""
     """How the key is sent: `bearer`, `x-api-key`, `x-goog-api-key`, `header:NAME`, `none`;
     empty for the protocol's own way."""
@@ -131,16 +99,19 @@ class Endpoint:
     retries: Retries = Retries()
 
     def facts_of(self, model: str) -> ModelFacts:
-        """Return what is known of `model`: what its exact name says, then the longest patterns."""
+        """Return what is known of `model`: what this endpoint says of its exact name, then of the
+        longest patterns, then what is known of the model wherever it is asked.
+        """
+        known = known_facts(model)
         found = [
             ((name == model, len(name)), facts)
             for name, facts in self.facts
             if name == model or (name.endswith("*") and model.startswith(name[:-1]))
         ]
-        if len(found) < 2:
-            return found[0][1] if found else _NO_FACTS
+        if not found:
+            return known
         found.sort(key=lambda entry: entry[0], reverse=True)
-        return _merged([facts for _, facts in found])
+        return merged_facts([*(facts for _, facts in found), known])
 
     def key_header(self, usual: tuple[str, str]) -> tuple[str, str] | None:
         """Return the header that carries the key and what stands before it; None for no key.
@@ -160,16 +131,3 @@ _AUTH = {
     "x-api-key": ("x-api-key", ""),
     "x-goog-api-key": ("x-goog-api-key", ""),
 }
-
-_NO_FACTS = ModelFacts()
-_FACTS = tuple(each.name for each in fields(ModelFacts))
-
-
-def _merged(found: list[ModelFacts]) -> ModelFacts:
-    """Return one value of several; of each fact the first that is known counts."""
-    values: dict[str, Any] = {}
-    for name in _FACTS:
-        values[name] = next(
-            (value for facts in found if (value := getattr(facts, name)) is not None), None
-        )
-    return ModelFacts(**values)

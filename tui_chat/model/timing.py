@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tui_chat.model.endpoint import Prices
+from tui_chat.model.model_facts import Prices
 from tui_chat.model.reply import (
     ReasoningDelta,
     RefusalDelta,

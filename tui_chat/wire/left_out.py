@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from tui_chat.model.endpoint import Protocol
-from tui_chat.model.envelope import ChatEnvelope, Level, Note, Sourced, Turn
+from tui_chat.model.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, Turn
 from tui_chat.model.namespaces import UNSET
+from tui_chat.model.semantics import ReasoningBlock
+from tui_chat.model.text import Origin
 from tui_chat.wire.encoding import passed_on
 
 _NAMESPACE = {
@@ -47,31 +49,40 @@ _ONLY_HELPS = frozenset(
 )
 """Settings that change neither what the model sees nor what it may say."""
 
-_UNIFIED = frozenset({"response_format", "stop", "tool_choice", "max_tokens_key", "model"})
-_ASIDE = _UNIFIED | {
-    "input_shape",
-    "system_instruction",
-    "tool_groups",
-    "tools_shape",
-    "spelled",
-}
-"""Fields that repeat a unified field, or only say how something was written."""
+_UNIFIED = frozenset({"response_format", "stop", "tool_choice"})
+"""Fields that hold a unified setting in a form that the unified field does not say back."""
+_ASIDE = frozenset(
+    {
+        "input_shape",
+        "max_tokens_key",
+        "model",
+        "spelled",
+        "stream",
+        "system_instruction",
+        "tool_groups",
+        "tools_shape",
+    }
+)
+"""Fields that repeat a unified field, or only say how something was written. `stream` holds
+nothing but false, which every protocol says by not asking for a stream."""
 
 
-def turn_notes(turn: Turn, protocol: Protocol, *, replayed: bool, named: bool) -> Iterator[Note]:
+def turn_notes(
+    turn: Turn, protocol: Protocol, *, lost: Sequence[ReasoningBlock] = (), named: bool
+) -> Iterator[Note]:
     """Yield what of a turn this protocol does not get.
 
-    `replayed`: all its reasoning is sent. `named`: the speaker's name is.
+    `lost`: reasoning that is not sent. `named`: the speaker's name is sent.
     """
     semantics = turn.semantics
-    if semantics.reasoning and not replayed:
-        came_from = semantics.reasoning[0].protocol
-        sentence = (
-            f"Its reasoning came from {came_from.label} and can only be replayed there."
-            if came_from is not protocol
-            else "Its reasoning was not signed to the end and cannot be replayed."
-        )
-        yield Note(Level.WARNING, "reasoning-left-out", sentence, turn.origin)
+    if lost:
+        others = dict.fromkeys(b.protocol.label for b in lost if b.protocol is not protocol)
+        if others:
+            sentence = f"Its reasoning came from {' and '.join(others)} and is replayed only there."
+            yield Note(Level.WARNING, "reasoning-left-out", sentence, turn.origin)
+        if any(block.protocol is protocol for block in lost):
+            sentence = "Its reasoning has neither signature nor encrypted form and is not replayed."
+            yield Note(Level.WARNING, "reasoning-left-out", sentence, turn.origin)
     if turn.name and not named and turn.role != "tool":
         sentence = f"{protocol.label} has no place for the name “{turn.name}”; it is left out."
         yield Note(Level.WARNING, "name-left-out", sentence, turn.origin)
@@ -86,7 +97,7 @@ def turn_notes(turn: Turn, protocol: Protocol, *, replayed: bool, named: bool) -
             yield left_out(turn, piece.name or "a block", protocol)
         yield from _extras(turn, piece.extras, layout.protocol)
         if piece.cache and protocol is not Protocol.ANTHROPIC:
-            sentence = f"{protocol.label} has no cache marks; it is left out."
+            sentence = "Cache marks are sent to Anthropic only; this one is left out."
             yield Note(Level.INFO, "cache-mark-left-out", sentence, turn.origin)
 
 
@@ -99,7 +110,7 @@ def _extras(turn: Turn, extras: str, source: Protocol) -> Iterator[Note]:
     found = cast("dict[str, Any]", json.loads(extras))
     keys = [key for key, value in found.items() if value is not None and key not in _DULL]
     if keys:
-        sentence = f"What only {source.label} understands is left out: {', '.join(keys)}."
+        sentence = f"Keys of {source.label} that are not carried over: {', '.join(keys)}."
         yield Note(Level.WARNING, "extras-left-out", sentence, turn.origin)
 
 
@@ -115,15 +126,27 @@ def blank_left_out(turn: Turn) -> Note:
     return Note(Level.WARNING, "blank-left-out", sentence, turn.origin)
 
 
-def system_moved(turn: Turn, what: str) -> Note:
+def system_moved(turn: Turn, what: str, why: str) -> Note:
     """Return the note for a later system turn that may not stay where it is."""
-    sentence = f"A later system message is {what}: this model takes none there."
+    sentence = f"A later system message is {what}: {why}."
     return Note(Level.WARNING, "system-moved", sentence, turn.origin)
 
 
-def setting_left_out(sourced: Sourced[Any], name: str, why: str) -> Note:
+def setting_left_out(
+    sourced: Sourced[Any], name: str, why: str, level: Level = Level.WARNING
+) -> Note:
     """Return the note for a unified setting that is not sent."""
-    return Note(Level.WARNING, "setting-left-out", f"{name} is not sent: {why}.", sourced.origin)
+    return Note(level, "setting-left-out", f"{name} is not sent: {why}.", sourced.origin)
+
+
+def setting_changed(sourced: Sourced[Any], sentence: str, level: Level = Level.WARNING) -> Note:
+    """Return the note for a unified setting that is sent as another value."""
+    return Note(level, "setting-changed", sentence, sourced.origin)
+
+
+def default_invented(origin: Origin, sentence: str) -> Note:
+    """Return the note for a value that nobody set and that is sent because somebody wants one."""
+    return Note(Level.INFO, "default-invented", sentence, origin)
 
 
 def no_place(protocol: Protocol, settings: Iterable[tuple[str, Sourced[Any] | None]]) -> list[Note]:
@@ -136,21 +159,24 @@ def envelope_notes(envelope: ChatEnvelope, protocol: Protocol) -> Iterator[Note]
     """Yield what of other protocols' tools, namespaces and extras this one does not get."""
     semantics = envelope.semantics
     if envelope.cache_marks and protocol is not Protocol.ANTHROPIC:
-        sentence = f"{protocol.label} keeps prompts of itself and has no cache marks; "
-        sentence += f"{envelope.cache_marks} of the preset mean nothing here."
+        sentence = f"Cache marks are sent to Anthropic only; {envelope.cache_marks} of the preset "
+        sentence += f"{'is' if envelope.cache_marks == 1 else 'are'} left out."
         yield Note(Level.INFO, "cache-mark-left-out", sentence)
     if semantics.source is None:
         return
     for native in semantics.tools.native:
         if native.protocol is not protocol:
-            sentence = f"Only {native.protocol.label} has the tool “{native.name}”; left out."
-            yield Note(Level.WARNING, "tool-left-out", sentence, passed_on("tools"))
+            yield _native_left_out(native.name, native.protocol)
     if semantics.source is protocol:
         return
+    for _, extras in semantics.gemini.tool_groups:
+        if extras:
+            for name in _telling(extras):
+                yield _native_left_out(name, Protocol.GEMINI)
     for tool in envelope.tools or ():
         if tool.extras and (keys := _telling(tool.extras)):
-            sentence = f"What only {semantics.source.label} understands of the tool “{tool.name}” "
-            sentence += f"is left out: {', '.join(keys)}."
+            sentence = f"Keys of the tool “{tool.name}” that are not carried over from "
+            sentence += f"{semantics.source.label}: {', '.join(keys)}."
             yield Note(Level.WARNING, "tool-extras-left-out", sentence, passed_on("tools"))
     if semantics.session.previous_response_id and protocol is not Protocol.OPENAI_RESPONSES:
         sentence = (
@@ -161,24 +187,40 @@ def envelope_notes(envelope: ChatEnvelope, protocol: Protocol) -> Iterator[Note]
         yield Note(Level.ERROR, "earlier-turns-missing", sentence, origin)
     for owner, attribute in _NAMESPACE.items():
         if owner is not protocol:
-            yield from _namespace(getattr(semantics, attribute), owner)
+            yield from _namespace(getattr(semantics, attribute), owner, envelope.parameters)
     for owner, extras in semantics.provider_extras.items():
         for key, value in extras.items():
             if owner is not protocol and value not in (None, ""):
                 yield _foreign(key, owner, Level.WARNING)
 
 
+def _native_left_out(name: str, owner: Protocol) -> Note:
+    sentence = f"The tool “{name}” is defined in a form of {owner.label}'s own and is left out."
+    return Note(Level.WARNING, "tool-left-out", sentence, passed_on("tools"))
+
+
 def _telling(extras: str) -> list[str]:
     found = cast("dict[str, Any]", json.loads(extras))
-    return [key for key, value in found.items() if value not in (None, "", {}) and key != "type"]
+    return [
+        key
+        for key, value in found.items()
+        if value is not None and value not in ("", []) and key != "type"
+    ]
 
 
-def _namespace(settings: Any, owner: Protocol) -> Iterator[Note]:
+def _namespace(settings: Any, owner: Protocol, unified: Parameters) -> Iterator[Note]:
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         if value is UNSET or value is None or field.name in _ASIDE:
             continue
         level = Level.INFO if field.name in _ONLY_HELPS else Level.WARNING
+        if field.name in _UNIFIED and getattr(unified, field.name) is not None:
+            # Read into the unified field; a bare string as the only stop sequence says no more.
+            if field.name != "stop":
+                sentence = f"{field.name} is carried over without the form that it had for "
+                sentence += f"{owner.label}."
+                yield Note(Level.INFO, "setting-changed", sentence, passed_on(field.name))
+            continue
         if field.name == "conversation" or field.name == "prompt":
             level = Level.ERROR
         if field.name == "n" and value == 1:
@@ -196,5 +238,5 @@ _HOLDERS = frozenset({"generation_config", "tool_config", "reasoning", "text", "
 
 
 def _foreign(name: str, owner: Protocol, level: Level) -> Note:
-    sentence = f"{name} is a setting of {owner.label} and is left out."
+    sentence = f"{name} was set for {owner.label} and is not carried over."
     return Note(level, "setting-left-out", sentence, passed_on(name))

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-from tui_chat.model.endpoint import ModelFacts, Protocol
+from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import (
     ChatEnvelope,
     Level,
@@ -25,9 +26,10 @@ from tui_chat.model.envelope import (
     ToolDefinition,
 )
 from tui_chat.model.json_tree import Tree, tree_of
+from tui_chat.model.model_facts import ModelFacts, is_newer_claude
 from tui_chat.model.namespaces import UNSET, NativeTool
 from tui_chat.wire.encoding import Items, passed_on, setting
-from tui_chat.wire.left_out import setting_left_out
+from tui_chat.wire.left_out import default_invented, setting_changed, setting_left_out
 
 
 def numbers(
@@ -52,27 +54,52 @@ def sampling(
     *,
     own: bool,
 ) -> Iterator[tuple[str, Tree]]:
-    """Yield sampling settings, unless the model is known to take none."""
-    if facts.sampling is not False or own:
+    """Yield sampling settings, unless the model is known to take none, or likely to."""
+    why = "" if own else _sampling_refused(parameters, facts)
+    if not why:
         yield from numbers(asked, notes, own=own)
         return
     for key, value, _, _ in asked:
         if value is not None:
-            notes.append(sampling_left_out(parameters, key, value))
+            sentence = f"{key} is not sent: {why}."
+            notes.append(Note(Level.INFO, "sampling-left-out", sentence, value.origin))
 
 
-def sampling_left_out(parameters: Parameters, key: str, value: Sourced[Any]) -> Note:
-    """Return the note for a sampling setting that the model takes no more."""
-    sentence = f"{parameters.model.value} takes no {key}, so none is sent."
-    return Note(Level.INFO, "sampling-left-out", sentence, value.origin)
+def _sampling_refused(parameters: Parameters, facts: ModelFacts) -> str:
+    """Return why a model gets no sampling settings; empty where it gets them."""
+    model = parameters.model.value
+    if facts.sampling is not None:
+        return "" if facts.sampling else f"{model} takes no sampling settings"
+    if facts.sampling_efforts is not None:
+        effort = parameters.effort.value if parameters.effort is not None else ""
+        if effort in facts.sampling_efforts:
+            return ""
+        return f"{model} takes sampling settings only at the reasoning effort “none”"
+    if is_newer_claude(model):
+        return f"nothing is known of {model}, and the newest known Claude models refuse it"
+    return ""
 
 
-def reply_limit(limit: Sourced[int] | None, notes: list[Note], *, own: bool) -> Sourced[int] | None:
-    """Return the reply limit; none where it would allow no reply at all."""
-    if limit is None or own or limit.value > 0:
+def reply_limit(
+    envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]
+) -> Sourced[int] | None:
+    """Return the reply limit; none where it would allow no reply at all, and no more than the
+    model is known to accept.
+    """
+    limit = envelope.parameters.max_tokens
+    if limit is None or envelope.semantics.source is endpoint.protocol:
         return limit
-    notes.append(setting_left_out(limit, "max_tokens", f"{limit.value} allows no reply"))
-    return None
+    if limit.value <= 0:
+        notes.append(setting_left_out(limit, "max_tokens", f"{limit.value} allows no reply"))
+        return None
+    model = envelope.parameters.model.value
+    most = endpoint.facts_of(model).max_output
+    if most is None or limit.value <= most:
+        return limit
+    sentence = f"The reply limit of {limit.value:,} tokens is sent as {most:,}, the most that "
+    sentence += f"{model} accepts."
+    notes.append(Note(Level.WARNING, "setting-changed", sentence, limit.origin))
+    return Sourced(most, limit.origin)
 
 
 _EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
@@ -87,6 +114,14 @@ def effort(asked: Parameters, notes: list[Note], *, own: bool) -> Sourced[str] |
     return None
 
 
+def effort_left_out(effort: Sourced[str] | None, protocol: Protocol) -> list[Note]:
+    """Return the note for OpenAI's reasoning effort, which is not translated for others yet."""
+    if effort is None:
+        return []
+    why = f"it is not translated into a setting of {protocol.label}"
+    return [setting_left_out(effort, f"the reasoning effort “{effort.value}”", why)]
+
+
 def stops(
     stop: Sourced[tuple[str, ...]] | None, most: int, notes: list[Note], *, blank: bool = True
 ) -> Sourced[tuple[str, ...]] | None:
@@ -96,10 +131,14 @@ def stops(
     if stop is None:
         return None
     fit = [text for text in stop.value if blank or text.strip()][:most]
-    if len(fit) < len(stop.value):
-        gone = [text for text in stop.value if text not in fit]
-        why = f"at most {most} stop sequences, none of them blank, are taken"
-        notes.append(setting_left_out(stop, f"stop {gone!r}", why))
+    gone = [repr(text) for text in stop.value if not (blank or text.strip())]
+    if gone:
+        why = "a stop sequence of nothing but white space is refused"
+        notes.append(setting_left_out(stop, f"stop {', '.join(gone)}", why))
+    if len(fit) + len(gone) < len(stop.value):
+        rest = [repr(text) for text in stop.value if blank or text.strip()][most:]
+        why = f"at most {most} stop sequences are taken"
+        notes.append(setting_left_out(stop, f"stop {', '.join(rest)}", why))
     return Sourced(tuple(fit), stop.origin) if fit else None
 
 
@@ -117,8 +156,9 @@ def usable_choice(
     if choice is None or (envelope.semantics.source is protocol and not aliases):
         return choice
     if not sent:
-        if choice.value.mode != "none":
-            notes.append(setting_left_out(choice, "tool_choice", "no tools are sent"))
+        # A choice of none takes nothing away where there are no tools.
+        level = Level.INFO if choice.value.mode == "none" else Level.WARNING
+        notes.append(setting_left_out(choice, "tool_choice", "no tools are sent", level))
         return None
     if not choice.value.names or choice.value.mode == "none":
         return choice
@@ -219,5 +259,88 @@ def open_format(
     if form.value.kind == "schema":
         schema = json_schema(form.value.schema or {}, form.value.dialect)
         fit = dataclasses.replace(form.value, schema=schema, dialect="json")
+        if not fit.name:
+            fit = dataclasses.replace(fit, name=_schema_name(schema))
+            sentence = f"The reply's schema has no name and OpenAI demands one: “{fit.name}”."
+            notes.append(default_invented(form.origin, sentence))
         return Sourced(fit, form.origin)
     return form
+
+
+_SCHEMA_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def _schema_name(schema: Mapping[str, Any]) -> str:
+    """Return a name for a schema that has none: its title, where OpenAI takes that."""
+    title = schema.get("title")
+    return title if isinstance(title, str) and _SCHEMA_NAME.fullmatch(title) else "reply"
+
+
+def enforced_format(
+    form: Sourced[ResponseFormat], protocol: Protocol, notes: list[Note]
+) -> Sourced[ResponseFormat]:
+    """Return the reply's form for a protocol that has no words for it but the schema, and holds
+    every reply to that.
+    """
+    lost = [
+        (Level.WARNING, "description", form.value.description),
+        (Level.INFO, "name", form.value.name),
+    ]
+    for level, what, value in lost:
+        if value:
+            why = f"{protocol.label} has no place for it"
+            notes.append(setting_left_out(form, f"the {what} of the reply's schema", why, level))
+    strict = form.value.strict
+    if strict is False or (strict is True and protocol is Protocol.GEMINI):
+        said = "true" if strict else "false"
+        sentence = f"{protocol.label} has no “strict” for the reply's schema and holds every reply "
+        sentence += f"to it; “strict: {said}” is left out."
+        notes.append(setting_changed(form, sentence, Level.INFO if strict else Level.WARNING))
+    if form.value.kind == "schema" and not form.value.schema:
+        sentence = f"The reply's schema is empty; {protocol.label} is asked for any JSON."
+        notes.append(setting_changed(form, sentence))
+    return form
+
+
+def closed_schema(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Return a JSON Schema whose objects take no other properties than those they name, as
+    Anthropic demands it, and whether that changed anything.
+    """
+    closed = {key: _closed_value(key, value) for key, value in schema.items()}
+    kind: Any = closed.get("type")
+    is_object = (
+        kind == "object" or "properties" in closed or (isinstance(kind, list) and "object" in kind)
+    )
+    if is_object and closed.get("additionalProperties") is not False:
+        closed["additionalProperties"] = False
+    return closed, closed != schema
+
+
+_SCHEMAS_BY_NAME = frozenset({"properties", "$defs", "definitions", "patternProperties"})
+_SCHEMAS = frozenset(
+    {"items", "anyOf", "allOf", "oneOf", "not", "prefixItems", "if", "then", "else", "contains"}
+)
+
+
+def _closed_value(key: str, value: Any) -> Any:
+    if key in _SCHEMAS_BY_NAME and isinstance(value, Mapping):
+        named = cast("Mapping[str, Any]", value)
+        return {name: _closed_value("items", inner) for name, inner in named.items()}
+    if key in _SCHEMAS and isinstance(value, Mapping):
+        return closed_schema(cast("Mapping[str, Any]", value))[0]
+    if key in _SCHEMAS and isinstance(value, list):
+        return [_closed_value("items", each) for each in cast("list[Any]", value)]
+    return value
+
+
+def strict_left_out(tools: Sequence[ToolDefinition], protocol: Protocol) -> Iterator[Note]:
+    """Yield a note for each tool that says whether its arguments follow the schema strictly, for a
+    protocol that has no such word.
+    """
+    for tool in tools:
+        if tool.strict is not None:
+            said = "true" if tool.strict else "false"
+            sentence = f"{protocol.label} has no “strict” for tools; “strict: {said}” of "
+            sentence += f"“{tool.name}” is left out."
+            level = Level.WARNING if tool.strict else Level.INFO
+            yield Note(level, "tool-extras-left-out", sentence, passed_on("tools"))

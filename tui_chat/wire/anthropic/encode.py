@@ -3,18 +3,21 @@
 1. `POST /v1/messages`; `model`, `max_tokens` and `messages` are required.
 2. Tool calls are answered in the user message that follows, whose results come first. Ids are
    of letters, digits, `_` and `-`, and no two calls share one.
-3. Sampling settings are sent only to models known to take them: newer ones refuse them. In a
-   request that was captured from Anthropic they stay as they were.
+3. Sampling settings are not sent to models known to refuse them, nor to Claude models that
+   nothing is known of: the newest ones refuse them. In a request that was captured from Anthropic
+   they stay as they were, unless another model is asked than it asked.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import (
     ChatEnvelope,
+    Level,
     Note,
     ResponseFormat,
     Sourced,
@@ -22,22 +25,33 @@ from tui_chat.model.envelope import (
     ToolDefinition,
 )
 from tui_chat.model.json_tree import Arr, Lit, Obj, Tree, tree_of
+from tui_chat.model.model_facts import NEWEST_CLAUDE_OUTPUT, is_newer_claude
 from tui_chat.model.namespaces import UNSET
 from tui_chat.wire.anthropic.cache_marks import few_marks
 from tui_chat.wire.anthropic.messages import converse
 from tui_chat.wire.anthropic.tools import say_choice, say_format
+from tui_chat.wire.captured import model_of
 from tui_chat.wire.encoding import Items, flag, merged, our_default, passed_on, setting
-from tui_chat.wire.left_out import envelope_notes, no_place, setting_left_out
+from tui_chat.wire.left_out import (
+    default_invented,
+    envelope_notes,
+    no_place,
+    setting_changed,
+    setting_left_out,
+)
 from tui_chat.wire.protocol import Encoded
 from tui_chat.wire.settings import (
+    closed_schema,
+    effort_left_out,
+    enforced_format,
     extra_items,
     in_order,
+    json_schema,
     namespace_items,
-    numbers,
     object_schema,
     over,
     reply_limit,
-    sampling_left_out,
+    sampling,
     stops,
     usable_choice,
 )
@@ -49,7 +63,11 @@ VERSION = "2026-10-21"
 
 _ANTHROPIC = Protocol.ANTHROPIC
 _STREAM = our_default("stream", "the reply is shown as it arrives")
-_MAX_TOKENS = our_default("max_tokens", "the endpoint's reply limit; Anthropic demands one")
+_ENDPOINT_LIMIT = our_default("max_tokens", "the endpoint's reply limit; Anthropic demands one")
+_DEFAULT_LIMIT = our_default("max_tokens", "nobody set a limit, and Anthropic demands one")
+_UNKNOWN_LIMIT = 4096
+"""For models of others behind this protocol: small, since a limit above theirs is refused."""
+_STEP = 1000
 _ID_FORBIDDEN = re.compile(r"[^A-Za-z0-9_-]")
 _RULES = PairingRules(PLAIN_128, unique_ids=True, id_forbidden=_ID_FORBIDDEN)
 _OWN_RULES = PairingRules(
@@ -75,9 +93,9 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     notes += told
     model = envelope.parameters.model
     body: Items = [("model", setting(model))] if model.value or not own else []
-    limit = reply_limit(envelope.parameters.max_tokens, notes, own=own)
+    limit = reply_limit(envelope, endpoint, notes)
     if limit is not None or not own:
-        body.append(("max_tokens", setting(limit or Sourced(endpoint.max_tokens, _MAX_TOKENS))))
+        body.append(("max_tokens", setting(limit or _default_limit(envelope, endpoint, notes))))
     if system is not None:
         body.append(("system", system))
     body.append(("messages", Arr(messages)))
@@ -92,6 +110,35 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
         notes=tuple(notes),
         aliases=tuple(paired.aliases.items()),
     )
+
+
+def _default_limit(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Sourced[int]:
+    """Return the reply limit where nobody set one: the endpoint's, else the most that the model
+    accepts, as far as the input leaves room for it. Anthropic answers 400 where input and limit
+    are together above the context, and cuts the reply where the limit is low.
+    """
+    if endpoint.max_tokens is not None:
+        return Sourced(endpoint.max_tokens, _ENDPOINT_LIMIT)
+    model = envelope.parameters.model.value
+    facts = endpoint.facts_of(model)
+    if facts.max_output is not None:
+        limit, why = facts.max_output, f"the most that {model} accepts"
+    elif is_newer_claude(model):
+        limit = NEWEST_CLAUDE_OUTPUT
+        why = f"as for the newest known Claude models, since nothing is known of {model}"
+    else:
+        limit, why = _UNKNOWN_LIMIT, f"since the most that {model} accepts is unknown"
+    budget = envelope.budget
+    if budget is not None and facts.context_limit is not None:
+        # Tokens are counted by estimate: one in a hundred is kept free.
+        room = facts.context_limit - budget.total - facts.context_limit // 100
+        # In steps, so that a word more or less does not change the request elsewhere.
+        room = room // _STEP * _STEP if room >= _STEP else max(room, 1)
+        if room < limit:
+            limit, why = room, "as much as the context leaves free"
+    sentence = f"Nobody set a reply limit and Anthropic demands one: {limit:,} tokens, {why}."
+    notes.append(default_invented(_DEFAULT_LIMIT, sentence))
+    return Sourced(limit, _DEFAULT_LIMIT)
 
 
 def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
@@ -110,6 +157,13 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
     parallel = envelope.parameters.parallel_tool_calls
     if choice is None and parallel is not None and not parallel.value and said:
         choice = Sourced(ToolChoice("auto"), parallel.origin)
+    if (
+        parallel is not None
+        and not parallel.value
+        and (choice is None or choice.value.mode == "none")
+    ):
+        why = "no tool may be called"
+        notes.append(setting_left_out(parallel, "parallel_tool_calls", why, Level.INFO))
     if choice is not None:
         if choice.value.names and (choice.value.mode != "required" or len(choice.value.names) > 1):
             why = "Anthropic takes one name or none; the model may choose any tool"
@@ -140,24 +194,20 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
         ("top_p", asked.top_p, 0, 1),
         ("top_k", asked.top_k, 0, math.inf),
     ]
-    items: Items = []
-    if own or endpoint.facts_of(asked.model.value).sampling:
-        items += numbers(wanted, notes, own=own)
-    else:
-        for key, value, _, _ in wanted:
-            if value is not None:
-                notes.append(sampling_left_out(asked, key, value))
+    unchanged = own and asked.model.origin == model_of(asked.model.value).origin
+    facts = endpoint.facts_of(asked.model.value)
+    items: Items = list(sampling(wanted, asked, facts, notes, own=unchanged))
     missing = [
         ("seed", asked.seed),
         ("presence_penalty", asked.presence_penalty),
         ("frequency_penalty", asked.frequency_penalty),
-        ("reasoning effort", asked.effort),
     ]
     notes += no_place(_ANTHROPIC, missing)
+    notes += effort_left_out(asked.effort, _ANTHROPIC)
     stop = asked.stop if own else stops(asked.stop, _PLENTY, notes, blank=False)
     if stop is not None:
         items.append(("stop_sequences", tree_of(stop.value, stop.origin)))
-    form = asked.response_format if own else _strict(asked.response_format, notes)
+    form = asked.response_format if own else _format(asked.response_format, notes)
     if form is not None:
         said = tree_of(say_format(form.value), form.origin)
         items.append(("output_config", Obj((("format", said),), form.origin)))
@@ -179,14 +229,19 @@ def _with_config(items: Items, rest: Tree) -> Items:
     return over(items, iter([("output_config", rest)]))
 
 
-def _strict(
+def _format(
     form: Sourced[ResponseFormat] | None, notes: list[Note]
 ) -> Sourced[ResponseFormat] | None:
-    """Return a reply format that Anthropic can keep to: a schema that is meant strictly."""
+    """Return the reply's form as Anthropic takes it: a schema whose objects are closed."""
     if form is None or form.value.kind == "text":
         return None
-    if form.value.kind == "schema" and form.value.strict and form.value.dialect == "json":
-        return form
-    why = "Anthropic keeps only to schemas that are strict"
-    notes.append(setting_left_out(form, "the response format", why))
-    return None
+    if form.value.kind == "json" or not form.value.schema:
+        why = "Anthropic asks for JSON by a schema only"
+        notes.append(setting_left_out(form, "the response format", why))
+        return None
+    form = enforced_format(form, _ANTHROPIC, notes)
+    schema, changed = closed_schema(json_schema(form.value.schema or {}, form.value.dialect))
+    if changed:
+        sentence = "The reply's schema is sent with “additionalProperties: false” for every object."
+        notes.append(setting_changed(form, sentence))
+    return Sourced(replace(form.value, schema=schema, dialect="json"), form.origin)

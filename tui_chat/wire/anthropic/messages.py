@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -21,6 +20,7 @@ from functools import lru_cache
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import ChatEnvelope, Level, Note, Turn
 from tui_chat.model.json_tree import Arr, Later, Obj, Str, Tree
+from tui_chat.model.model_facts import is_newer_claude
 from tui_chat.wire.anthropic.said import Said, said
 from tui_chat.wire.encoding import (
     FILLER,
@@ -37,11 +37,6 @@ from tui_chat.wire.segments import RunMemo, segments
 from tui_chat.wire.tool_pairing import variant
 
 _ANTHROPIC = Protocol.ANTHROPIC
-_NO_PREFILL = re.compile(
-    r"claude-(opus|sonnet)-4-[6-9]|claude-(opus|sonnet|haiku)-[5-9]|fable|mythos"
-)
-"""Models that refuse a final assistant message, after their error texts."""
-
 _plainly = plain_turns(
     _ANTHROPIC, {"user": role_and_content("user"), "assistant": role_and_content("assistant")}
 )
@@ -71,7 +66,7 @@ def converse(
     """Return `system`, or None where there is none, `messages`, and the notes."""
     model = envelope.parameters.model.value
     facts = endpoint.facts_of(model)
-    in_place = bool(facts.mid_history_system)
+    in_place = facts.mid_history_system
     segment = _segment(in_place, endpoint.system_fallback)
     so_far = Conversation()
     head = _leading(turns)
@@ -87,8 +82,15 @@ def converse(
         so_far.notes += part.notes
         so_far.last = part.last or so_far.last
         so_far.ends_blank = part.ends_blank
-    no_prefill = _NO_PREFILL.search(model) if facts.prefill is None else not facts.prefill
-    _end(so_far, model, has_turns=bool(turns), no_prefill=bool(no_prefill))
+    why = ""
+    if facts.prefill is False:
+        why = f"{model} does not go on from an assistant message"
+    elif facts.prefill is None and is_newer_claude(model):
+        why = (
+            f"nothing is known of {model}, and the newest known Claude models do not go on from an "
+            "assistant message"
+        )
+    _end(so_far, has_turns=bool(turns), why_no_prefill=why)
     return _system(so_far), tuple(so_far.messages), so_far.notes
 
 
@@ -103,8 +105,8 @@ def _leading(turns: Sequence[Turn]) -> int:
     return count
 
 
-@lru_cache(maxsize=4)
-def _segment(in_place: bool, fallback: str) -> RunMemo[Conversation]:
+@lru_cache(maxsize=6)
+def _segment(in_place: bool | None, fallback: str) -> RunMemo[Conversation]:
     """Return the encoder of segments, which remembers what it encoded."""
 
     def encode_segment(turns: Sequence[Turn]) -> Conversation:
@@ -114,9 +116,11 @@ def _segment(in_place: bool, fallback: str) -> RunMemo[Conversation]:
 
 
 def _encode_segment(
-    turns: Sequence[Turn], in_place: bool, fallback: str, *, ends: bool
+    turns: Sequence[Turn], in_place: bool | None, fallback: str, *, ends: bool
 ) -> Conversation:
-    """Encode the turns of a segment; `ends` tells that none follow it."""
+    """Encode the turns of a segment; `ends` tells that none follow it. `in_place` is whether the
+    model takes system turns in between, None where nobody knows.
+    """
     part = Conversation()
     for index, turn in enumerate(turns):
         if (plain := _plainly(turn)) is not None:
@@ -128,7 +132,7 @@ def _encode_segment(
             and own_form(turn, _ANTHROPIC) is None
             and not (in_place and _may_stay(turns, index, ends))
         ):
-            _move(part, turn, fallback)
+            _move(part, turn, fallback, is_known=in_place is not None)
         else:
             _add(part, turn)
     part.messages = [
@@ -150,12 +154,15 @@ def _may_stay(turns: Sequence[Turn], index: int, ends: bool) -> bool:
     return follows and (ends if after == len(turns) else turns[after].role == "assistant")
 
 
-def _move(so_far: Conversation, turn: Turn, fallback: str) -> None:
+def _move(so_far: Conversation, turn: Turn, fallback: str, *, is_known: bool) -> None:
+    why = (
+        "this model takes none there" if is_known else "it is unknown whether this model takes one"
+    )
     if fallback == "hoist":
-        so_far.notes.append(system_moved(turn, "moved to the top"))
+        so_far.notes.append(system_moved(turn, "moved to the top", why))
         so_far.system.append(turn)
         return
-    so_far.notes.append(system_moved(turn, "sent as a user message"))
+    so_far.notes.append(system_moved(turn, "sent as a user message", why))
     _add(so_far, variant(turn, "as user", _as_user))
 
 
@@ -204,8 +211,10 @@ def _joined(run: Sequence[Turn]) -> Obj:
 _together: RunMemo[Obj] = RunMemo(_joined)
 
 
-def _end(so_far: Conversation, model: str, *, has_turns: bool, no_prefill: bool) -> None:
-    """Mend the end of the conversation."""
+def _end(so_far: Conversation, *, has_turns: bool, why_no_prefill: str) -> None:
+    """Mend the end of the conversation. `why_no_prefill` tells why it may not end with a message
+    of the model's; empty where it may.
+    """
     last = so_far.last
     if last is None:
         if not has_turns:
@@ -215,8 +224,8 @@ def _end(so_far: Conversation, model: str, *, has_turns: bool, no_prefill: bool)
     elif so_far.ends_blank:
         _fill(so_far, "the last message is blank, and blank text is refused")
     elif last.role == "assistant" and not _goes_on(last):
-        if no_prefill:
-            _fill(so_far, f"{model} does not go on from an assistant message")
+        if why_no_prefill:
+            _fill(so_far, why_no_prefill)
         elif (trimmed := _trimmed(so_far.messages[-1])) is not None:
             so_far.messages[-1] = trimmed
             sentence = "White space at the end of a final assistant message is refused; it is cut."

@@ -66,7 +66,8 @@ class _Saying:
     texts: list[Text] = field(default_factory=list[Text])
     notes: list[Note] = field(default_factory=list[Note])
     marked: bool = False
-    replayed: bool = True
+    lost: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
+    """Reasoning that is not sent."""
     said_refusal: bool = False
 
 
@@ -85,7 +86,7 @@ def _said(turn: Turn) -> Said:
         saying.blocks = list(with_mark(saying.blocks, turn.cache_mark))
         saying.marked = True
     content = _content(saying)
-    saying.notes += turn_notes(turn, _ANTHROPIC, replayed=saying.replayed, named=False)
+    saying.notes += turn_notes(turn, _ANTHROPIC, lost=saying.lost, named=False)
     role = adapted_role(turn.role, _ANTHROPIC)
     blocks = tuple(saying.blocks)
     if turn.role == "tool":
@@ -149,7 +150,7 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
         case ReasoningBlock():
             block = _thinking(what, origin, captured=saying.form is not None)
             if block is None:
-                saying.replayed = False
+                saying.lost.append(what)
             else:
                 saying.blocks.append(_marked(block, piece, origin))
         case ToolCall():

@@ -115,7 +115,8 @@ def _encode_segment(turns: Sequence[Turn]) -> Conversation:
     caller: Turn | None = None
     for turn in turns:
         if turn.role == "system":
-            part.notes.append(system_moved(turn, "moved to the system instruction"))
+            why = "Gemini takes none between the others"
+            part.notes.append(system_moved(turn, "moved to the system instruction", why))
             part.system.append(turn)
             continue
         plain = _plainly(turn)

@@ -31,6 +31,8 @@ from tui_chat.wire.gemini.tools import say_choice, say_format
 from tui_chat.wire.left_out import envelope_notes, no_place
 from tui_chat.wire.protocol import Encoded
 from tui_chat.wire.settings import (
+    effort_left_out,
+    enforced_format,
     extra_items,
     namespace_items,
     numbers,
@@ -38,6 +40,7 @@ from tui_chat.wire.settings import (
     reply_limit,
     sampling,
     stops,
+    strict_left_out,
     usable_choice,
 )
 from tui_chat.wire.tool_names import GEMINI, distinct, renamed
@@ -113,6 +116,8 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
             items.append(("tools", _grouped(said, namespace)))
     elif said or (envelope.tools is not None and envelope.semantics.source is None):
         items.append(("tools", Arr((Obj((("functionDeclarations", Arr(tuple(said))),)),))))
+    if not own:
+        notes += strict_left_out(ours, _GEMINI)
     calling: Items = []
     choice = usable_choice(envelope, _GEMINI, [tool.name for tool in ours], aliases, notes)
     if choice is not None:
@@ -165,8 +170,8 @@ def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tr
     ]
     items: Items = list(sampling(wanted, asked, facts, notes, own=own))
     items += numbers([("seed", asked.seed, -(2**31), 2**31 - 1)], notes, own=own)
-    notes += no_place(_GEMINI, [("reasoning effort", asked.effort)])
-    limit = reply_limit(asked.max_tokens, notes, own=own)
+    notes += effort_left_out(asked.effort, _GEMINI)
+    limit = reply_limit(envelope, endpoint, notes)
     if limit is not None:
         items.append(("maxOutputTokens", setting(limit)))
     stop = asked.stop if own else stops(asked.stop, _MOST_STOPS, notes)
@@ -174,7 +179,7 @@ def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tr
         items.append(("stopSequences", tree_of(stop.value, stop.origin)))
     form = asked.response_format
     if form is not None and (own or form.value.kind != "text"):
-        items += _format(form)
+        items += _format(form if own else enforced_format(form, _GEMINI, notes))
     if own:
         rest = namespace.generation_config
         if rest is not UNSET:

@@ -61,7 +61,8 @@ class _Saying:
     form: WireForm | None
     parts: list[Obj] = field(default_factory=list[Obj])
     notes: list[Note] = field(default_factory=list[Note])
-    replayed: bool = True
+    lost: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
+    """Reasoning that is not sent."""
     said_refusal: bool = False
 
 
@@ -77,7 +78,7 @@ def _said(turn: Turn) -> Said:
             saying.parts.append(_text(quote(turn.semantics.refusal, origin, "refusal"), origin))
         if not saying.parts and form is None:
             saying.parts.append(_text(Str(turn.text), origin))
-    saying.notes += turn_notes(turn, _GEMINI, replayed=saying.replayed, named=turn.role == "tool")
+    saying.notes += turn_notes(turn, _GEMINI, lost=saying.lost, named=turn.role == "tool")
     role = adapted_role(turn.role, _GEMINI)
     parts = tuple(saying.parts)
     return Said(parts, content_of(turn, role, parts), tuple(saying.notes))
@@ -105,7 +106,7 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
             saying.parts.append(_text(Str(what), origin, piece))
         case ReasoningBlock():
             if what.protocol is not _GEMINI:
-                saying.replayed = False
+                saying.lost.append(what)
                 return
             items: Items = [("text", quote(what.text, origin, "thought")), ("thought", Lit(True))]
             if what.signature:

@@ -29,7 +29,12 @@ from tui_chat.wire.encoding import (
     setting,
     word,
 )
-from tui_chat.wire.left_out import envelope_notes, no_place
+from tui_chat.wire.left_out import (
+    default_invented,
+    envelope_notes,
+    no_place,
+    setting_left_out,
+)
 from tui_chat.wire.openai_chat.messages import messages
 from tui_chat.wire.openai_chat.tools import say_choice, say_format
 from tui_chat.wire.openai_chat.unknown_keys import about_unknown, unknown_keys, without_unknown
@@ -147,6 +152,9 @@ def _tools(
     parallel = envelope.parameters.parallel_tool_calls
     if parallel is not None and (said or own):
         items.append(("parallel_tool_calls", setting(parallel)))
+    elif parallel is not None:
+        why = "no tools are sent"
+        notes.append(setting_left_out(parallel, "parallel_tool_calls", why, Level.INFO))
     if own and envelope.semantics.openai_chat.tool_choice is not UNSET:
         return items  # said by the namespace
     choice = usable_choice(envelope, _CHAT, [tool.name for tool in ours], aliases, notes)
@@ -172,7 +180,7 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     own = envelope.semantics.source is _CHAT
     facts = endpoint.facts_of(asked.model.value)
     items: Items = []
-    limit = reply_limit(asked.max_tokens, notes, own=own)
+    limit = reply_limit(envelope, endpoint, notes)
     if limit is not None:
         key = namespace.max_tokens_key if own and namespace.max_tokens_key else ""
         key = (
@@ -201,6 +209,9 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
         if not own and facts.stream_usage is not False:
             usage = Obj((("include_usage", flag(True, _STREAM)),), _STREAM)
             items.append(("stream_options", usage))
+            if envelope.semantics.source is not None:
+                sentence = "The stream is asked to tell the tokens it took (include_usage)."
+                notes.append(default_invented(_STREAM, sentence))
     if own:
         skip = ("max_tokens_key", *(("stream",) if asked.stream else ()))
         items = over(items, namespace_items(namespace, skip))

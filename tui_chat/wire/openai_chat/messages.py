@@ -103,8 +103,8 @@ def _message(turn: Turn, developer: bool) -> Message:
         items.append(("tool_call_id", quote(turn.tool_call_id, origin, "tool call id")))
     if form is not None:
         items = merged(items, form.extras, origin)
-    replayed = form is not None or all(map(goes_back, turn.semantics.reasoning))
-    saying.notes += turn_notes(turn, _CHAT, replayed=replayed, named=named)
+    lost = () if form else [each for each in turn.semantics.reasoning if not goes_back(each)]
+    saying.notes += turn_notes(turn, _CHAT, lost=lost, named=named)
     if turn.semantics.failed and form is None:
         sentence = "That the tool failed cannot be said here; only its words are sent."
         saying.notes.append(Note(Level.WARNING, "failure-left-out", sentence, origin))

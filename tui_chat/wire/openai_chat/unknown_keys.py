@@ -15,6 +15,7 @@ from tui_chat.model.endpoint import Protocol
 from tui_chat.model.envelope import ChatEnvelope, Level, Note, Turn
 from tui_chat.wire.encoding import passed_on
 from tui_chat.wire.fields import compact
+from tui_chat.wire.openai_chat.thoughts import thoughts_as_said
 from tui_chat.wire.tool_pairing import variant
 
 _CHAT = Protocol.OPENAI_CHAT
@@ -22,7 +23,16 @@ _DOCUMENTED = frozenset(
     {"refusal", "audio", "annotations", "tool_calls", "function_call", "name", "content"}
     | {"type", "image_url", "input_audio", "file", "function", "custom", "prompt_cache_breakpoint"}
 )
-"""Keys that may stand among what is left of a message, a part or a call."""
+"""Keys that may stand among what is left of a message, a part, a call or a tool."""
+_INNER = {
+    "function": frozenset({"name", "arguments", "description", "parameters", "strict"}),
+    "function_call": frozenset({"name", "arguments"}),
+    "custom": frozenset({"name", "input", "description", "format"}),
+    "image_url": frozenset({"url", "detail"}),
+    "input_audio": frozenset({"data", "format"}),
+    "file": frozenset({"file_id", "file_data", "filename"}),
+}
+"""Keys that may stand in the objects among them."""
 
 
 def unknown_keys(envelope: ChatEnvelope) -> list[str]:
@@ -30,6 +40,8 @@ def unknown_keys(envelope: ChatEnvelope) -> list[str]:
     keys = dict.fromkeys(envelope.semantics.provider_extras.get(_CHAT, {}))
     for turn in envelope.turns:
         keys |= dict.fromkeys(_unknown_of(turn))
+    for tool in envelope.tools or ():
+        keys |= dict.fromkeys(_unknown_in(tool.extras))
     return list(keys)
 
 
@@ -49,18 +61,19 @@ def without_unknown(envelope: ChatEnvelope) -> ChatEnvelope:
         variant(turn, "documented", _documented) if any(True for _ in _unknown_of(turn)) else turn
         for turn in envelope.turns
     )
+    tools = envelope.tools
+    if tools is not None:
+        tools = tuple(replace(tool, extras=_fit(tool.extras)) for tool in tools)
     semantics = replace(envelope.semantics, provider_extras={})
-    return replace(envelope, turns=turns, semantics=semantics)
+    return replace(envelope, turns=turns, tools=tools, semantics=semantics)
 
 
 def _unknown_of(turn: Turn) -> Iterator[str]:
     form, layout = turn.semantics.wire, turn.semantics.layout
     pieces = layout.pieces if layout is not None else ()
     for text in (form.extras if form else "", *(piece.extras for piece in pieces)):
-        if text:
-            yield from (key for key in _loaded(text) if key not in _DOCUMENTED)
-    if turn.semantics.reasoning:
-        yield "reasoning"
+        yield from _unknown_in(text)
+    yield from thoughts_as_said(turn.semantics.reasoning)
     if any(piece.cache for piece in pieces):
         yield "cache_control"
 
@@ -80,12 +93,32 @@ def _documented(turn: Turn) -> Turn:
     return replace(turn, semantics=semantics)
 
 
+def _unknown_in(extras: str) -> Iterator[str]:
+    """Yield the undocumented keys of what is left of an object, those one level down as
+    `function.key`.
+    """
+    for key, value in _loaded(extras).items():
+        if key not in _DOCUMENTED:
+            yield key
+        elif isinstance(value, dict) and key in _INNER:
+            inner = cast("dict[str, Any]", value)
+            yield from (f"{key}.{name}" for name in inner if name not in _INNER[key])
+
+
 def _fit(extras: str) -> str:
-    if not extras:
-        return ""
-    known = {key: value for key, value in _loaded(extras).items() if key in _DOCUMENTED}
+    """Return what is left of an object without its undocumented keys."""
+    known: dict[str, Any] = {}
+    for key, value in _loaded(extras).items():
+        if key not in _DOCUMENTED:
+            continue
+        if isinstance(value, dict) and key in _INNER:
+            inner = cast("dict[str, Any]", value)
+            value = {name: inner[name] for name in inner if name in _INNER[key]}
+            if not value:
+                continue
+        known[key] = value
     return compact(known) if known else ""
 
 
 def _loaded(extras: str) -> dict[str, Any]:
-    return cast("dict[str, Any]", json.loads(extras))
+    return cast("dict[str, Any]", json.loads(extras)) if extras else {}

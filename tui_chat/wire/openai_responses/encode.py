@@ -30,7 +30,7 @@ from tui_chat.wire.encoding import (
     setting,
     word,
 )
-from tui_chat.wire.left_out import envelope_notes, no_place
+from tui_chat.wire.left_out import default_invented, envelope_notes, no_place
 from tui_chat.wire.openai_responses.kept import continued
 from tui_chat.wire.openai_responses.said import said_by
 from tui_chat.wire.openai_responses.tools import say_choice, say_format
@@ -159,6 +159,11 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
     ours = [renamed(tool, aliases) for tool in (given if own else distinct(given, notes))]
     native = envelope.semantics.tools.native
     said = in_order([_tool(tool, own) for tool in ours], native, _RESPONSES)
+    loose = [tool.name for tool in ours if tool.strict is None and not own]
+    if loose and envelope.semantics.source is not None:
+        sentence = "Nobody said whether these tools are strict, and Responses takes them to be: "
+        sentence += f"strict false is sent for {', '.join(loose)}."
+        notes.append(default_invented(passed_on("tools"), sentence))
     items: Items = []
     if said or (envelope.tools is not None and (own or envelope.semantics.source is None)):
         items.append(("tools", Arr(said)))
@@ -195,7 +200,7 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     items: Items = []
     wanted = [("temperature", asked.temperature, 0, 2), ("top_p", asked.top_p, 0, 1)]
     items += sampling(wanted, asked, facts, notes, own=own)
-    limit = reply_limit(asked.max_tokens, notes, own=own)
+    limit = reply_limit(envelope, endpoint, notes)
     if limit is not None:
         limit = limit if own else _enough(limit, notes)
         items.append(("max_output_tokens", setting(limit)))
@@ -221,6 +226,12 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
         items.append(("previous_response_id", tree_of(previous, passed_on("previous_response_id"))))
     if not own:
         items.append(("store", flag(endpoint.provider_keeps, _STORE)))
+        if envelope.semantics.source is not None:
+            said = "true" if endpoint.provider_keeps else "false"
+            sentence = (
+                f"Whether OpenAI keeps the conversation is said by the endpoint: store {said}."
+            )
+            notes.append(default_invented(_STORE, sentence))
     if not own and envelope.semantics.source is not None:
         return items
     skip = ("input_shape", "reasoning", "text", *(("stream",) if asked.stream else ()))

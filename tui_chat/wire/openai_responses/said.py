@@ -64,7 +64,8 @@ class _Saying:
     """Blocks of the reasoning item that is being put together."""
     message: list[tuple[Piece, Tree]] = field(default_factory=list[tuple[Piece, Tree]])
     """Parts of the message that is being put together."""
-    replayed: bool = True
+    lost: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
+    """Reasoning that is not sent."""
 
 
 @lru_cache(maxsize=2)
@@ -96,7 +97,7 @@ def _message(turn: Turn, developer: bool) -> Said:
     items: Items = [("role", word(role)), *_content("content", turn, notes)]
     if form is not None:
         items = merged(items, form.extras, turn.origin)
-    notes += turn_notes(turn, _RESPONSES, replayed=True, named=False)
+    notes += turn_notes(turn, _RESPONSES, named=False)
     return Said((Obj(tuple(items), turn.origin),), tuple(notes))
 
 
@@ -114,7 +115,7 @@ def _output(turn: Turn) -> Said:
     items += _content("output", turn, notes)
     if form is not None:
         items = merged(items, form.extras, origin)
-    notes += turn_notes(turn, _RESPONSES, replayed=True, named=True)
+    notes += turn_notes(turn, _RESPONSES, named=True)
     if turn.semantics.failed:
         sentence = "That the tool failed cannot be said here; only its words are sent."
         notes.append(Note(Level.WARNING, "failure-left-out", sentence, origin))
@@ -202,7 +203,7 @@ def _by_model(turn: Turn) -> Said:
     _end_message(saying)
     if not saying.items:
         saying.items.append(_short(Str(turn.text), turn.origin))
-    saying.notes += turn_notes(turn, _RESPONSES, replayed=saying.replayed, named=False)
+    saying.notes += turn_notes(turn, _RESPONSES, lost=saying.lost, named=False)
     return Said(tuple(saying.items), tuple(saying.notes))
 
 
@@ -309,7 +310,7 @@ def _end_thinking(saying: _Saying) -> None:
     encrypted = next((block.encrypted for _, block in blocks if block.encrypted), "")
     captured = own_form(saying.turn, _RESPONSES) is not None
     if first.protocol is not _RESPONSES or not (encrypted or captured):
-        saying.replayed = False
+        saying.lost += [block for _, block in blocks]
         return
     said: dict[bool, list[Tree]] = {False: [], True: []}
     for _, block in blocks:
