@@ -3,9 +3,9 @@
 1. Every call gets exactly one result. A missing one becomes an empty result; a second one, or one
    without a call, becomes a user message with the same text. Each is told in a note.
 2. Where results must stand right behind their calls, they are moved there.
-3. Ids are made fit where a protocol forbids them, told apart where it wants them unique, and
-   made up where it wants some and the source had none. A result without an id answers the first
-   open call of its name, else the first open call.
+3. Ids are made fit where a protocol forbids them, shortened where they are too long, told apart
+   where it wants them unique, and made up where it wants some and the source had none. A result
+   without an id answers the first open call of its name, else the first open call.
 4. Most conversations need none of this: a segment whose calls and results are right as they
    stand is looked at once and remembered. Only where some are not is everything paired anew.
 """
@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from hashlib import sha256
 
 from tui_chat.model.envelope import Level, Note, Placement, Turn
 from tui_chat.model.memo import Memo
@@ -40,6 +41,8 @@ class PairingRules:
     """No two calls of the whole conversation share an id."""
     id_forbidden: re.Pattern[str] | None = None
     """A character no id may have."""
+    longest_id: int = 0
+    """Most characters of an id; 0 for any number."""
     ids: bool = True
     """Calls must have ids."""
     named_results: bool = False
@@ -135,6 +138,7 @@ def _is_right_run(run: Sequence[Turn], rules: PairingRules) -> bool:
         and all(ids)
         and all(rules.names.allows(call.name) for call in calls)
         and not (rules.id_forbidden and any(map(rules.id_forbidden.search, ids)))
+        and not (rules.longest_id and any(len(each) > rules.longest_id for each in ids))
     )
 
 
@@ -191,10 +195,15 @@ class _Pairing:
             fit = self._rules.id_forbidden.sub("_", fit)
         if not fit and not self._rules.ids:
             return ""
+        longest = self._rules.longest_id
+        if longest and len(fit) > longest:
+            # Its beginning, and what tells it from others that begin so: the same in each request.
+            fit = f"{fit[: longest - _HASH - 1]}_{_hash(call.id)}"
         base, number = fit or "call", 1 if not fit else 2
         fit = fit or "call_1"
         while fit in used:
-            fit = f"{base}_{number}"
+            ending = f"_{number}"
+            fit = base[: longest - len(ending)] + ending if longest else base + ending
             number += 1
         used.add(fit)
         return fit
@@ -308,6 +317,14 @@ class _Pairing:
         )
         self.notes.append(Note(Level.WARNING, "result-without-call", sentence, turn.origin))
         yield variant(turn, "user", _as_user)
+
+
+_HASH = 12
+"""Characters of the hash in an id that was too long."""
+
+
+def _hash(identity: str) -> str:
+    return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
 
 
 _FILLED = Placement("history", rule="Every tool call has to be answered.")

@@ -18,6 +18,7 @@ from typing import Any
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import ChatEnvelope, Level, Note, ToolDefinition, Turn
 from tui_chat.model.json_tree import Arr, Obj, Tree, tree_of
+from tui_chat.model.model_facts import is_openai_model
 from tui_chat.model.namespaces import UNSET
 from tui_chat.wire.encoding import (
     NOTHING_TO_SEND,
@@ -61,6 +62,8 @@ from tui_chat.wire.tool_pairing import PairingRules, pair_tools
 _CHAT = Protocol.OPENAI_CHAT
 _STREAM = our_default("stream", "the reply is shown as it arrives")
 _RULES = PairingRules(PLAIN_64)
+_STRICT_RULES = PairingRules(PLAIN_64, longest_id=40)
+"""“Expected a string with maximum length 40” (vercel/ai#5171)."""
 _OWN_RULES = PairingRules(PLAIN_64, in_call_order=False)
 _MOST_STOPS = 4
 
@@ -78,7 +81,7 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     tools = envelope.tools or ()
     paired = pair_tools(
         envelope.turns,
-        _OWN_RULES if own else _RULES,
+        _OWN_RULES if own else _rules(envelope, endpoint),
         [tool.name for tool in tools],
         envelope.semantics.tools.alias_map,
     )
@@ -103,6 +106,15 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
         notes=tuple(notes),
         aliases=tuple(paired.aliases.items()),
     )
+
+
+def _rules(envelope: ChatEnvelope, endpoint: Endpoint) -> PairingRules:
+    """Return what calls and results have to be like. Gateways put signatures into long call ids
+    and want them back whole, so the ids of a conversation of ours are cut for OpenAI only.
+    """
+    model = envelope.parameters.model.value
+    is_strict = endpoint.facts_of(model).strict_keys is True or is_openai_model(model)
+    return _STRICT_RULES if is_strict or envelope.semantics.source is not None else _RULES
 
 
 @lru_cache(maxsize=2)

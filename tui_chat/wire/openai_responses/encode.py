@@ -56,6 +56,8 @@ _RESPONSES = Protocol.OPENAI_RESPONSES
 _STREAM = our_default("stream", "the reply is shown as it arrives")
 _STORE = our_default("store", "whether the provider keeps the conversation, by the endpoint")
 _LEAST_TOKENS = 16
+_LONGEST_ID = 64
+"""Characters of a call id: “Expected a string with maximum length 64” (dyad-sh/dyad#4304)."""
 
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
@@ -101,6 +103,7 @@ def _rules(envelope: ChatEnvelope, own: bool) -> PairingRules:
     )
     return PairingRules(
         PLAIN_128 if own else PLAIN_64,
+        longest_id=0 if own else _LONGEST_ID,
         adjacent=not own,
         in_call_order=not own,
         unique_ids=True,
@@ -113,7 +116,8 @@ def _input(
 ) -> Iterator[tuple[str, Tree]]:
     """Yield `instructions` and `input`."""
     facts = endpoint.facts_of(envelope.parameters.model.value)
-    segment = _segment(bool(facts.developer_role))
+    captured = envelope.semantics.source is _RESPONSES
+    segment = _segment(bool(facts.developer_role), captured)
     shape = envelope.semantics.responses.input_shape
     items: list[Tree] = []
     form = own_form(turns[0], _RESPONSES) if turns else None
@@ -132,10 +136,11 @@ def _input(
         notes.append(NOTHING_TO_SEND)
 
 
-@lru_cache(maxsize=2)
-def _segment(developer: bool) -> RunMemo[tuple[list[Tree], list[Note]]]:
+@lru_cache(maxsize=4)
+def _segment(developer: bool, captured: bool) -> RunMemo[tuple[list[Tree], list[Note]]]:
     """Return the encoder of segments, which remembers what it encoded."""
-    plainly, say = plain_turns(_RESPONSES, openai_roles(developer)), said_by(developer)
+    plainly = plain_turns(_RESPONSES, openai_roles(developer))
+    say = said_by(developer, captured)
 
     def encode_segment(turns: Sequence[Turn]) -> tuple[list[Tree], list[Note]]:
         items: list[Tree] = []

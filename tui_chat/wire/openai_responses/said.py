@@ -6,12 +6,17 @@ else, so they are made once.
 2. Reasoning goes back as the item it was, where it carries what the server needs to know it
    again: its encrypted content, or, in a captured request, whatever it had.
 3. A refusal goes back as the model's words.
+4. OpenAI refuses an item whose id is not in the form of its type: it would refuse every later
+   request of the session. Where an id of a turn is not, none of the turn's is sent: a reasoning
+   item and the item that follows it go with their ids or without. A captured request stays as it
+   was.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
@@ -35,7 +40,7 @@ from tui_chat.wire.encoding import (
 from tui_chat.wire.fields import compact
 from tui_chat.wire.left_out import left_out, turn_notes
 from tui_chat.wire.openai_responses.items import REASONING_TEXT
-from tui_chat.wire.pieces import laid_out
+from tui_chat.wire.pieces import Placed, laid_out
 from tui_chat.wire.roles import adapted_role
 from tui_chat.wire.urls import data_url
 
@@ -64,26 +69,30 @@ class _Saying:
     """Blocks of the reasoning item that is being put together."""
     message: list[tuple[Piece, Tree]] = field(default_factory=list[tuple[Piece, Tree]])
     """Parts of the message that is being put together."""
+    with_ids: bool = True
+    """Whether items go under the ids that they had."""
     lost: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
     """Reasoning that is not sent."""
 
 
-@lru_cache(maxsize=2)
-def said_by(developer: bool) -> Callable[[Turn], Said]:
-    """Return the encoder of single turns, which remembers what it encoded."""
+@lru_cache(maxsize=4)
+def said_by(developer: bool, captured: bool) -> Callable[[Turn], Said]:
+    """Return the encoder of single turns, which remembers what it encoded. `captured` is whether
+    a request of this protocol is said back.
+    """
 
     def compute(turn: Turn) -> Said:
-        return _said(turn, developer)
+        return _said(turn, developer, captured)
 
     return Memo(compute)
 
 
-def _said(turn: Turn, developer: bool) -> Said:
+def _said(turn: Turn, developer: bool, captured: bool) -> Said:
     match turn.role:
         case "assistant":
-            return _by_model(turn)
+            return _by_model(turn, captured)
         case "tool":
-            return _output(turn)
+            return _output(turn, captured)
         case _:
             return _message(turn, developer)
 
@@ -101,15 +110,76 @@ def _message(turn: Turn, developer: bool) -> Said:
     return Said((Obj(tuple(items), turn.origin),), tuple(notes))
 
 
-def _output(turn: Turn) -> Said:
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ID_STARTS = {
+    "reasoning": "rs",
+    "message": "msg",
+    "function_call": "fc",
+    "function_call_output": "fc",
+    "custom_tool_call": "ctc",
+    "custom_tool_call_output": "ctc",
+    "web_search_call": "ws",
+    "file_search_call": "fs",
+    "code_interpreter_call": "ci",
+    "image_generation_call": "ig",
+    "mcp_call": "mcp",
+    "mcp_list_tools": "mcpl",
+    "local_shell_call": "lsh",
+    "shell_call": "sh",
+    "apply_patch_call": "apc",
+    "tool_search_call": "tsc",
+    "compaction": "cmp",
+}
+"""How OpenAI's ids begin, by the type of the item, as recorded answers have them."""
+
+
+def _id_fits(kind: str, identity: object) -> bool:
+    """Return whether an id is in the form that OpenAI gives to items of a type. None always fits,
+    as does any id of a type that nobody knows here.
+    """
+    if identity in (None, "") or kind not in _ID_STARTS:
+        return True
+    return (
+        isinstance(identity, str)
+        and identity.startswith(_ID_STARTS[kind])
+        and _ID.fullmatch(identity) is not None
+    )
+
+
+def _ids_fit(placed: Sequence[Placed]) -> bool:
+    """Return whether the ids of all items of a turn are in the form of their types."""
+    for piece, what in placed:
+        match what:
+            case ReasoningBlock():
+                kind, identity = "reasoning", what.id
+            case ToolCall():
+                kind = "custom_tool_call" if piece.name == "custom" else "function_call"
+                identity = piece.id
+            case _ if piece.kind in ("text", "refusal"):
+                kind, identity = "message", piece.id
+            case _:
+                continue
+        if not _id_fits(kind, identity):
+            return False
+    return True
+
+
+def _without_ids(turn: Turn) -> Note:
+    sentence = "An item id of it is in no form that OpenAI takes back; it is sent without ids."
+    return Note(Level.INFO, "item-id-left-out", sentence, turn.origin)
+
+
+def _output(turn: Turn, captured: bool) -> Said:
     """Return the output of a function call."""
     form, origin = own_form(turn, _RESPONSES), turn.origin
     notes: list[Note] = []
     mark = next((p for p, _ in laid_out(turn, _RESPONSES) if p.kind == "result"), Piece("result"))
     kind = "custom_tool_call_output" if mark.name == "custom" else "function_call_output"
     items: Items = [("type", word(kind))]
-    if mark.id:
+    if mark.id and (captured or _id_fits(kind, mark.id)):
         items.append(("id", quote(mark.id, origin, "item id")))
+    elif mark.id:
+        notes.append(_without_ids(turn))
     if turn.tool_call_id or form is None:
         items.append(("call_id", quote(turn.tool_call_id, origin, "tool call id")))
     items += _content("output", turn, notes)
@@ -190,15 +260,17 @@ def _part(part: Part, origin: Origin) -> Items | None:
     return items
 
 
-def _by_model(turn: Turn) -> Said:
+def _by_model(turn: Turn, captured: bool) -> Said:
     """Return the items of a turn of the model's."""
-    saying = _Saying(turn)
     placed = laid_out(turn, _RESPONSES)
+    saying = _Saying(turn, with_ids=captured or not _is_own(turn) or _ids_fit(placed))
+    if not saying.with_ids:
+        saying.notes.append(_without_ids(turn))
     refused = turn.semantics.refusal
     if refused and not any(piece.kind == "refusal" for piece, _ in placed):
         placed = [*placed, (Piece("refusal"), None)]
     for piece, what in placed:
-        _say(saying, piece, what)
+        _say(saying, piece, what, captured)
     _end_thinking(saying)
     _end_message(saying)
     if not saying.items:
@@ -207,7 +279,7 @@ def _by_model(turn: Turn) -> Said:
     return Said(tuple(saying.items), tuple(saying.notes))
 
 
-def _say(saying: _Saying, piece: Piece, what: object) -> None:
+def _say(saying: _Saying, piece: Piece, what: object, captured: bool) -> None:
     turn, origin = saying.turn, saying.turn.origin
     if isinstance(what, ReasoningBlock):
         _end_message(saying)
@@ -226,11 +298,15 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
         return
     _end_message(saying)
     if isinstance(what, ToolCall):
-        saying.items.append(_call(what, piece, origin))
+        saying.items.append(_call(what, piece, origin, with_id=saying.with_ids))
     elif isinstance(what, Part):
         saying.notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
     elif piece.kind == "other" and _is_own(turn):
-        saying.items.append(parsed(piece.data, origin, piece.name))
+        identity = _loaded(piece.data).get("id")
+        if captured or _id_fits(piece.name, identity):
+            saying.items.append(parsed(piece.data, origin, piece.name))
+        else:
+            saying.notes.append(left_out(turn, f"{piece.name} {identity}", _RESPONSES))
 
 
 def _is_own(turn: Turn) -> bool:
@@ -238,8 +314,11 @@ def _is_own(turn: Turn) -> bool:
     return layout is not None and layout.protocol is _RESPONSES
 
 
-def _short(text: Tree, origin: Origin) -> Obj:
-    return Obj((("role", word("assistant")), ("content", text)), origin)
+def _short(text: Tree, origin: Origin, phase: str = "") -> Obj:
+    items: Items = [("role", word("assistant")), ("content", text)]
+    if phase:
+        items.append(("phase", quote(phase, origin, "phase")))
+    return Obj(tuple(items), origin)
 
 
 def _end_message(saying: _Saying) -> None:
@@ -250,9 +329,9 @@ def _end_message(saying: _Saying) -> None:
     turn, origin = saying.turn, saying.turn.origin
     first = parts[0][0]
     captured = own_form(turn, _RESPONSES) is not None and first.kind in ("text", "refusal")
-    if not first.id and not captured:
+    if not saying.with_ids or not (first.id or captured):
         for _, text in parts:
-            saying.items.append(_short(text, origin))
+            saying.items.append(_short(text, origin, first.phase))
         return
     extras = _loaded(first.extras)
     if captured and first.name == "string":
@@ -286,10 +365,10 @@ def _loaded(extras: str) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(extras)) if extras else {}
 
 
-def _call(call: ToolCall, piece: Piece, origin: Origin) -> Obj:
+def _call(call: ToolCall, piece: Piece, origin: Origin, *, with_id: bool) -> Obj:
     custom = piece.name == "custom"
     items: Items = [("type", word("custom_tool_call" if custom else "function_call"))]
-    if piece.id:
+    if piece.id and with_id:
         items.append(("id", quote(piece.id, origin, "item id")))
     arguments = quote(call.arguments, origin, f"arguments of {call.name}")
     items += [
@@ -320,7 +399,7 @@ def _end_thinking(saying: _Saying) -> None:
             text = quote(block.text, origin, "reasoning")
             said[raw].append(Obj((("type", word(kind)), ("text", text)), origin))
     items: Items = [("type", word("reasoning"))]
-    if first.id:
+    if first.id and saying.with_ids:
         items.append(("id", quote(first.id, origin, "item id")))
     items.append(("summary", Arr(tuple(said[False]), origin)))
     if said[True]:
