@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from tui_chat.context import CONTRIBUTORS, Contributor, Inputs, build_context
+from tui_chat.model.base_url import request_url
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import ChatEnvelope, Level, Note
 from tui_chat.model.payload import Payload, render
@@ -52,10 +52,7 @@ class Composed:
     @property
     def url(self) -> str:
         """The whole URL."""
-        url = self.endpoint.base_url + self.encoded.path
-        if not self.endpoint.query:
-            return url
-        return url + ("&" if "?" in url else "?") + urlencode(self.endpoint.query)
+        return request_url(self.endpoint, self.encoded.path)
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:

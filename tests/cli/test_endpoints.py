@@ -109,3 +109,11 @@ def test_a_key_command_is_run_and_its_answer_sent_nowhere_else(tmp_path: Path, e
     assert done.code == 0, done.out
     assert "Found: command:echo …" in done.out
     assert KEY not in done.out + done.err
+
+
+def test_the_test_shows_where_requests_go(tmp_path: Path, endpoints: Run):
+    (tmp_path / "config.toml").write_text(
+        '[endpoints.mine]\nprotocol = "anthropic"\nbase_url = "http://127.0.0.1:9/v1/messages"\n'
+    )
+    assert "Requests go to http://127.0.0.1:9/v1/messages\n" in endpoints("test", "mine").out
+    assert json.loads(endpoints("test", "mine", "--json").out)["url"].endswith(":9/v1/messages")

@@ -204,3 +204,29 @@ def test_what_is_no_text_is_told(tmp_path: Path):
     (tmp_path / "config.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="is not TOML"):
         load_config(tmp_path, tmp_path, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("protocol", "typed", "base_url", "api_version"),
+    [
+        ("anthropic", "https://api.anthropic.com/v1/messages", "https://api.anthropic.com", ""),
+        ("openai_chat", "localhost:1234", "http://localhost:1234/v1", ""),
+        ("openai_responses", "https://h/v1/responses/", "https://h/v1", ""),
+        ("gemini", "https://h/v1/models/m:generateContent", "https://h", "v1"),
+    ],
+)
+def test_a_base_url_is_read_as_it_was_pasted(
+    tmp_path: Path, protocol: str, typed: str, base_url: str, api_version: str
+):
+    text = f'[endpoints.w]\nprotocol = "{protocol}"\nbase_url = "{typed}"\n'
+    found = load(tmp_path, text).endpoint_named("w")
+    assert (found.base_url, found.api_version) == (base_url, api_version)
+
+
+def test_a_query_of_a_pasted_url_is_kept_and_a_path_of_another_protocol_is_a_fault(tmp_path: Path):
+    text = '[endpoints.w]\nprotocol = "openai_chat"\nbase_url = "%s"\nquery = { b = "2" }\n'
+    found = load(tmp_path, text % "https://h/x/chat/completions?api-version=1")
+    work = found.endpoint_named("w")
+    assert (work.base_url, work.query) == ("https://h/x", (("api-version", "1"), ("b", "2")))
+    with pytest.raises(ConfigError, match=r"endpoints\.w\.base_url.*Anthropic"):
+        load(tmp_path, text % "https://h/v1/messages")

@@ -96,13 +96,13 @@ async def test_headers_and_query_are_added_and_win(
 @pytest.mark.parametrize(
     ("protocol", "version", "path", "header"),
     [
-        (Protocol.GEMINI, "", "/v1/v1beta/models/m:streamGenerateContent", None),
-        (Protocol.GEMINI, "v1", "/v1/v1/models/m:streamGenerateContent", None),
-        (Protocol.ANTHROPIC, "", "/v1/v1/messages", "2026-10-21"),
-        (Protocol.ANTHROPIC, "2023-06-01", "/v1/v1/messages", "2023-06-01"),
+        (Protocol.GEMINI, "", "/v1/models/m:streamGenerateContent", None),
+        (Protocol.GEMINI, "v1alpha", "/v1alpha/models/m:streamGenerateContent", None),
+        (Protocol.ANTHROPIC, "", "/v1/messages", "2026-10-21"),
+        (Protocol.ANTHROPIC, "2023-06-01", "/v1/messages", "2023-06-01"),
     ],
 )
-async def test_the_api_version(
+async def test_the_api_version_behind_a_url_that_ends_in_one(
     protocol: Protocol,
     version: str,
     path: str,

@@ -7,6 +7,7 @@ import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,7 @@ from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.loopback import serve
 from tui_chat.model.endpoint import Endpoint, ModelFacts, Protocol
-from tui_chat.transport import Transport, discover, list_models
+from tui_chat.transport import Transport, discover, list_models, with_discovered
 
 Answers = dict[str, object]
 
@@ -181,3 +182,37 @@ async def test_no_list_of_models_is_told(
         with pytest.raises(error) as raised:
             await list_models(at(port), closing(Transport()))
     assert len(str(raised.value).split()) > 3
+
+
+async def test_endpoints_of_one_server_all_get_its_models(closing: Closing):
+    """LM Studio and vLLM serve Chat and Responses at one URL; the second had no models."""
+    seen: list[str] = []
+    async with server(VLLM | {"/v1/models?limit=1000": VLLM["/v1/models"]}, seen) as port:
+        base = f"http://127.0.0.1:{port}/v1"
+        known = (
+            Endpoint("mine", Protocol.OPENAI_CHAT, base),
+            Endpoint("remote", Protocol.OPENAI_CHAT, "https://provider.test/v1"),
+            Endpoint("mine-too", Protocol.OPENAI_CHAT, base, models=("gone",)),
+            Endpoint("mine-responses", Protocol.OPENAI_RESPONSES, base),
+            Endpoint("vllm", Protocol.OPENAI_RESPONSES, base),
+            Endpoint("mine-claude", Protocol.ANTHROPIC, f"http://127.0.0.1:{port}"),
+        )
+        found = await discover(known, closing(Transport()))
+    assert [each.name for each in found] == [
+        "mine", "mine-too", "mine-responses", "vllm", "mine-claude",
+    ]  # fmt: skip
+    assert {each.models for each in found} == {("org/m",)}
+    assert sum("GET /v1/models " in head for head in seen) == 1
+    laid = with_discovered(known, found)
+    assert [each.name for each in laid] == [each.name for each in known]
+    assert [bool(each.models) for each in laid] == [True, False, True, True, True, True]
+
+
+def test_who_was_found_under_another_name_takes_the_place_it_was_found_for():
+    base = "http://127.0.0.1:8000/v1"
+    chat, twin = (Endpoint(name, Protocol.OPENAI_CHAT, base) for name in ("vllm", "mine"))
+    found = (replace(chat, name="llama.cpp", models=("m",)), replace(twin, models=("m",)))
+    assert with_discovered((chat, twin), found) == found
+    assert with_discovered((twin, chat), tuple(reversed(found))) == tuple(reversed(found))
+    assert with_discovered((twin,), found[1:]) == found[1:]
+    assert with_discovered((), found) == found

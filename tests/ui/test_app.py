@@ -318,6 +318,33 @@ async def test_another_model_is_chosen_and_asked(tmp_path: Path):
         assert received[0].path == "/v1beta/models/echo:streamGenerateContent"
 
 
+async def test_an_endpoint_that_is_typed_exactly_wins_in_the_picker(tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+
+        async def pick(typed: str, endpoint: str, model: str) -> None:
+            await pilot.press("ctrl+o")
+            await until(pilot, lambda: len(app.screen_stack) == 2)
+            await pilot.press(*typed, "enter")
+            await until(
+                pilot,
+                lambda: (
+                    app.desk is not None
+                    and (app.desk.endpoint.name, app.desk.model) == (endpoint, model)
+                ),
+            )
+
+        await pick("loopback-gemini echo", "loopback-gemini", "echo")
+        # The present choice fits what is typed as well, and was kept.
+        await pick("loopback", "loopback", "mirror")
+        await pick("loopback-responses lorem", "loopback-responses", "lorem")
+        await pick("loopback lorem", "loopback", "lorem")
+        await app.take_model("loopback-anthropic")
+        assert app.desk is not None
+        assert (app.desk.endpoint.name, app.desk.model) == ("loopback-anthropic", "mirror")
+
+
 async def test_a_database_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Path):
     (tmp_path / "chat.db").write_bytes(b"this is no database, " * 400)
     app = make_app(tmp_path)

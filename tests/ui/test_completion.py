@@ -155,6 +155,17 @@ def test_a_model_whose_own_name_begins_so_is_listed_first(typed: str, listed: li
     assert [name for name, _ in fitting([(name, "") for name in MODELS], typed)] == listed
 
 
+def test_an_endpoint_that_is_named_exactly_is_listed_first():
+    names = ["vllm-8001/qwen", "groq/vllm", "vllm-8001/vllm-tuned", "vllm/llama", "vllm/qwen"]
+    given = [(name, "") for name in names]
+    assert [name for name, _ in fitting(given, "vllm")][:3] == [
+        "vllm/llama",
+        "vllm/qwen",
+        "groq/vllm",
+    ]
+    assert [name for name, _ in fitting(given, "VLLM qwen")] == ["vllm/qwen", "vllm-8001/qwen"]
+
+
 async def test_tab_goes_as_far_as_all_are_alike_and_then_takes_the_one_that_is_marked() -> None:
     app = Stage()
     async with app.run_test(size=(60, 24)) as pilot:

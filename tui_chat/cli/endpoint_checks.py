@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Literal
 
-from tui_chat.compose import compose
+from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, Settings
 from tui_chat.errors import InputError, Refused, TuiChatError, Unreachable
 from tui_chat.model.endpoint import Endpoint, Retries
@@ -132,19 +132,18 @@ def _model(endpoint: Endpoint, model: str, models: tuple[str, ...]) -> Check:
     return Check("model", "warning", f"{asked} is not among the models listed; {about}.", advice)
 
 
+def tiny_chat(endpoint: Endpoint, model: str, *, stream: bool) -> Composed:
+    """Return the tiny chat that the checks send. `model` is empty for the endpoint's first."""
+    settings = Settings(model=model, max_tokens=REPLY_LIMIT)
+    preset = Preset("test")
+    return compose(Inputs(endpoint, preset, draft=PROMPT, settings=settings, stream=stream))
+
+
 async def _chat(
     endpoint: Endpoint, model: str, transport: Transport, *, stream: bool
 ) -> tuple[Check, Reply | None]:
     name = "stream" if stream else "chat"
-    composed = compose(
-        Inputs(
-            endpoint,
-            Preset("test"),
-            draft=PROMPT,
-            settings=Settings(model=model, max_tokens=REPLY_LIMIT),
-            stream=stream,
-        )
-    )
+    composed = tiny_chat(endpoint, model, stream=stream)
     replies: list[Reply] = []
     began = monotonic()
     first: list[float] = []

@@ -28,9 +28,10 @@ def run_list(settings: dict[str, object], *, as_json: bool, look: bool) -> None:
     endpoints = _config(settings).endpoints
     found: tuple[Endpoint, ...] = ()
     if look:
+        from tui_chat.transport import with_discovered
+
         found = asyncio.run(_discover(endpoints))
-        by_url = {endpoint.base_url: endpoint for endpoint in found}
-        endpoints = tuple(by_url.get(endpoint.base_url, endpoint) for endpoint in endpoints)
+        endpoints = with_discovered(endpoints, found)
     running = {endpoint.base_url for endpoint in found}
     if as_json:
         rows = [_row(endpoint, endpoint.base_url in running) for endpoint in endpoints]
@@ -98,7 +99,12 @@ def run_test(settings: dict[str, object], name: str, model: str, *, as_json: boo
     checks = asyncio.run(_test(endpoint, model, show=not as_json))
     failed = [check.name for check in checks if check.result == "failed"]
     if as_json:
-        body = {"endpoint": name, "works": not failed, "checks": [asdict(c) for c in checks]}
+        body = {
+            "endpoint": name,
+            "url": _chat_url(endpoint, model),
+            "works": not failed,
+            "checks": [asdict(c) for c in checks],
+        }
         click.echo(json.dumps(body, indent=2, ensure_ascii=False))
     elif failed:
         click.echo(f"\n“{name}” does not work: {', '.join(failed)}.")
@@ -113,7 +119,8 @@ async def _test(endpoint: Endpoint, model: str, *, show: bool) -> list[Check]:
     transport = open_transport()
     checks: list[Check] = []
     if show:
-        click.echo(f"{endpoint.name}: {endpoint.protocol.label} at {endpoint.base_url}\n")
+        click.echo(f"{endpoint.name}: {endpoint.protocol.label} at {endpoint.base_url}")
+        click.echo(f"Requests go to {_chat_url(endpoint, model)}\n")
     try:
         async for check in check_endpoint(endpoint, model, transport):
             checks.append(check)
@@ -122,6 +129,14 @@ async def _test(endpoint: Endpoint, model: str, *, show: bool) -> list[Check]:
     finally:
         await transport.aclose()
     return checks
+
+
+def _chat_url(endpoint: Endpoint, model: str) -> str:
+    """Return where a chat goes: the base URL as it was read, and the protocol's path."""
+    from tui_chat.cli.endpoint_checks import tiny_chat
+
+    model = model or ("" if endpoint.models else "MODEL")
+    return tiny_chat(endpoint, model, stream=True).url
 
 
 def _show(check: Check) -> None:

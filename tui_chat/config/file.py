@@ -56,6 +56,7 @@ from pydantic_core import ErrorDetails
 from tui_chat.config.schema import EndpointTable, FactsTable, FileTable, ToolTable, known_keys
 from tui_chat.config.values import Config
 from tui_chat.errors import ConfigError
+from tui_chat.model.base_url import read_base_url
 from tui_chat.model.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.model.envelope import ToolDefinition
 from tui_chat.model.model_facts import ModelFacts, Prices
@@ -87,6 +88,8 @@ def read_config_file(path: Path, defaults: Config) -> Config:
             endpoints[name] = _laid_over(endpoints.get(name), name, given)
         except _Incomplete as error:
             raise ConfigError(f"{path}: endpoints.{name}.{error}: is missing") from None
+        except ValueError as error:
+            raise ConfigError(f"{path}: endpoints.{name}.base_url: {error}") from None
     return replace(
         defaults,
         endpoints=tuple(endpoints.values()),
@@ -126,7 +129,10 @@ class _Incomplete(Exception):
 
 
 def _laid_over(ready: Endpoint | None, name: str, given: EndpointTable) -> Endpoint:
-    """Return the endpoint that the table describes: what it does not say is as `ready` has it."""
+    """Return the endpoint that the table describes: what it does not say is as `ready` has it.
+
+    Raises _Incomplete, and ValueError for a base URL of another protocol.
+    """
     said = given.model_fields_set
     changes: dict[str, Any] = {key: getattr(given, key) for key in said & _AS_THEY_ARE}
     if "headers" in said:
@@ -140,6 +146,14 @@ def _laid_over(ready: Endpoint | None, name: str, given: EndpointTable) -> Endpo
     if "facts" in said:
         own = [(model, _facts(facts)) for model, facts in given.facts.items()]
         changes["facts"] = (*own, *_outdone(ready.facts if ready else (), own))
+    protocol = given.protocol or (ready.protocol if ready else None)
+    if given.base_url is not None and protocol is not None:
+        place = read_base_url(given.base_url, protocol)
+        changes["base_url"] = place.url
+        if place.query:
+            changes["query"] = (*place.query, *changes.get("query", ready.query if ready else ()))
+        if place.api_version:
+            changes.setdefault("api_version", place.api_version)
     if ready is not None:
         return replace(ready, **{k: v for k, v in changes.items() if v is not None})
     for key in ("protocol", "base_url"):

@@ -10,10 +10,11 @@ import json
 import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from tui_chat.model.base_url import with_scheme
 from tui_chat.model.endpoint import Protocol
 
 _SECRET_NAMES = frozenset(
@@ -37,10 +38,17 @@ _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def _base_url(url: str) -> str:
+    """Return a base URL with its scheme; what it is put together of is read when the protocol is
+    known.
+    """
+    url = with_scheme(url.strip())
     parts = _url(url, ("http", "https"))
-    if parts.query or parts.fragment:
-        raise ValueError("must have neither query nor fragment; a query goes to `query`")
-    return url.rstrip("/")
+    if parts.fragment:
+        raise ValueError("must have no fragment")
+    for name, _ in parse_qsl(parts.query, keep_blank_values=True):
+        if name.lower() in _SECRET_NAMES:
+            raise ValueError(f"has a key in its query ({name}); say where it is with `key`")
+    return url
 
 
 def _proxy(proxy: str) -> str:

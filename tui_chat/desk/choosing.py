@@ -20,7 +20,7 @@ from tui_chat.errors import InputError, TuiChatError
 from tui_chat.model.preset import Preset
 from tui_chat.model.role import Role
 from tui_chat.model.session import Session
-from tui_chat.transport import discover
+from tui_chat.transport import discover, with_discovered
 
 if TYPE_CHECKING:
     from tui_chat.store.sessions import SessionChanges
@@ -86,9 +86,8 @@ class Choosing:
         state = self._state
         with self._outside.telling():
             found = await discover(state.config.endpoints, self._outside.transport)
-            at = {endpoint.base_url: endpoint for endpoint in found}
-            known = [at.pop(known.base_url, known) for known in state.config.endpoints]
-            state.config = replace(state.config, endpoints=(*known, *at.values()))
+            endpoints = with_discovered(state.config.endpoints, found)
+            state.config = replace(state.config, endpoints=endpoints)
 
     async def _keep(self, **changes: Unpack[SessionChanges]) -> None:
         """Compose anew, and let the session, where there is one, remember."""

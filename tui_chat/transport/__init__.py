@@ -15,7 +15,7 @@ reply means is `wire`'s business.
 
 from tui_chat.transport.catalogue import list_models
 from tui_chat.transport.client import Incoming, Outgoing, Transport
-from tui_chat.transport.discover import discover
+from tui_chat.transport.discover import discover, with_discovered
 from tui_chat.transport.recorded import recorded_events
 from tui_chat.transport.retry import Pause, begin
 from tui_chat.transport.tape import Tape
@@ -30,4 +30,5 @@ __all__ = [
     "discover",
     "list_models",
     "recorded_events",
+    "with_discovered",
 ]

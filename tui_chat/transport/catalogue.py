@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from typing import Any, cast
-from urllib.parse import urlencode
 
 from tui_chat.errors import ProviderError, Refused
+from tui_chat.model.base_url import request_url
 from tui_chat.model.endpoint import Endpoint, Protocol, Retries, Timeouts
 from tui_chat.transport.client import Incoming, Outgoing, Transport
 from tui_chat.wire.anthropic.encode import VERSION as ANTHROPIC_VERSION
@@ -21,7 +21,6 @@ _BEARER = ("Authorization", "Bearer ")
 
 def asking(endpoint: Endpoint, path: str, timeouts: Timeouts | None = None) -> Outgoing:
     """Return a GET request to an endpoint, asked once."""
-    query = f"{'&' if '?' in path else '?'}{urlencode(endpoint.query)}" if endpoint.query else ""
     usual = ("x-goog-api-key", "") if endpoint.protocol is Protocol.GEMINI else _BEARER
     version: tuple[tuple[str, str], ...] = ()
     if endpoint.protocol is Protocol.ANTHROPIC:
@@ -30,7 +29,7 @@ def asking(endpoint: Endpoint, path: str, timeouts: Timeouts | None = None) -> O
     ours = (("Accept", "application/json"), *version)
     return Outgoing(
         method="GET",
-        url=endpoint.base_url + path + query,
+        url=request_url(endpoint, path),
         headers=(*(each for each in ours if each[0].lower() not in named), *endpoint.headers),
         body=b"",
         key=endpoint.key,
@@ -48,7 +47,7 @@ async def list_models(
 
     Raises KeyMissing, Unreachable, Refused, ReplyCut; ProviderError where the answer is no list.
     """
-    async with transport.open(asking(endpoint, _path(endpoint), timeouts)) as response:
+    async with transport.open(asking(endpoint, models_path(endpoint), timeouts)) as response:
         body = await _success(endpoint, response)
     return names_in(_json(body))
 
@@ -69,7 +68,8 @@ def names_in(body: object) -> tuple[str, ...]:
     )
 
 
-def _path(endpoint: Endpoint) -> str:
+def models_path(endpoint: Endpoint) -> str:
+    """Return the path of the list of an endpoint's models."""
     match endpoint.protocol:
         case Protocol.OPENAI_CHAT | Protocol.OPENAI_RESPONSES:
             return "/models"

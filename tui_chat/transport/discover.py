@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from tui_chat.errors import TuiChatError
-from tui_chat.model.endpoint import Endpoint, ModelFacts, Timeouts
-from tui_chat.transport.catalogue import asking, names_in
+from tui_chat.model.base_url import request_url
+from tui_chat.model.endpoint import Endpoint, Protocol, Timeouts
+from tui_chat.model.model_facts import ModelFacts
+from tui_chat.transport.catalogue import asking, models_path, names_in
 from tui_chat.transport.client import Transport
 from tui_chat.transport.failures import is_loopback
 
@@ -36,20 +38,58 @@ async def discover(endpoints: Iterable[Endpoint], transport: Transport) -> tuple
     """Return those of `endpoints` at loopback addresses whose servers answer, with the models
     they have and what they tell of them. Raises nothing; takes a few seconds at most.
     """
-    local: dict[str, Endpoint] = {}
-    for each in endpoints:
-        if is_loopback(each.base_url):
-            local.setdefault(each.base_url, each)
-    found = await asyncio.gather(*(_found(each, transport) for each in local.values()))
-    return _distinct([each for each in found if each is not None])
+    local = [each for each in endpoints if is_loopback(each.base_url)]
+    # Endpoints of one server that list their models alike: it is asked once for all of them.
+    servers: dict[str, list[Endpoint]] = {}
+    for each in local:
+        servers.setdefault(request_url(each, models_path(each)), []).append(each)
+    answers = await asyncio.gather(*(_asked(same[0], transport) for same in servers.values()))
+    found = [
+        (local.index(each), _described(each, answer))
+        for same, answer in zip(servers.values(), answers, strict=True)
+        if answer is not None
+        for each in same
+    ]
+    return _distinct([each for _, each in sorted(found, key=lambda pair: pair[0])])
 
 
-async def _found(endpoint: Endpoint, transport: Transport) -> Endpoint | None:
+def with_discovered(known: Sequence[Endpoint], found: Sequence[Endpoint]) -> tuple[Endpoint, ...]:
+    """Return the endpoints, those that were found in the place of those they were found for."""
+    left = list(found)
+
+    def as_found(endpoint: Endpoint) -> Endpoint:
+        same = [
+            each
+            for each in left
+            if (each.base_url, each.protocol) == (endpoint.base_url, endpoint.protocol)
+        ]
+        named = [each for each in same if each.name == endpoint.name] or same
+        if not named:
+            return endpoint
+        left.remove(named[0])
+        return named[0]
+
+    return (*map(as_found, known), *left)
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """What a server told."""
+
+    kind: str
+    """Which program it is; empty where it does not show."""
+    models: tuple[str, ...]
+    limits: dict[str, int]
+    """Tokens of context by model, as far as it told."""
+
+
+async def _asked(endpoint: Endpoint, transport: Transport) -> _Server | None:
+    """Return what the server of an endpoint tells; None where none answers with models."""
     bare = replace(endpoint, key="", proxy="none", query=())
     try:
         async with asyncio.timeout(TOGETHER):
-            root = replace(bare, base_url=_root(endpoint.base_url))
-            listed = await _get(bare, "/models", transport)
+            root = replace(bare, protocol=Protocol.OPENAI_CHAT, base_url=_root(endpoint.base_url))
+            listed = await _get(bare, models_path(bare), transport)
             tags = await _get(root, "/api/tags", transport) if listed is None else None
             names = _names(listed) or _names(tags)
             if names is None:
@@ -57,12 +97,18 @@ async def _found(endpoint: Endpoint, transport: Transport) -> Endpoint | None:
             kind, limits = await _told(root, listed, transport)
     except TimeoutError:
         return None
+    return _Server(kind, names, limits)
+
+
+def _described(endpoint: Endpoint, server: _Server) -> Endpoint:
+    """Return an endpoint with what its server told."""
+    names, limits = server.models, server.limits
     known = tuple((name, ModelFacts(limit)) for name, limit in limits.items() if name in names)
     wanted = tuple(name for name in endpoint.models if name in names)
     return replace(
         endpoint,
         # A llama.cpp at vLLM's usual port is not called vLLM.
-        name=kind if kind and endpoint.name in _KINDS else endpoint.name,
+        name=server.kind if server.kind and endpoint.name in _KINDS else endpoint.name,
         models=(*wanted, *(name for name in names if name not in wanted)),
         facts=(*endpoint.facts, *known),
     )

@@ -122,11 +122,15 @@ def fitting(names: Iterable[tuple[str, str]], typed: str) -> list[tuple[str, str
 
 
 def _distance(name: str, typed: str) -> int:
-    """Return how far a name is from what was typed: a model's own name counts before that of its
-    endpoint, and the beginning of a word before its middle.
+    """Return how far a name is from what was typed: an endpoint's or a model's whole name goes
+    first, a model's own name counts before that of its endpoint, and the beginning of a word
+    before its middle.
     """
     own = name.rpartition("/")[2]
-    if typed in (own, name):
+    endpoint, _, rest = name.partition("/")
+    if typed == name or (rest and endpoint in typed.split()):
+        return -1
+    if typed == own:
         return 0
     begins = (own.startswith(typed), name.startswith(typed), _begins_a_word(typed, name))
     return 1 + (begins.index(True) if any(begins) else len(begins))

@@ -156,6 +156,8 @@ class Choice:
     id: str
     label: str
     detail: str = ""
+    group: str = ""
+    """What it is one of; typed in full, the choices of this group go first."""
 
 
 MADE = "+"
@@ -227,6 +229,9 @@ class Choose(Dialog[str | None]):
             for choice in self._choices
             if all(word in f"{choice.label} {choice.detail}".casefold() for word in wanted)
         ]
+        # A group that is typed in full goes first: “vllm” means it and not “vllm-8001”.
+        exact = {choice.id for choice in fitting if choice.group.casefold() in wanted}
+        fitting.sort(key=lambda choice: choice.id not in exact)
         options = self.query_one(OptionList)
         options.clear_options()
         options.add_options(self._option(choice) for choice in fitting)
@@ -238,7 +243,8 @@ class Choose(Dialog[str | None]):
         if not ids:
             options.add_option(Option(Text("  Nothing fits.", style="dim"), disabled=True))
         else:
-            options.highlighted = ids.index(self._current) if self._current in ids else 0
+            meant = self._current in ids and (not exact or self._current in exact)
+            options.highlighted = ids.index(self._current) if meant else 0
 
     def _option(self, choice: Choice) -> Option:
         mark = "● " if choice.id == self._current else "  "

@@ -50,7 +50,7 @@ async def ask_model(app: App[Any], desk: Desk) -> tuple[str, str] | None:
 
 def _models(desk: Desk) -> list[Choice]:
     return [
-        Choice(f"{at.name}\n{model}", model, f"{at.name}, {at.protocol.label}")
+        Choice(f"{at.name}\n{model}", model, f"{at.name}, {at.protocol.label}", at.name)
         for at in desk.config.endpoints
         for model in at.models
     ]

@@ -50,7 +50,7 @@ class Choosing(Drafting):
             await desk.rename(desk.session.session_id, title)
 
     async def take_model(self, name: str) -> None:
-        """Ask this model: `MODEL`, or `ENDPOINT/MODEL`.
+        """Ask this model: `MODEL`, or `ENDPOINT/MODEL`, or the first one of `ENDPOINT`.
 
         A model that no endpoint offers is asked all the same, at the present one.
         """
@@ -62,6 +62,14 @@ class Choosing(Drafting):
         if model and at in endpoints:
             self._protocol = None
             await desk.choose(at, model)
+            return
+        if name in endpoints:
+            if not endpoints[name].models:
+                advice = f"Name one: {name}/MODEL."
+                self.complain(InputError(f"No model of “{name}” is known.", advice=advice))
+                return
+            self._protocol = None
+            await desk.choose(name, endpoints[name].models[0])
             return
         offering = [endpoint for endpoint in endpoints.values() if name in endpoint.models]
         here = desk.endpoint if desk.endpoint in offering or not offering else offering[0]
