@@ -74,7 +74,15 @@ def _last(wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
 
 
 def _in_order(turns: Sequence[Turn], wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
-    """Shorten the hours that stand behind five minutes."""
+    """Shorten the hours that stand behind five minutes. A system turn that is shortened may stand
+    in front of others, which are then shortened too.
+    """
+    while (sent := _shortened(turns, wanted)) != wanted:
+        wanted = sent
+    return wanted
+
+
+def _shortened(turns: Sequence[Turn], wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
     system = any("5m" in each for index, each in wanted.items() if turns[index].role == "system")
     short, sent = False, dict[int, _Lifetimes]()
     for index, lifetimes in wanted.items():
