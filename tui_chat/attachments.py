@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui_chat.errors import InputError
+from tui_chat.files import open_file
 from tui_chat.model.message import Part, PartKind
 from tui_chat.model.text import clean
 from tui_chat.paths import expanded
@@ -63,10 +64,11 @@ def read_attachment(path: Path) -> Attachment:
             raise InputError(f"There is no file {path}.")
         if not path.is_file():
             raise InputError(f"{path} is no ordinary file.")
-        size = path.stat().st_size
-        if size > LARGEST:
+        with open_file(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            data = file.read(LARGEST + 1) if size <= LARGEST else b""
+        if (size := max(size, len(data))) > LARGEST:  # it may have grown meanwhile
             raise _too_large(path, size, LARGEST)
-        data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
     return Attachment(path, len(data), _part(path, data))

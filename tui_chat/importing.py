@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol, TypeAlias
 
 from tui_chat.errors import InputError
+from tui_chat.files import open_file
 from tui_chat.interop.conversations import KNOWN, read_conversations
 from tui_chat.interop.found import Found
 
@@ -169,7 +170,7 @@ def _found(report: Report) -> Iterator[Found]:
         if report.path.is_dir():
             yield from _lying_in(report.path, report)
             return
-        with report.path.open("rb") as file:
+        with open_file(report.path) as file:
             if file.read(4) == b"PK\x03\x04":
                 yield from _archived(file, report)
                 return
@@ -196,7 +197,7 @@ def _lying_in(folder: Path, report: Report) -> Iterator[Found]:
     for file in files:
         place = file.relative_to(folder).as_posix()
         try:
-            with file.open("rb") as opened:
+            with open_file(file) as opened:
                 for found in _conversations(place, opened, report):
                     held = True
                     yield found

@@ -176,7 +176,7 @@ async def test_a_file_that_lost_all_is_not_taken_for_a_new_one(
     await filled(path)
     backup = upkeep.backup(path, None, now=1.0)
     path.write_bytes(b"")
-    with pytest.raises(StoreDamaged, match="was not always") as caught:
+    with pytest.raises(StoreDamaged, match="0 bytes") as caught:
         await open_store()
     assert "db restore" in caught.value.advice
     upkeep.restore(path, backup, now=2.0)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +15,8 @@ import pytest
 from tui_chat.errors import StoreDamaged, StoreError, StoreNewer
 from tui_chat.model.message import Message
 from tui_chat.model.role import Role
-from tui_chat.store import Store, copies, schema
+from tui_chat.store import Store, copies, schema, upkeep
+from tui_chat.store.copies import backups
 from tui_chat.store.salvage import salvage
 
 Opener = Callable[[], Awaitable[Store]]
@@ -306,10 +310,77 @@ async def test_damage_further_in_is_told_when_it_is_met(path: Path, open_store: 
         await store.branch(session.session_id)
 
 
-async def test_an_empty_file_is_taken(path: Path, open_store: Opener) -> None:
+async def test_an_empty_file_is_not_taken_for_a_new_database(
+    path: Path, open_store: Opener
+) -> None:
     path.parent.mkdir()
     path.touch()
+    with pytest.raises(StoreDamaged, match="0 bytes") as caught:
+        await open_store()
+    assert "delete" in caught.value.advice
+    assert path.stat().st_size == 0
+    path.unlink()
     assert await (await open_store()).sessions() == ()
+
+
+async def test_a_log_without_its_database_is_not_thrown_away(
+    path: Path, open_store: Opener
+) -> None:
+    path.parent.mkdir()
+    log = path.with_name("chat.db-wal")
+    log.write_bytes(b"what was said last")
+    with pytest.raises(StoreDamaged, match="log is still there"):
+        await open_store()
+    assert log.read_bytes() == b"what was said last"
+
+
+async def test_a_new_database_has_its_name_when_it_is_whole(
+    path: Path, open_store: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that is killed while it makes one leaves no empty file to be refused later."""
+
+    def killed(*_: object) -> None:
+        assert not path.exists()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "migrate", killed)
+        with pytest.raises(KeyboardInterrupt):
+            schema.prepare(path, now=1.0, busy_timeout=1.0)
+    assert list(path.parent.iterdir()) == []
+    assert await (await open_store()).sessions() == ()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no permission bits")
+async def test_the_folder_and_the_files_are_their_owners_alone(
+    tmp_path: Path, clock: Callable[[], float], new_id: Callable[[], str]
+) -> None:
+    path = tmp_path / "above" / "data" / "chat.db"
+    before = os.umask(0)
+    try:
+        async with await Store.open(path, now=clock, new_id=new_id) as store:
+            await store.create_session(title="private")
+            modes = {each.name: mode_of(each) for each in path.parent.iterdir()}
+        upkeep.backup(path, None, now=1.0)
+    finally:
+        os.umask(before)
+    assert set(modes.values()) == {0o600}
+    assert {mode_of(tmp_path / "above"), mode_of(path.parent)} == {0o700}
+    assert [mode_of(each) for each in backups(path)] == [0o600]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no permission bits")
+async def test_what_was_open_to_others_is_closed_to_them(path: Path, open_store: Opener) -> None:
+    await (await open_store()).close()
+    saved = upkeep.backup(path, None, now=1.0)
+    for each, mode in ((path.parent, 0o777), (path, 0o666), (saved, 0o644)):
+        each.chmod(mode)
+    await open_store()
+    assert [mode_of(each) for each in (path.parent, path, saved)] == [0o700, 0o600, 0o600]
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
 
 
 @pytest.mark.parametrize("name", ["file/chat.db", "file/deeper/chat.db", "folder.db"])

@@ -15,6 +15,7 @@ from tui_chat.cli.ids import new_id
 from tui_chat.cli.interpreter import keep_heap_small, share_heap, tune_interpreter
 from tui_chat.config import Config, load_config
 from tui_chat.errors import InputError
+from tui_chat.files import make_private_folder
 
 if TYPE_CHECKING:
     import httpx
@@ -88,7 +89,7 @@ async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
     from tui_chat.transport import Transport
 
     try:
-        config.data_dir.mkdir(parents=True, exist_ok=True)
+        make_private_folder(config.data_dir)
     except OSError as error:
         raise InputError(
             f"{config.data_dir} cannot be made: {error.strerror}.",

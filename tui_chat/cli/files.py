@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from tui_chat.errors import InputError
+from tui_chat.files import LARGEST_REQUEST, read_file, read_standard_input
 
 STANDARD_INPUT = Path("-")
 
 
 def read_bytes(path: Path) -> bytes:
     """Read a file as it is. Raises InputError naming it and the fault."""
-    try:
-        return sys.stdin.buffer.read() if path == STANDARD_INPUT else path.read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        fault = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{named(path)}: cannot be read: {fault}") from error
+    return read_standard_input() if path == STANDARD_INPUT else read_file(path, LARGEST_REQUEST)
 
 
 def named(path: Path) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import click
 from tui_chat.cli.files import STANDARD_INPUT, named
 from tui_chat.cli.open_store import open_store
 from tui_chat.errors import InputError
+from tui_chat.files import copy_standard_input
 from tui_chat.importing import Report, import_files
 from tui_chat.model.visible import one_line
 
@@ -67,13 +67,10 @@ def _readable(files: Sequence[Path]) -> Generator[Sequence[Path]]:
         path = Path(folder, "standard input")
         try:
             with path.open("wb") as file:
-                shutil.copyfileobj(sys.stdin.buffer, file, _PIECE)
-        except (OSError, ValueError, AttributeError) as error:  # the latter: there is none
+                copy_standard_input(file)
+        except (OSError, ValueError) as error:  # ValueError: it was closed
             raise InputError(f"The standard input cannot be read: {error}.") from error
         yield [path if each == STANDARD_INPUT else each for each in files]
-
-
-_PIECE = 2**20
 
 
 def report_json(report: Report) -> dict[str, object]:

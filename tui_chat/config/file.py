@@ -55,7 +55,8 @@ from pydantic_core import ErrorDetails
 
 from tui_chat.config.schema import EndpointTable, FactsTable, FileTable, ToolTable, known_keys
 from tui_chat.config.values import Config
-from tui_chat.errors import ConfigError
+from tui_chat.errors import ConfigError, InputError
+from tui_chat.files import read_file
 from tui_chat.model.base_url import read_base_url
 from tui_chat.model.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.model.envelope import ToolDefinition
@@ -63,14 +64,16 @@ from tui_chat.model.model_facts import ModelFacts, Prices
 from tui_chat.model.tool import Tool
 
 _MOST_FAULTS = 5
+_LARGEST = 4 * 2**20
+"""Bytes of a configuration file."""
 
 
 def read_config_file(path: Path, defaults: Config) -> Config:
     """Read the file over the defaults. Raises ConfigError naming file, key and fault."""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+        raw = tomllib.loads(read_file(path, _LARGEST).decode())
+    except InputError as error:
+        raise ConfigError(str(error)) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: is not TOML: {error}") from None
     try:

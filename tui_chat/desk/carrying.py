@@ -48,6 +48,8 @@ class Carrying:
         with self._outside.telling():
             if not overwrite and await asyncio.to_thread(path.exists):
                 raise InputError(f"{path} exists already.", advice="Choose another name.")
+            if await asyncio.to_thread(_is_pipe_or_device, path):  # writing could wait for ever
+                raise InputError(f"{path} is not a regular file.", advice="Choose another name.")
             zone = self._outside.now().tzinfo
             assert zone is not None  # `Outside.now` is in the zone that times are told in
             texts = exported(self._outside.store, [session_id], kind, zone)
@@ -55,6 +57,10 @@ class Carrying:
             self._outside.tell(Done(f"Exported to {path}."))
             return True
         return False
+
+
+def _is_pipe_or_device(path: Path) -> bool:
+    return path.exists() and not (path.is_file() or path.is_dir())
 
 
 async def _giving_way(texts: AsyncIterator[str]) -> AsyncIterator[str]:

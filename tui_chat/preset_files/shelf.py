@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from tui_chat.errors import InputError
+from tui_chat.files import make_private_folder
 from tui_chat.model.lorebook import Lorebook
 from tui_chat.model.preset import Preset
 from tui_chat.model.profile import Profile
@@ -165,6 +166,6 @@ def file_name(name: str) -> str:
 
 def _make(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
     except OSError as error:
         raise InputError(f"{folder}: cannot be made: {error.strerror}") from error

@@ -7,21 +7,15 @@ from pathlib import Path
 from secrets import token_hex
 
 from tui_chat.errors import InputError
+from tui_chat.files import LARGEST_REQUEST, read_file
 
 MAX_BYTES = 16 * 2**20
 """Where a file that a person writes ends; beyond it something else was named by mistake."""
 
 
-def read_text(path: Path, *, max_bytes: int | None = None) -> str:
+def read_text(path: Path, *, max_bytes: int = LARGEST_REQUEST) -> str:
     """Read a UTF-8 file (a byte order mark is ignored). Raises InputError."""
-    try:
-        with path.open("rb") as file:
-            found = file.read() if max_bytes is None else file.read(max_bytes + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        fault = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{path}: cannot be read: {fault}") from error
-    if max_bytes is not None and len(found) > max_bytes:
-        raise InputError(f"{path}: is larger than {max_bytes // 2**20} MiB")
+    found = read_file(path, max_bytes)
     try:
         return found.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from tui_chat.errors import InputError, StoreBusy
 from tui_chat.store import schema
 from tui_chat.store.faults import told
+from tui_chat.store.schema import beside
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,6 +34,7 @@ def reading(path: Path) -> Generator[sqlite3.Connection]:
 
     require(path)
     with told(path):
+        schema.refuse_empty(path)
         schema.look(path, BUSY_SECONDS)
         # Beside a log it is opened read-only, so that the log stays as it is; without one it
         # is opened as the app does, which leaves nothing behind, or, where that may not be,
@@ -67,6 +69,7 @@ def alone(path: Path) -> Generator[sqlite3.Connection]:
 
     require(path)
     with told(path):
+        schema.refuse_empty(path)
         schema.look(path, BUSY_SECONDS)
         with closing(schema.connect(path, 0.2)) as connection:
             connection.execute("PRAGMA foreign_keys = OFF")
@@ -134,8 +137,4 @@ def require(path: Path) -> None:
                 advice="Check the name. The app makes its own at its first start; "
                 "`tui-chat --data-dir DIR ...` names another place.",
             )
-
-
-def beside(path: Path, end: str) -> Path:
-    """Return the file that SQLite keeps beside a database, by its ending."""
-    return path.with_name(path.name + end)
+        schema.require_file(path)

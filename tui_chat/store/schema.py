@@ -15,15 +15,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from tui_chat.errors import StoreDamaged, StoreError, StoreNewer
-from tui_chat.store.copies import back_up, backups, create
+from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
+from tui_chat.files import make_private_folder, restrict
+from tui_chat.store.copies import back_up, backups, create, settle
 from tui_chat.store.faults import damaged, told
 
 if TYPE_CHECKING:
@@ -87,9 +89,17 @@ def prepare(path: Path, *, now: float, busy_timeout: float) -> Path | None:
             advice="Use a Python with SQLite 3.37 or newer.",
         )
     with told(path):
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _refuse_emptied(path)
-        create(path)
+        make_private_folder(path.parent)
+        restrict(path.parent, 0o700)
+        left = beside(path, "-wal").exists()  # asked first: another program may begin just now
+        if not path.exists():
+            if left:
+                raise _log_without_database(path)
+            _create(path, busy_timeout)
+        require_file(path)
+        refuse_empty(path)
+        for each in (path, *(beside(path, end) for end in ("-wal", "-shm")), *backups(path)):
+            restrict(each, 0o600)
         version = look(path, busy_timeout)
         if version == len(migrations()):
             return None
@@ -98,6 +108,37 @@ def prepare(path: Path, *, now: float, busy_timeout: float) -> Path | None:
             connection.execute("PRAGMA journal_mode = WAL")
             migrate(connection, path)
         return saved
+
+
+def _create(path: Path, busy_timeout: float) -> None:
+    """Make a database of the present version. It gets its name when it is whole, so that an
+    empty file under that name is never one that was just begun.
+    """
+    new = path.with_name(f"{path.name}.{token_hex(4)}.new")
+    try:
+        create(new)
+        with closing(connect(new, busy_timeout)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            migrate(connection, new)
+        with suppress(FileExistsError):  # another program was quicker
+            settle(new, path, force=False)
+    finally:
+        for end in ("", "-wal", "-shm"):
+            beside(new, end).unlink(missing_ok=True)
+
+
+def require_file(path: Path) -> None:
+    """Refuse a pipe, a device or a socket under the name of a database. Raises InputError."""
+    if not (path.is_file() or path.is_dir()):
+        raise InputError(
+            f"{path} is not a regular file, so it cannot be a database.",
+            advice="Move it away, or choose another place with --data-dir.",
+        )
+
+
+def beside(path: Path, end: str) -> Path:
+    """Return the file that SQLite keeps beside a database, by its ending."""
+    return path.with_name(path.name + end)
 
 
 def connect(path: Path, busy_timeout: float) -> sqlite3.Connection:
@@ -135,17 +176,30 @@ def undo(connection: sqlite3.Connection, target: int) -> None:
         _run(connection, step.undo, version, step.number - 1)
 
 
-def _refuse_emptied(path: Path) -> None:
-    """Refuse a file without content that had some: SQLite would throw its log away."""
+def _log_without_database(path: Path) -> StoreDamaged:
+    return StoreDamaged(
+        f"The database {path} is gone, but its log is still there.",
+        advice=f"Put the database back or restore a copy with `tui-chat db restore FILE`; to begin "
+        f"anew, delete {beside(path, '-wal').name}.",
+    )
+
+
+def refuse_empty(path: Path) -> None:
+    """Refuse a file of 0 bytes. This program never leaves one, so it lost its content, and SQLite
+    would take it for new and throw away the log beside it. Raises StoreDamaged.
+    """
     if not path.is_file() or path.stat().st_size:
         return
-    log = path.with_name(f"{path.name}-wal")
-    if (log.exists() and log.stat().st_size) or backups(path):
-        raise StoreDamaged(
-            f"The database {path} is empty, but it was not always.",
-            advice="Restore a backup (they lie beside it, *.bak) with `tui-chat db restore FILE`, "
-            "or move all of them away to begin anew.",
-        )
+    saved = backups(path)
+    restore = (
+        f"Restore the newest backup with `tui-chat db restore {saved[-1]}`"
+        if saved
+        else "If you have a copy of it, restore that with `tui-chat db restore FILE`"
+    )
+    raise StoreDamaged(
+        f"The database {path} is empty (0 bytes): its content was lost.",
+        advice=f"{restore}; to begin anew, delete the empty file.",
+    )
 
 
 def look(path: Path, busy_timeout: float) -> int:

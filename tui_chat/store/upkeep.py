@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
+from tui_chat.files import make_private_folder, restrict
 from tui_chat.store import schema
 from tui_chat.store.access import (
     BUSY_SECONDS,
     alone,
-    beside,
     in_use,
     reading,
     refuse_in_use,
@@ -28,6 +28,7 @@ from tui_chat.store.access import (
 )
 from tui_chat.store.copies import back_up, backups, copy_to, sync_folder
 from tui_chat.store.faults import told
+from tui_chat.store.schema import beside
 
 if TYPE_CHECKING:
     import sqlite3
@@ -176,10 +177,13 @@ def restore(path: Path, source: Path, *, now: float) -> Path | None:
                 f"`tui-chat db salvage {source} --to NEW`.",
             )
         with told(path):
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(path.parent)
+            restrict(path.parent, 0o700)
         if not path.exists() or not path.stat().st_size:
+            # A log that was left behind would be taken for that of the copy.
+            aside = put_aside(path, now) if beside(path, "-wal").exists() else None
             _put(copy, path)
-            return None
+            return aside
         try:
             with alone(path) as connection:
                 aside = back_up(connection, path, now)
@@ -206,7 +210,8 @@ def put_aside(path: Path, now: float) -> Path:
         for end in ("-wal", "-shm"):
             if (log := beside(path, end)).exists():
                 log.rename(beside(aside, end))
-        path.rename(aside)
+        if path.exists():
+            path.rename(aside)
         sync_folder(path.parent)
     return aside
 
@@ -234,6 +239,7 @@ def vacuum(path: Path, *, free: int | None = None) -> tuple[int, int]:
 def _version(path: Path) -> int:
     require(path)
     with told(path):
+        schema.refuse_empty(path)
         return schema.look(path, BUSY_SECONDS)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from tui_chat.files import make_private_folder
+
 State = tuple[tuple[str, int, int], ...]
 """Path, time of change and size of each theme file."""
 
@@ -37,7 +39,7 @@ def chosen_theme(note: Path, configured: str) -> str:
 def keep_choice(note: Path, chosen: str, configured: str) -> None:
     """Remember a choice; where that cannot be, the next start has the configured theme."""
     try:
-        note.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(note.parent)
         note.write_text(f"{chosen}\n{configured}\n", encoding="utf-8")
     except OSError:
         return

@@ -16,6 +16,7 @@ from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 from tui_chat.errors import InputError
+from tui_chat.files import read_file
 from tui_chat.model.text import OriginKind
 
 DARK = "tui-chat-dark"
@@ -86,13 +87,14 @@ def load_themes(folders: Iterable[Path]) -> tuple[list[Theme], list[InputError]]
     return list(themes.values()), faults
 
 
+_LARGEST = 2**20
+"""Bytes of a theme file."""
+
+
 def load_theme(path: Path) -> Theme:
     """Load one theme file. Raises InputError, which names file, key and fault."""
     try:
-        with path.open("rb") as file:
-            table = tomllib.load(file)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+        table = tomllib.loads(read_file(path, _LARGEST).decode())
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 text") from error
     except tomllib.TOMLDecodeError as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textual import work
 
 from tui_chat.errors import InputError
+from tui_chat.files import LARGEST_REQUEST, read_file
 from tui_chat.model.session import Entry, EntryStatus
 from tui_chat.model.visible import one_line
 from tui_chat.ui.acting.inspecting import Inspecting, Seen
@@ -167,7 +168,9 @@ def in_file(text: str) -> str:
         return text
     try:
         path = Path(name).expanduser()
-        return path.read_text("utf-8", "replace") if path.is_file() else text
+        if path.is_dir() or not path.exists():
+            return text
+        return read_file(path, LARGEST_REQUEST).decode("utf-8", "replace")
     except (OSError, RuntimeError, ValueError) as error:  # unreadable; no home; a null character
         raise InputError(f"{name} cannot be read: {error}") from error
 
