@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -155,19 +155,30 @@ def protocol_in(body: dict[str, Any]) -> Protocol | None:
 
 
 def _has_anthropic_blocks(messages: list[Any]) -> bool:
-    kinds = {block.get("type") for m in _objects(messages) for block in _objects(m.get("content"))}
+    kinds = _texts("type", (block for m in _objects(messages) for block in _blocks(m)))
     return bool(kinds & {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"})
 
 
 def _has_openai_messages(messages: list[Any]) -> bool:
     found = list(_objects(messages))
-    roles = {message.get("role") for message in found}
-    kinds = {block.get("type") for message in found for block in _objects(message.get("content"))}
+    roles = _texts("role", found)
+    kinds = _texts("type", (block for message in found for block in _blocks(message)))
     return (
         bool(roles & {"tool", "developer", "function"})
         or any("tool_calls" in message for message in found)
         or bool(kinds & {"image_url", "input_audio", "file"})
     )
+
+
+def _blocks(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    return _objects(message.get("content"))
+
+
+def _texts(key: str, objects: Iterable[dict[str, Any]]) -> set[str]:
+    """Return what the objects have under a key, as far as it is text: in a request of anybody's
+    it may be anything.
+    """
+    return {value for each in objects if isinstance(value := each.get(key), str)}
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
