@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tui_chat.compose import Composed
 from tui_chat.errors import RecordGone, Refused, ReplyCut, TuiChatError, Unreachable
 from tui_chat.model.message import Message
-from tui_chat.model.reply import Reply, TextDelta, advance
+from tui_chat.model.reply import Reply, Rope, StreamEvent, TextDelta, advance
 from tui_chat.model.request import RequestRecord
 from tui_chat.model.session import Entry
 from tui_chat.model.timing import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of, weight
@@ -85,6 +85,8 @@ class Ended:
 
     entry: Entry
     timing: Timing = NO_TIMING
+    repeats_key: bool = False
+    """Whether the provider repeated the key of the request; it is hidden in the entry."""
 
 
 Progress: TypeAlias = Begun | Waiting | Grown | Ended
@@ -192,21 +194,29 @@ async def receive(
     async with begin(transport, outgoing(composed), refusal, waiting) as response:
         listened(response)
         if not response.is_stream:
-            reply = wire.read(await response.body())
+            reply = wire.read(response.without_key(await response.body()))
+            if (text := response.key_mask.cover(reply.text)) != reply.text:
+                reply = replace(reply, content=Rope().add(text))
             if begin_with:
                 whole = advance(_begun(begin_with), TextDelta(reply.text))
                 reply = replace(reply, content=whole.content, pieces=whole.pieces)
             grown(reply, 0)
             return
-        parser = wire.parser()
+        parser, mask = wire.parser(), response.key_mask
         reply = _begun(begin_with)
-        async for name, data in response.events():
-            for event in parser.feed(name, data):
+
+        def fold(events: Iterable[StreamEvent]) -> None:
+            nonlocal reply
+            for event in events:
                 reply = advance(reply, event)
                 grown(reply, weight(event))
-        for event in parser.close():
-            reply = advance(reply, event)
-            grown(reply, weight(event))
+
+        try:
+            async for name, data in response.events():
+                fold(mask.follow(parser.feed(name, mask.hide(data))))
+            fold(mask.follow(parser.close()))
+        finally:
+            fold(mask.close())
 
 
 def _begun(text: str) -> Reply:
@@ -324,7 +334,7 @@ class _Growing:
             )
         )
         entry = await asyncio.shield(finishing)
-        self._emit(Ended(entry, timing))
+        self._emit(Ended(entry, timing, self._tape.repeats_key))
         return entry
 
     def _message(self) -> Message:

@@ -20,7 +20,7 @@ from tui_chat.desk.opening import Opening
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.past import Past, replayed
 from tui_chat.desk.state import LastSent, State
-from tui_chat.errors import InputError, StoreError, TuiChatError
+from tui_chat.errors import InputError, ProviderError, StoreError, TuiChatError
 from tui_chat.model.message import Message, Part
 from tui_chat.model.session import Entry
 from tui_chat.model.text import clean
@@ -339,7 +339,8 @@ class Replies:
             case Begun():
                 self._new.add(progress.reply.message.id)
             case Ended():
-                pass
+                if progress.repeats_key:
+                    self._outside.tell(Trouble(_repeated_key()))
 
     def _done(self, session_id: str, task: asyncio.Task[Entry], end: Entry | None) -> None:
         self._running.pop(session_id, None)
@@ -389,6 +390,13 @@ def _check_prefill(composed: Composed) -> None:
     turns = composed.envelope.turns
     if not turns or turns[-1].role != "assistant":
         raise InputError("The preset puts something behind the history, so no reply can.")
+
+
+def _repeated_key() -> ProviderError:
+    return ProviderError(
+        "The provider repeated the endpoint's key; “[key]” stands in its place.",
+        advice="Look at the endpoint's base_url: who repeats a key may also keep it.",
+    )
 
 
 def _arriving_elsewhere() -> InputError:

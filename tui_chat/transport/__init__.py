@@ -2,6 +2,7 @@
 
 client      one request and its response; the clients that are kept
 keys        from a key reference to a key, which nothing shows
+key_mask    hides a key that a provider repeats
 retry       trying again where the trouble passes, never once a reply has begun
 failures    what httpx raises, in words
 recorded    the events of a stream that was kept in a file

@@ -80,7 +80,7 @@ def models_path(endpoint: Endpoint) -> str:
 
 
 async def _success(endpoint: Endpoint, response: Incoming) -> bytes:
-    body = await response.body(LONGEST)
+    body = response.without_key(await response.body(LONGEST))
     if not 200 <= response.status < 300:
         refused: Refused = protocol_of(endpoint.protocol).refusal(response.status, body)
         raise refused

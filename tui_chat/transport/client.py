@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 from tui_chat.errors import ConfigError, InputError
 from tui_chat.model.endpoint import Retries, Timeouts
 from tui_chat.transport.failures import Reading, is_loopback, unreachable
+from tui_chat.transport.key_mask import KeyMask
 from tui_chat.transport.keys import find_key
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 
 _TIMEOUTS, _RETRIES = Timeouts(), Retries()
-_SHORTEST_KEY = 6
-"""Shorter ones are no secrets, and occur by chance."""
 
 
 _UTF_8 = codecs.getincrementaldecoder("utf-8")
@@ -75,7 +74,8 @@ class Incoming:
         self._response = response
         self._silence = silence
         self._now = now
-        self._key_header = key_header
+        self.key_mask = KeyMask(_key_in(response, key_header))
+        """Hides the key that the request carried in what the server says."""
         self.heard: Callable[[bytes], None] = _deaf
         """Told of each piece of the body as it is read."""
         self.status = response.status_code
@@ -111,11 +111,7 @@ class Incoming:
 
     def without_key(self, said: bytes) -> bytes:
         """Return what a server said with the request's key hidden, where it repeats it."""
-        if self._key_header is None:
-            return said
-        name, prefix = self._key_header
-        key = self._response.request.headers.get(name, "").removeprefix(prefix)
-        return said.replace(key.encode(), b"[key]") if len(key) >= _SHORTEST_KEY else said
+        return self.key_mask.hide_in(said)
 
     @property
     def retry_after(self) -> float | None:
@@ -139,6 +135,13 @@ class Incoming:
             return parsedate_to_datetime(self.headers["date"]).timestamp()
         except (KeyError, ValueError, OverflowError):
             return self._now()
+
+
+def _key_in(response: httpx.Response, key_header: tuple[str, str] | None) -> str:
+    if key_header is None:
+        return ""
+    name, prefix = key_header
+    return response.request.headers.get(name, "").removeprefix(prefix)
 
 
 class _Ended:

@@ -18,6 +18,9 @@ is still known for one. Longer than any key.
 """
 
 
+_SPLIT = b"[The body is not kept: it had the key of the request in it, in pieces.]"
+
+
 class Tape:
     """Hears one response after the other, and keeps the last. `clock` gives seconds."""
 
@@ -50,6 +53,11 @@ class Tape:
         else:
             self._times[-1] = self._times[-1][0], self._size
 
+    @property
+    def repeats_key(self) -> bool:
+        """Whether the last response had the key of its request in it."""
+        return self._response is not None and self._response.key_mask.found
+
     def received(self) -> Received | None:
         """Return what the last response brought; None where none came."""
         response = self._response
@@ -59,6 +67,8 @@ class Tape:
         body = response.without_key(held)
         cut = _BESIDE if len(held) < self._size else 0
         body = body[max(len(body) - MOST_BYTES, cut) :]
+        if response.key_mask.was_split:
+            return Received(response.status, "text/plain", _SPLIT, len(_SPLIT))
         media = response.headers.get("content-type", "").partition(";")[0].strip()
         times = tuple((at, size) for at, size in self._times if size > self._size - len(body))
         size = max(self._size, len(body))
