@@ -14,23 +14,27 @@ exports     writes sessions to files
 sessions    lists the sessions
 search      finds what was said
 view        opens the app on exported conversations, read-only
+output      all that is printed, made harmless
 open_store  the database, for headless commands
 interpreter sets Python up
 serve       the offline provider on a loopback socket
 
 Each command's module is imported when it is called: `--help` and the first frame need none
 of the others. Bad input exits with 2 and one sentence.
+A reader that closes the pipe (`| head`) ends a command quietly, with 141 as other tools are.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 import threading
 from types import FrameType
 from typing import NoReturn
 
+from tui_chat.cli.output import CLOSED, OutputClosed, discard, finish, write_error
 from tui_chat.errors import TuiChatError
 
 
@@ -47,19 +51,26 @@ def main() -> None:
             from tui_chat.cli.commands import run
 
             run()
+        finish()
     except TuiChatError as error:
-        from tui_chat.model.visible import visible
-
-        words = f"Error: {error}" + (f" {error.advice}" if error.advice else "")
-        print(visible(words), file=sys.stderr)
+        write_error(str(error), error.advice)
         sys.exit(2)
     except KeyboardInterrupt:  # before a command could hear it: while modules are loaded
         sys.exit(130)
-    except BrokenPipeError:  # the reader had enough, as `head` does
-        sys.stderr.close()
-        sys.exit(0)
+    except (OutputClosed, BrokenPipeError):  # the reader had enough, as `head` has
+        discard()
+        sys.exit(CLOSED)
     except OSError as error:  # a full disk behind the standard output
-        print(f"Error: the output cannot be written: {error.strerror}", file=sys.stderr)
+        write_error(f"the output cannot be written: {error.strerror}")
+        discard()
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("TUI_CHAT_TRACEBACK"):
+            raise
+        write_error(
+            f"tui-chat failed, which is a fault of the program: {type(error).__name__}: {error}.",
+            "Please report it; with TUI_CHAT_TRACEBACK=1 set it shows where it failed.",
+        )
         sys.exit(1)
 
 
@@ -88,5 +99,8 @@ def _open_streams() -> None:
     if sys.stderr is None:
         sys.stderr = io.StringIO()
     if sys.stdout is None:
-        print("Error: the output cannot be written: it is closed", file=sys.stderr)
+        write_error("the output cannot be written: it is closed")
         sys.exit(1)
+    for stream in (sys.stdout, sys.stderr):  # what the terminal's encoding lacks is spelled out
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
-
-import click
 
 from tui_chat import paths
 from tui_chat.cli.app import preset_files
 from tui_chat.cli.envelope_json import envelope_json
 from tui_chat.cli.moment import moment
+from tui_chat.cli.output import write_body, write_json, write_line, write_request
 from tui_chat.compose import Composed, compose
 from tui_chat.config import Config, load_config
 from tui_chat.context import Inputs, Settings
@@ -24,7 +22,6 @@ from tui_chat.model.envelope import Level
 from tui_chat.model.lorebook import Lorebook
 from tui_chat.model.role import Role
 from tui_chat.model.text import clean
-from tui_chat.model.visible import visible
 from tui_chat.preset_files import (
     load_preset,
     load_profile,
@@ -85,7 +82,7 @@ def _again(path: Path) -> Composed:
     composed = compose(turn.inputs)
     if composed.payload.sha256 != turn.request.sha256:
         sentence = f"warning: This is not what was sent; tui-chat {turn.app} made that."
-        click.echo(sentence, err=True)
+        write_line(sentence, err=True)
     return composed
 
 
@@ -98,7 +95,7 @@ def _preset(config: Config, asked: Path | None, role: Role | None) -> Path:
         if role.preset in presets:
             return presets[role.preset]
         sentence = f"warning: The role's preset “{role.preset}” cannot be found; plain is used."
-        click.echo(sentence, err=True)
+        write_line(sentence, err=True)
     return presets["plain"]
 
 
@@ -109,7 +106,7 @@ def _lorebook(path: Path) -> Lorebook:
     assert found.book is not None  # no error, so there is one
     for finding in found.reading.findings():
         if finding.level is Level.WARNING:
-            click.echo(f"{path}:{finding.line}: warning: {visible(finding.sentence)}", err=True)
+            write_line(f"{path}:{finding.line}: warning: {finding.sentence}", err=True)
     return found.book
 
 
@@ -136,16 +133,12 @@ def _endpoint(config: Config, options: dict[str, Any]) -> Endpoint:
 def _show(composed: Composed, what: str) -> None:
     match what:
         case "envelope":
-            click.echo(envelope_json(composed))
+            write_json(envelope_json(composed))
         case "request":
-            click.echo(as_http(composed))
+            write_request(as_http(composed))
         case "curl":
-            click.echo(as_curl(composed))
+            write_request(as_curl(composed))
         case _:
-            # The exact bytes; a line break is added only where a person looks at them.
-            sys.stdout.buffer.write(composed.payload.body)
-            if sys.stdout.isatty():
-                sys.stdout.buffer.write(b"\n")
-            sys.stdout.buffer.flush()
+            write_body(composed.payload.body)
             for note in composed.notes:
-                click.echo(f"{note.level}: {note.sentence}", err=True)
+                write_line(f"{note.level}: {note.sentence}", err=True)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from tui_chat import __version__
 from tui_chat.cli.conversation_commands import COMMANDS
 from tui_chat.cli.db_commands import db
+from tui_chat.cli.output import noticing_the_end, write_error, write_line
 
 PROTOCOLS = ("openai_chat", "openai_responses", "anthropic", "gemini")
 """Spelled out: importing them would cost the first frame time."""
@@ -20,6 +23,18 @@ _INPUT = click.Path(path_type=Path, allow_dash=True)
 
 class _Folders(click.Group):
     """A group whose folders can be named behind the command too, where most people write them."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the arguments; print help where that is asked for. Raises OutputClosed."""
+        with noticing_the_end():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Raises OutputClosed, which click does not know, so that the exit
+        status is ours.
+        """
+        with noticing_the_end():
+            return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Bring the folders to the front."""
@@ -109,7 +124,10 @@ def cli(
 )
 @click.pass_obj
 def build(settings: dict[str, object], **options: object) -> None:
-    """Print the request that the app would send, byte for byte, and send nothing."""
+    """Print the request that the app would send, byte for byte, and send nothing.
+
+    On a terminal, characters that it would obey or not show are printed as JSON escapes.
+    """
     from tui_chat.cli.build import run_build
 
     run_build(settings, options)
@@ -302,8 +320,15 @@ def run() -> None:
     """Run the command that the arguments name. Raises our errors; exits for click's."""
     try:
         cli(standalone_mode=False)
+    except NoArgsIsHelpError as error:
+        write_line(error.format_message(), err=True)
+        sys.exit(2)
     except click.ClickException as error:
-        error.show()
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        if context is not None:
+            write_line(context.get_usage(), err=True)
+            write_line(f"Try '{context.command_path} --help' for help.\n", err=True)
+        write_error(error.format_message())
         sys.exit(2)
     except click.Abort:
         sys.exit(130)

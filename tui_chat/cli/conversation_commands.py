@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from tui_chat.cli.output import write_line
+
 _FILE = click.Path(path_type=Path, allow_dash=False)
 _FILE_OR_INPUT = click.Path(path_type=Path, allow_dash=True)
 
@@ -141,7 +143,7 @@ def search_command(
     )
     if not run_search(settings, query, as_json=as_json):
         if not as_json:
-            click.echo("Nothing was found.", err=True)
+            write_line("Nothing was found.", err=True)
         sys.exit(1)
 
 

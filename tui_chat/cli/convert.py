@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-import click
-
 from tui_chat import paths
 from tui_chat.analysis import read_captured
 from tui_chat.cli.envelope_json import note_json
 from tui_chat.cli.files import named, read_bytes
+from tui_chat.cli.output import write_body, write_json, write_line
 from tui_chat.config import load_config
 from tui_chat.errors import InputError
 from tui_chat.model.endpoint import Endpoint, Protocol
 from tui_chat.model.envelope import ChatEnvelope, Level, Note, Sourced
 from tui_chat.model.payload import render
 from tui_chat.model.text import Origin, OriginKind
-from tui_chat.model.visible import visible
 from tui_chat.wire.registry import protocol_of
 
 PLACEHOLDER = "MODEL"
@@ -51,16 +48,12 @@ def run_convert(
     body, notes = convert(request, source, place, model=model, name=named(file))
     if report:
         told = {"body": json.loads(body), "notes": [note_json(note) for note in notes]}
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False).encode())
+        write_json(told)
         return
-    # The exact bytes; a line break is added only where a person looks at them.
-    sys.stdout.buffer.write(body)
-    if sys.stdout.isatty():
-        sys.stdout.buffer.write(b"\n")
-    sys.stdout.buffer.flush()
+    write_body(body)
     for note in notes:
         if note.level is not Level.INFO:
-            click.echo(f"{note.level}: {visible(note.sentence)}", err=True)
+            write_line(f"{note.level}: {note.sentence}", err=True)
 
 
 def _found(text: bytes, name: str) -> tuple[Protocol, bytes]:

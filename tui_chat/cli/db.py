@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, cast
 import click
 
 from tui_chat import paths
+from tui_chat.cli.output import Styled, write_json, write_line, write_progress
 from tui_chat.errors import InputError, StoreDamaged
 
 
@@ -52,7 +52,7 @@ def run_status(path: Path, *, as_json: bool) -> None:
         ("in use", "yes, another program has it open" if found.in_use else "no"),
     ]
     for name, value in rows:
-        click.echo(f"{name:<10}{value}")
+        write_line(f"{name:<10}{value}")
 
 
 def run_migrate(path: Path, target: int | None) -> None:
@@ -61,9 +61,9 @@ def run_migrate(path: Path, target: int | None) -> None:
 
     before, after, saved = upkeep.migrate(path, now=time.time(), target=target)
     if before == after:
-        click.echo(f"Nothing to do: the database has version {after}.")
+        write_line(f"Nothing to do: the database has version {after}.")
         return
-    click.echo(f"Version {before} -> {after}.")
+    write_line(f"Version {before} -> {after}.")
     _tell_backup(saved)
 
 
@@ -72,13 +72,13 @@ def run_rollback(path: Path, target: int | None, *, sure: bool) -> None:
     from tui_chat.store import upkeep
 
     before, after, losses = upkeep.losses(path, target)
-    click.echo(f"Version {before} -> {after}. What that costs:")
+    write_line(f"Version {before} -> {after}. What that costs:")
     for loss in losses:
-        click.echo(f"  {loss}")
+        write_line(f"  {loss}")
     if not sure:
         _ask("Undo it? A backup is made before.", "tui-chat db rollback --yes")
     saved = upkeep.rollback(path, after, now=time.time())
-    click.echo(f"The database has version {after} now; the app brings it up again when it starts.")
+    write_line(f"The database has version {after} now; the app brings it up again when it starts.")
     _tell_backup(saved)
 
 
@@ -100,7 +100,7 @@ def run_backup(path: Path, target: Path | None, *, force: bool) -> None:
     from tui_chat.store import upkeep
 
     saved = upkeep.backup(path, target, now=time.time(), force=force)
-    click.echo(f"{saved}  {_size(saved.stat().st_size)}")
+    write_line(f"{saved}  {_size(saved.stat().st_size)}")
 
 
 def run_restore(path: Path, source: Path) -> None:
@@ -108,9 +108,9 @@ def run_restore(path: Path, source: Path) -> None:
     from tui_chat.store import upkeep
 
     aside = upkeep.restore(path, source, now=time.time())
-    click.echo(f"{path} is what {source} was.")
+    write_line(f"{path} is what {source} was.")
     if aside is not None:
-        click.echo(f"What was there before is kept in {aside}")
+        write_line(f"What was there before is kept in {aside}")
 
 
 def run_check(path: Path, *, as_json: bool) -> bool:
@@ -118,10 +118,10 @@ def run_check(path: Path, *, as_json: bool) -> bool:
     from tui_chat.store.check import DERIVED, Check, check
 
     def show(check: Check) -> None:
-        sign = click.style("NO", fg="red") if check.faults else click.style("ok", fg="green")
-        click.echo(f"  {sign}  {check.name}")
+        sign = Styled("NO", "red") if check.faults else Styled("ok", "green")
+        write_line("  ", sign, f"  {check.name}")
         for fault in check.faults:
-            click.echo(f"      {fault}")
+            write_line(f"      {fault}")
 
     def hear(check: Check) -> None:
         if not as_json:
@@ -140,16 +140,16 @@ def run_check(path: Path, *, as_json: bool) -> bool:
             checks=[{"name": each.name, "faults": list(each.faults)} for each in checks],
         )
     elif faults and all(each.name in DERIVED for each in checks if each.faults):
-        click.echo("\nNothing is lost. To make counts and search index anew:\n  tui-chat db repair")
+        write_line("\nNothing is lost. To make counts and search index anew:\n  tui-chat db repair")
     elif faults:
-        click.echo(
+        write_line(
             f"\n{path} is not sound. Make a copy of it first. Then either restore a backup:\n"
             "  tui-chat db restore BACKUP\n"
             "or save what can be read into a new file, and put that in its place:\n"
             "  tui-chat db salvage --to NEW\n  tui-chat db restore NEW"
         )
     else:
-        click.echo(f"\n{path} is sound.")
+        write_line(f"\n{path} is sound.")
     return not faults
 
 
@@ -158,7 +158,7 @@ def run_repair(path: Path) -> None:
     from tui_chat.store import upkeep
 
     upkeep.make_anew(path)
-    click.echo("Counts are made anew, and the search index will be before the next search.")
+    write_line("Counts are made anew, and the search index will be before the next search.")
 
 
 def run_vacuum(path: Path) -> None:
@@ -166,7 +166,7 @@ def run_vacuum(path: Path) -> None:
     from tui_chat.store import upkeep
 
     before, after = upkeep.vacuum(path)
-    click.echo(f"{_size(before)} -> {_size(after)}")
+    write_line(f"{_size(before)} -> {_size(after)}")
 
 
 def run_salvage(source: Path, target: Path) -> None:
@@ -174,31 +174,31 @@ def run_salvage(source: Path, target: Path) -> None:
     from tui_chat.store.salvage import salvage
 
     def progress(rows: int, pages: int) -> None:
-        click.echo(f"\r{rows:,} rows", nl=False, err=True)
+        write_progress(f"{rows:,} rows")
 
     saved = salvage(source, target, progress=progress)
-    click.echo("\r", nl=False, err=True)
+    write_progress("")
     sessions, messages = saved.rows.get("sessions", 0), saved.rows.get("messages", 0)
-    click.echo(f"{sessions:,} sessions with {messages:,} messages were saved.")
+    write_line(f"{sessions:,} sessions with {messages:,} messages were saved.")
     if saved.missing:
-        click.echo(f"At least {saved.missing:,} messages are missing.")
+        write_line(f"At least {saved.missing:,} messages are missing.")
     elif saved.unreadable:
-        click.echo("Sessions have all the messages that they count; whole sessions may be missing.")
+        write_line("Sessions have all the messages that they count; whole sessions may be missing.")
     for table, count in saved.rows.items():
         if count and table not in ("sessions", "messages"):
-            click.echo(f"{count:>9,}  {table}")
-    click.echo(f"{saved.unreadable:,} of {saved.pages:,} pages could not be read.")
+            write_line(f"{count:>9,}  {table}")
+    write_line(f"{saved.unreadable:,} of {saved.pages:,} pages could not be read.")
     if saved.partial:
-        click.echo(f"{saved.partial:,} rows lost a part of their text.")
+        write_line(f"{saved.partial:,} rows lost a part of their text.")
     for sentence in saved.mended:
-        click.echo(sentence)
-    click.echo(f"\n{target} is sound; {source} stayed as it was. To use it from now on:")
-    click.echo(f"  tui-chat db restore {target}")
+        write_line(sentence)
+    write_line(f"\n{target} is sound; {source} stayed as it was. To use it from now on:")
+    write_line(f"  tui-chat db restore {target}")
 
 
 def _tell_backup(saved: Path | None) -> None:
     if saved is not None:
-        click.echo(f"The backup made before: {saved}")
+        write_line(f"The backup made before: {saved}")
 
 
 def _age(path: Path) -> str:
@@ -215,4 +215,4 @@ def _size(count: float) -> str:
 
 
 def _print_json(**values: Any) -> None:
-    click.echo(json.dumps(values, indent=2, ensure_ascii=False))
+    write_json(values)

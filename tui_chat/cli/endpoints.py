@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import click
-
 from tui_chat import paths
 from tui_chat.cli.network import open_transport
+from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.config import LOOPBACK_URL, Config, load_config
 from tui_chat.model.endpoint import Endpoint
+from tui_chat.model.visible import one_line
 
 if TYPE_CHECKING:
     from tui_chat.cli.endpoint_checks import Check
@@ -35,7 +34,7 @@ def run_list(settings: dict[str, object], *, as_json: bool, look: bool) -> None:
     running = {endpoint.base_url for endpoint in found}
     if as_json:
         rows = [_row(endpoint, endpoint.base_url in running) for endpoint in endpoints]
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        write_json(rows)
         return
     table = [("NAME", "PROTOCOL", "KEY", "MODELS", "BASE URL")]
     for endpoint in endpoints:
@@ -44,12 +43,12 @@ def run_list(settings: dict[str, object], *, as_json: bool, look: bool) -> None:
         here = "  (running)" if url in running else ""
         where = "built in" if url.startswith(LOOPBACK_URL) else url + here
         table.append((endpoint.name, endpoint.protocol, _key(endpoint), models or "-", where))
-    widths = [max(len(row[column]) for row in table) for column in range(4)]
+    widths = [max(len(one_line(row[column])) for row in table) for column in range(4)]
     for row in table:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        click.echo("  ".join((*cells, row[4])))
+        cells = [one_line(cell).ljust(width) for cell, width in zip(row, widths, strict=False)]
+        write_line("  ".join((*cells, row[4])))
     if look and not found:
-        click.echo("\nNo server runs on this machine at the addresses above.")
+        write_line("\nNo server runs on this machine at the addresses above.")
 
 
 async def _discover(endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
@@ -105,11 +104,11 @@ def run_test(settings: dict[str, object], name: str, model: str, *, as_json: boo
             "works": not failed,
             "checks": [asdict(c) for c in checks],
         }
-        click.echo(json.dumps(body, indent=2, ensure_ascii=False))
+        write_json(body)
     elif failed:
-        click.echo(f"\n“{name}” does not work: {', '.join(failed)}.")
+        write_line(f"\n“{name}” does not work: {', '.join(failed)}.")
     else:
-        click.echo(f"\n“{name}” works.")
+        write_line(f"\n“{name}” works.")
     return not failed
 
 
@@ -119,8 +118,8 @@ async def _test(endpoint: Endpoint, model: str, *, show: bool) -> list[Check]:
     transport = open_transport()
     checks: list[Check] = []
     if show:
-        click.echo(f"{endpoint.name}: {endpoint.protocol.label} at {endpoint.base_url}")
-        click.echo(f"Requests go to {_chat_url(endpoint, model)}\n")
+        write_line(f"{endpoint.name}: {endpoint.protocol.label} at {endpoint.base_url}")
+        write_line(f"Requests go to {_chat_url(endpoint, model)}\n")
     try:
         async for check in check_endpoint(endpoint, model, transport):
             checks.append(check)
@@ -140,11 +139,11 @@ def _chat_url(endpoint: Endpoint, model: str) -> str:
 
 
 def _show(check: Check) -> None:
-    sign = click.style(_SIGNS[check.result], fg=_COLOURS[check.result])
+    sign = Styled(_SIGNS[check.result], _COLOURS[check.result])
     took = f"  ({check.seconds:.2f} s)" if check.seconds is not None else ""
-    click.echo(f"  {sign}  {check.name:<7} {check.sentence}{took}")
+    write_line("  ", sign, f"  {check.name:<7} {check.sentence}{took}")
     if check.advice:
-        click.echo(f"{'':14}{check.advice}")
+        write_line(f"{'':14}{check.advice}")
 
 
 def _config(settings: dict[str, object]) -> Config:

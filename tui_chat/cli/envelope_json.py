@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tui_chat.compose import Composed
@@ -10,8 +9,8 @@ from tui_chat.model.envelope import Budget, Note, Turn
 from tui_chat.model.text import Origin
 
 
-def envelope_json(composed: Composed) -> str:
-    """Return `{"turns", "dropped", "notes", "tokens", "parameters"}` as JSON text."""
+def envelope_json(composed: Composed) -> dict[str, Any]:
+    """Return `{"turns", "dropped", "notes", "tokens", "parameters"}`."""
     envelope = composed.envelope
     asked = envelope.parameters
     settings = {
@@ -19,7 +18,7 @@ def envelope_json(composed: Composed) -> str:
         "temperature": asked.temperature,
         "max_tokens": asked.max_tokens,
     }
-    body = {
+    return {
         "turns": [
             _turn(turn, tokens)
             for turn, tokens in zip(envelope.turns, envelope.tokens, strict=True)
@@ -41,7 +40,6 @@ def envelope_json(composed: Composed) -> str:
             if sourced is not None
         },
     }
-    return json.dumps(body, indent=2, ensure_ascii=False)
 
 
 def _turn(turn: Turn, tokens: int) -> dict[str, Any]:

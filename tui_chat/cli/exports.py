@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import difflib
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.cli.open_store import open_store
+from tui_chat.cli.output import finish, write_export
 from tui_chat.errors import InputError
 from tui_chat.exporting import ENDINGS, ONE_FILE, Format, exported, write_file
 from tui_chat.model.session import SessionSummary
@@ -59,8 +59,8 @@ async def _export(
             await _write_each(store, chosen, kind, output, force)
         elif output is None:
             async for text in exported(store, ids, kind, _zone()):
-                sys.stdout.buffer.write(text.encode())
-            sys.stdout.buffer.flush()
+                write_export(text)
+            finish()
         else:
             await write_file(exported(store, ids, kind, _zone()), output)
 

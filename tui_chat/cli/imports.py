@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import click
-
 from tui_chat.cli.files import STANDARD_INPUT, named
 from tui_chat.cli.open_store import open_store
+from tui_chat.cli.output import write_json, write_line, write_progress
 from tui_chat.errors import InputError
 from tui_chat.files import copy_standard_input
 from tui_chat.importing import Report, import_files
@@ -34,7 +31,7 @@ def run_import(
         meter.clear()
     if as_json:
         told = [report_json(report) for report in reports]
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False).encode())
+        write_json(told)
     else:
         for report in reports:
             _tell(report, dry_run)
@@ -95,15 +92,15 @@ def _tell(report: Report, dry_run: bool) -> None:
     if sessions:
         new = "would be new" if dry_run else "new"
         grown = "would grow" if dry_run else "grown"
-        click.echo(
+        write_line(
             f"{name}: {_counted(sessions, 'session')} read: {report.new:,} {new}, "
             f"{report.grown:,} {grown}, {report.known:,} already there; "
             f"{_counted(report.added, 'message')} {'to add' if dry_run else 'added'}."
         )
     elif not report.faults:
-        click.echo(f"{name}: no conversations in it.")
+        write_line(f"{name}: no conversations in it.")
     for note, count in report.notes.items():
-        click.echo(f"  {count:,} × {note}")
+        write_line(f"  {count:,} × {note}")
     tell_faults(report)
 
 
@@ -111,7 +108,7 @@ def _tell_all(reports: Sequence[Report], dry_run: bool) -> None:
     sessions = sum(report.new + report.grown + report.known for report in reports)
     added = _counted(sum(report.added for report in reports), "message")
     failed = sum(report.failed for report in reports)
-    click.echo(
+    write_line(
         f"{_counted(len(reports), 'file')}: {_counted(sessions, 'session')}, "
         f"{added} {'to add' if dry_run else 'added'}"
         + (f"; {_counted(failed, 'file')} with faults." if failed else ".")
@@ -123,11 +120,11 @@ def tell_faults(report: Report) -> None:
     name = one_line(named(report.path))
     for fault in report.faults:
         place = f"{one_line(fault.place)}: " if fault.place else ""
-        click.echo(f"{name}: {place}{one_line(fault.sentence)}", err=True)
+        write_line(f"{name}: {place}{one_line(fault.sentence)}", err=True)
     for advice in dict.fromkeys(fault.advice for fault in report.faults if fault.advice):
-        click.echo(f"{name}: {advice}", err=True)
+        write_line(f"{name}: {advice}", err=True)
     if report.more_faults:
-        click.echo(f"{name}: {_counted(report.more_faults, 'fault')} more.", err=True)
+        write_line(f"{name}: {_counted(report.more_faults, 'fault')} more.", err=True)
 
 
 def _counted(number: int, word: str) -> str:
@@ -142,17 +139,13 @@ class Meter:
 
     def show(self, report: Report) -> None:
         """Draw the state anew."""
-        if not sys.stderr.isatty():
-            return
         done = min(report.read * 100 // report.size, 100) if report.size else 0
         sessions = report.new + report.grown + report.known
         line = f"{one_line(report.path.name, 40)}  {done}%  {_counted(sessions, 'session')}"
-        sys.stderr.write(f"\r{line}\x1b[K")
-        sys.stderr.flush()
+        write_progress(line)
         self._shown = True
 
     def clear(self) -> None:
         """Leave the line as it was."""
         if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            write_progress("")

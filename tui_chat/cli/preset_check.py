@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import click
-
+from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.errors import InputError
 from tui_chat.model.envelope import Level
-from tui_chat.model.visible import visible
 from tui_chat.preset_files import Finding, read_text
 from tui_chat.preset_files.check import check_preset
 from tui_chat.preset_files.text_files import MAX_BYTES
@@ -36,13 +33,13 @@ def run_check(files: Sequence[Path], as_json: bool) -> None:
             }
             for path, finding in found
         ]
-        click.echo(json.dumps(body, indent=2, ensure_ascii=False))
+        write_json(body)
     else:
         for path, finding in found:
-            level = click.style(finding.level.value, fg=_COLOURS[finding.level])
+            level = Styled(finding.level.value, _COLOURS[finding.level])
             place = f"{finding.path}: " if finding.code == "bad-value" else ""
-            sentence = visible(place + finding.sentence).replace("\n", "\\n")
-            click.echo(f"{path}:{finding.line}: {level} {finding.code} {sentence}")
+            sentence = (place + finding.sentence).replace("\n", "\\n")
+            write_line(f"{path}:{finding.line}: ", level, f" {finding.code} {sentence}")
         _summarize(Counter(finding.level for _, finding in found), len(_presets(files)))
     if any(finding.level is Level.ERROR for _, finding in found):
         sys.exit(1)
@@ -78,4 +75,4 @@ def _summarize(levels: Counter[Level], files: int) -> None:
         if levels[level]
     ]
     checked = f"{files} file{'' if files == 1 else 's'} checked"
-    click.echo(f"{checked}: {', '.join(counts) or 'nothing to say'}.", err=True)
+    write_line(f"{checked}: {', '.join(counts) or 'nothing to say'}.", err=True)

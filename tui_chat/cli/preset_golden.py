@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
 
-import click
-
+from tui_chat.cli.output import Styled, write_line
 from tui_chat.cli.preset_cases import (
     Case,
     ExpectedTurn,
@@ -23,11 +22,14 @@ from tui_chat.compose import compose
 from tui_chat.context import build_context
 from tui_chat.errors import InputError
 from tui_chat.model.envelope import Turn
-from tui_chat.model.visible import visible
 from tui_chat.preset_files.json_text import survey
 from tui_chat.preset_files.text_files import read_text, write_text
 from tui_chat.recipe import TurnFile, is_turn, read_turn
 from tui_chat.tokens import counter_for
+
+_PASSED = Styled("passed", "green")
+_UPDATED = Styled("updated", "yellow")
+_FAILED = Styled("FAILED", "red")
 
 
 def run_test(folders: Sequence[Path], update: bool) -> None:
@@ -52,7 +54,7 @@ def run_test(folders: Sequence[Path], update: bool) -> None:
     passed = len(paths) - failed - updated
     words = [f"{passed} passed", *([f"{updated} updated"] if updated else [])]
     words += [f"{failed} failed"] if failed else []
-    click.echo(f"{len(paths)} case{'' if len(paths) == 1 else 's'}: {', '.join(words)}.")
+    write_line(f"{len(paths)} case{'' if len(paths) == 1 else 's'}: {', '.join(words)}.")
     if failed:
         sys.exit(1)
 
@@ -63,22 +65,19 @@ def _run(path: Path, update: bool) -> str:
             return _run_turn(path, turn)
         case = load_case(path)
     except InputError as error:
-        click.echo(f"{click.style('FAILED', fg='red')} {visible(str(error))}")
+        write_line(_FAILED, f" {error}")
         return "failed"
     turns = build_context(case.inputs, counter_for).turns
     if case.expected is not None and _match(case.expected, turns):
-        click.echo(f"{click.style('passed', fg='green')} {_called(case)}")
+        write_line(_PASSED, f" {_called(case)}")
         return "passed"
     if update:
-        click.echo(f"{click.style('updated', fg='yellow')} {_called(case)}")
+        write_line(_UPDATED, f" {_called(case)}")
     else:
         missing = " (nothing is expected yet; --update writes it)"
-        click.echo(
-            f"{click.style('FAILED', fg='red')} {_called(case)}"
-            f"{missing if case.expected is None else ''}"
-        )
+        write_line(_FAILED, f" {_called(case)}{missing if case.expected is None else ''}")
     for line in difference(case.expected or (), turns):
-        click.echo("    " + _coloured(line))
+        write_line("    ", _coloured(line))
     if not update:
         return "failed"
     write_text(_updated(case, turns), path)
@@ -99,20 +98,20 @@ def _run_turn(path: Path, turn: TurnFile) -> str:
     """Hold a turn against what is composed of its inputs now: the bodies are to be the same."""
     composed = compose(turn.inputs)
     if composed.payload.sha256 == turn.request.sha256:
-        click.echo(f"{click.style('passed', fg='green')} {path}")
+        write_line(_PASSED, f" {path}")
         return "passed"
-    click.echo(f"{click.style('FAILED', fg='red')} {path} (sent by tui-chat {turn.app})")
+    write_line(_FAILED, f" {path} (sent by tui-chat {turn.app})")
     before, after = (
         json.dumps(json.loads(each), indent=2, ensure_ascii=False).split("\n")
         for each in (turn.request.body, composed.payload.body)
     )
     for line in unified_diff(before, after, "sent", "would be sent", lineterm="", n=2):
-        click.echo("    " + _coloured(visible(line)))
+        write_line("    ", _coloured(line))
     return "failed"
 
 
 def _called(case: Case) -> str:
-    return f"{case.path}: {visible(case.name)}" if case.name else str(case.path)
+    return f"{case.path}: {case.name}" if case.name else str(case.path)
 
 
 def _match(expected: Sequence[ExpectedTurn], turns: Sequence[Turn]) -> bool:
@@ -132,7 +131,7 @@ def difference(expected: Sequence[ExpectedTurn], turns: Sequence[Turn]) -> Itera
 def _lines(turn: ExpectedTurn) -> Iterator[str]:
     where = " · ".join(words for words in (turn.origin, turn.placement) if words)
     yield f"{turn.role}{'  (' + where + ')' if where else ''}"
-    for line in visible(turn.content).split("\n"):
+    for line in turn.content.split("\n"):
         yield f"    {line}"
 
 
@@ -149,9 +148,8 @@ def _as_expected(turn: Turn, expected: Sequence[ExpectedTurn]) -> ExpectedTurn:
     )
 
 
-def _coloured(line: str) -> str:
-    colour = {"+": "green", "-": "red"}.get(line[:1])
-    return click.style(line, fg=colour) if colour else line
+def _coloured(line: str) -> Styled:
+    return Styled(line, {"+": "green", "-": "red"}.get(line[:1]))
 
 
 def _updated(case: Case, turns: Sequence[Turn]) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-import click
-
 from tui_chat import paths
 from tui_chat.cli.app import shelf
+from tui_chat.cli.output import write_line
 from tui_chat.config import load_config
 from tui_chat.errors import InputError
 from tui_chat.model.visible import one_line
@@ -29,6 +28,6 @@ def run_import(settings: dict[str, object], files: Sequence[Path], name: str) ->
     for file in files:
         found = read_sillytavern(file, name)
         kept = own.add_preset(found.preset)
-        click.echo(str(own.preset_file(kept)))
+        write_line(str(own.preset_file(kept)))
         for told in found.told:
-            click.echo(f"{told.level}: {one_line(told.sentence)}", err=True)
+            write_line(f"{told.level}: {one_line(told.sentence)}", err=True)

@@ -9,13 +9,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import click
-
 from tui_chat.cli.files import read_bytes
+from tui_chat.cli.output import write_json
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.reply import Reply, Usage, advance
@@ -26,7 +24,7 @@ from tui_chat.wire.registry import protocol_of
 def run_read(file: Path, protocol: Protocol) -> None:
     """Print the reply as JSON. Raises InputError where the file cannot be read."""
     reply, error = read_reply(read_bytes(file), protocol)
-    click.echo(json.dumps(_reply_json(reply, error), indent=2, ensure_ascii=False).encode())
+    write_json(_reply_json(reply, error))
 
 
 def read_reply(body: bytes, protocol: Protocol) -> tuple[Reply, ProviderError | None]:

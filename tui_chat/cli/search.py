@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import click
-
 from tui_chat.cli.open_store import open_store
-from tui_chat.model.visible import one_line, visible
+from tui_chat.cli.output import Styled, is_terminal, write_json, write_line
+from tui_chat.model.visible import one_line
 
 if TYPE_CHECKING:
     from tui_chat.model.search import Hit, Query
@@ -25,7 +22,7 @@ def run_search(settings: Mapping[str, object], query: Query, *, as_json: bool) -
     hits = asyncio.run(_search(settings, query))
     if as_json:
         told = [asdict(hit) for hit in hits]
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False).encode())
+        write_json(told)
     else:
         _print(hits)
     return bool(hits)
@@ -38,28 +35,27 @@ async def _search(settings: Mapping[str, object], query: Query) -> Sequence[Hit]
 
 def _print(hits: Sequence[Hit]) -> None:
     """Print hits under the sessions they are in."""
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    colour = is_terminal() and not os.environ.get("NO_COLOR")
     sessions: dict[str, list[Hit]] = {}
     for hit in hits:
         sessions.setdefault(hit.session_id, []).append(hit)
     for number, (session_id, found) in enumerate(sessions.items()):
         if number:
-            click.echo()
+            write_line()
         title = one_line(found[0].title) or "—"
-        click.echo(f"{click.style(title, bold=True) if colour else title}  {session_id}")
+        write_line(Styled(title, bold=True), f"  {session_id}")
         for hit in found:
             at = datetime.fromtimestamp(hit.created, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
             where = hit.message_role or "title" if hit.place == "text" else hit.place
-            click.echo(f"  {at}  {where:<9}  {highlighted(hit, colour)}")
+            write_line(f"  {at}  {where:<9}  ", *highlighted(hit, colour))
 
 
-def highlighted(hit: Hit, colour: bool) -> str:
-    """Return the snippet, its hits in colour or in square brackets."""
-    told: list[str] = []
+def highlighted(hit: Hit, colour: bool) -> list[str | Styled]:
+    """Return the snippet in parts, its hits in colour or in square brackets."""
+    told: list[str | Styled] = []
     done = 0
     for start, end in hit.marks:
-        word = visible(hit.snippet[start:end])
-        marked = click.style(word, fg="yellow", bold=True) if colour else f"[{word}]"
-        told += [visible(hit.snippet[done:start]), marked]
+        word = hit.snippet[start:end]
+        told += [hit.snippet[done:start], Styled(word, "yellow", True) if colour else f"[{word}]"]
         done = end
-    return "".join([*told, visible(hit.snippet[done:])])
+    return [*told, hit.snippet[done:]]

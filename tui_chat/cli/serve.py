@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-import click
-
+from tui_chat.cli.output import write_line
 from tui_chat.errors import InputError
 
 
@@ -14,7 +13,7 @@ def run_loopback(host: str, port: int) -> None:
     try:
         asyncio.run(_serve(host, port))
     except KeyboardInterrupt:
-        click.echo("Stopped.", err=True)
+        write_line("Stopped.", err=True)
     except (OSError, ValueError) as error:
         raise InputError(f"{host}:{port} cannot be served: {error}") from error
 
@@ -24,13 +23,13 @@ async def _serve(host: str, port: int) -> None:
 
     async with serve(host=host, port=port) as server:
         base = server.base_url
-        click.echo(f"The offline provider answers at {base}, with any key, in four protocols:")
+        write_line(f"The offline provider answers at {base}, with any key, in four protocols:")
         for name, url in (
             ("OpenAI Chat", f"{base}/v1"),
             ("OpenAI Responses", f"{base}/v1"),
             ("Anthropic", base),
             ("Gemini", base),
         ):
-            click.echo(f"  {name:<17} base URL {url}")
-        click.echo("Ctrl+C stops it.")
+            write_line(f"  {name:<17} base URL {url}")
+        write_line("Ctrl+C stops it.")
         await asyncio.Event().wait()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,9 +11,8 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import click
-
 from tui_chat.cli.open_store import open_store
+from tui_chat.cli.output import write_json, write_line
 from tui_chat.model.visible import one_line
 
 if TYPE_CHECKING:
@@ -65,11 +63,11 @@ def run_list(settings: Mapping[str, object], filters: Filters, *, as_json: bool)
     sessions = asyncio.run(_sessions(settings, filters))
     if as_json:
         told = [session._asdict() for session in sessions]
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False).encode())
+        write_json(told)
     elif sessions:
-        click.echo(table(sessions))
+        write_line(table(sessions))
     else:
-        click.echo("No sessions.", err=True)
+        write_line("No sessions.", err=True)
 
 
 async def _sessions(settings: Mapping[str, object], filters: Filters) -> list[SessionSummary]:

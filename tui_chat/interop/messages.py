@@ -19,6 +19,7 @@ from tui_chat.interop.history import read_message
 from tui_chat.interop.moments import moment
 from tui_chat.model.message import Message, Part
 from tui_chat.model.transcript import Transcript
+from tui_chat.model.visible import escape_json
 from tui_chat.wire.lenient import JsonObject, compact, string
 
 _TRUSTED = 16
@@ -77,8 +78,8 @@ def message_lines(transcript: Transcript) -> Iterator[str]:
     """Write the shown branch, a message a line."""
     for entry in shown_branch(transcript):
         line = json.dumps(_plain(entry.message), ensure_ascii=False, allow_nan=False)
-        # Some readers take these for line ends.
-        yield line.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029") + "\n"
+        # U+2028 and U+2029 too, which some readers take for line ends.
+        yield escape_json(line) + "\n"
 
 
 def _plain(message: Message) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from tui_chat.model.role import Role
 from tui_chat.model.semantics import MessageSemantics
 from tui_chat.model.session import Entry, Session
 from tui_chat.model.transcript import Transcript
+from tui_chat.model.visible import escape_json
 from tui_chat.wire.fields import cleaned
 from tui_chat.wire.lenient import JsonObject, mapping
 
@@ -48,7 +49,6 @@ _METHOD = re.compile("[A-Z]{1,20}")
 _URL = re.compile(r"https?://[!-~]{1,4000}")
 _SHA256 = re.compile("[0-9a-f]{64}")
 _REVISIONS = ("endpoint", "preset", "role", "profile", "tools", "lorebook")
-_UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
 # Writing
@@ -113,8 +113,7 @@ def _plain(kind: type, value: object) -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return escape_json(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
 # Reading

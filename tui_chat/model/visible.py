@@ -107,6 +107,24 @@ def masked(text: str) -> str:
     return _MASKED.sub("�", text)
 
 
+def escape_json(text: str) -> str:
+    r"""Return JSON text with each such character as an escape (`\u009b`), which is equal JSON.
+
+    Line breaks and tabs stay. Characters beyond U+FFFF are a pair of escapes, as JSON has it.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _MASKED.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
 def _shown(match: re.Match[str]) -> str:
     found = match.group()
     match match.lastgroup:
