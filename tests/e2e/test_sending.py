@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.e2e.conftest import LOOPBACKS, no_wait
@@ -127,3 +129,40 @@ async def test_tools_that_had_to_be_renamed_have_their_names_in_replies(endpoint
     assert composed.encoded.aliases
     entry, _ = await sent(composed, tmp_path)
     assert [call.name for call in entry.message.tool_calls] == ["weather/now!"]
+
+
+async def test_a_key_that_the_provider_repeats_is_nowhere_on_the_disk(tmp_path: Path):
+    key = "sk-proj-0123456789abcdef"
+    said = [f"whole {key} ", *key, f" {key[:-1]}"]
+    chunks = [{"choices": [{"index": 0, "delta": {"content": each}}]} for each in said]
+    body = "".join(f"data: {json.dumps(each)}\n\n" for each in chunks) + "data: [DONE]\n\n"
+    answer = httpx.Response(200, headers={"content-type": "text/event-stream"}, text=body)
+    transport = Transport(
+        {"provider.test": lambda: httpx.MockTransport(lambda _: answer)}, {"KEY": key}
+    )
+    endpoint = replace(LOOPBACKS[0], base_url="https://provider.test/v1", key="env:KEY", auth="")
+    assert endpoint.protocol is Protocol.OPENAI_CHAT
+    told: list[Progress] = []
+    numbers = itertools.count()
+    async with await Store.open(
+        tmp_path / "chat.db", now=lambda: 1.0, new_id=lambda: f"id{next(numbers)}"
+    ) as store:
+        session = await store.create_session(title="t")
+        entry = await send(
+            asking(endpoint, "m"),
+            session_id=session.session_id,
+            parent_id=None,
+            user=Message("user", "go"),
+            recipe={},
+            store=store,
+            transport=transport,
+            emit=told.append,
+        )
+        files = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    await transport.aclose()
+    assert entry.message.content == "whole [key] [key] [key]"
+    assert isinstance(told[-1], Ended)
+    assert told[-1].repeats_key
+    assert key not in repr(told)
+    assert "chat.db-wal" in files
+    assert not [name for name, content in files.items() if key[-10:].encode() in content]
