@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tui_chat import paths
 from tui_chat.cli.ids import new_id
 from tui_chat.cli.interpreter import keep_heap_small, share_heap, tune_interpreter
+from tui_chat.cli.output import write_error
 from tui_chat.config import Config, load_config
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder
@@ -61,14 +62,12 @@ def show(app: TuiChat) -> None:
     """Open the screen and stay until it is closed, by the user or a signal; tell what could not
     be saved. Exits with the app's code, 128 and the signal's number for a signal.
     """
-    from tui_chat.model.visible import visible
     from tui_chat.ui.terminal.signals import end_on_signals
 
     with end_on_signals(app.end_by_signal, app.restore_terminal):
         app.run()
     if app.unsaved:
-        words = f"Error: the end of a reply or a draft was not saved. {app.unsaved}"
-        print(visible(words), file=sys.stderr)
+        write_error("the end of a reply or a draft was not saved.", app.unsaved)
     if app.return_code or app.unsaved:
         sys.exit(app.return_code or 1)
 
