@@ -121,3 +121,41 @@ async def test_a_tool_has_no_terminal():
     ran = await run(tool(code), "{}")
     assert not ran.ok
     assert "OSError" in ran.text
+
+
+_HOLDS_THE_PIPE = (
+    "import os, sys, time\n"
+    "print('first', flush=True)\n"
+    "if os.fork() == 0:\n"
+    "    os.setsid()\n"
+    "    print(os.getpid(), flush=True)\n"
+    "    {child}\n"
+    "    os._exit(0)\n"
+    "time.sleep({parent})\n"
+)
+
+
+@pytest.mark.parametrize("child", ["time.sleep(30)", "os.fork() or time.sleep(30)"])
+@pytest.mark.parametrize(("parent", "ok"), [(0.2, True), (30, False)])
+async def test_a_grandchild_that_holds_the_output_does_not_hold_the_run(
+    child: str, parent: float, ok: bool
+):
+    code = _HOLDS_THE_PIPE.format(child=child, parent=parent)
+    began = asyncio.get_running_loop().time()
+    ran = await run(tool(code, timeout=1.0), "{}")
+    assert asyncio.get_running_loop().time() - began < 4
+    assert ran.ok is ok
+    first, pid, told = ran.text.split("\n")
+    assert first == "first"
+    assert ("keeps its output open" if ok else "ended after 1 seconds") in told
+    with suppress(ProcessLookupError):
+        os.kill(int(pid), 9)
+    await asyncio.sleep(0)
+
+
+async def test_a_grandchild_that_writes_without_end_does_not_hold_the_run():
+    child = "exec('while True: os.write(1, b\"x\" * 999)')"
+    code = _HOLDS_THE_PIPE.format(child=child, parent=0.2)
+    ran = await run(tool(code, timeout=1.0, most_output=1000), "{}")
+    assert "keeps its output open" in ran.text
+    assert len(ran.text) < 1400

@@ -5,7 +5,8 @@
 2. The model's arguments come on its standard input, as a JSON object and nothing else. They are
    never put into the command line.
 3. Variables that hold the keys of endpoints are not in its environment.
-4. It ends with all that it started: after its time, or when the run is given up.
+4. It ends with all that it started: after its time, or when the run is given up. What has left
+   its session is not ended with it, but nobody waits for its output.
 5. Whatever happens is told in the text that answers the call, so that the model can go on.
 """
 
@@ -22,6 +23,11 @@ from dataclasses import dataclass
 from tui_chat.model.tool import Tool
 
 _CHUNK = 65_536
+_AFTERWARDS = 0.5
+"""Seconds that output is still taken after the command has ended. What it wrote is in the pipe by
+then; a process that has left its session may hold the pipe open for ever."""
+_LOOK_AGAIN = 0.05
+"""Seconds between two looks at a command that may have exited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +68,12 @@ async def run(
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         return ToolRun(f"The tool could not be started: {reason}.", ok=False)
-    reading = asyncio.ensure_future(_spoken(process, arguments or "{}", tool.most_output))
+    output = _Output(tool.most_output)
+    reading = asyncio.ensure_future(_talk(process, arguments or "{}", output))
     ended = ""
     try:
         async with asyncio.timeout(tool.timeout):
-            await process.wait()
+            await _exit_of(process)
     except TimeoutError:
         ended = f"The tool was ended after {tool.timeout:g} seconds."
     except asyncio.CancelledError:
@@ -74,11 +81,38 @@ async def run(
         raise
     finally:
         _kill(process)  # and what it left running in the background
-    output, cut = await reading
+    await asyncio.wait((reading,), timeout=_AFTERWARDS)
+    if not reading.done():
+        reading.cancel()
+        _let_go(process)
+        ended = ended or _HELD
+    elif error := reading.exception():
+        raise error
     status = await process.wait()
-    if not ended and status:
+    if status and ended in ("", _HELD):
         ended = f"The tool failed with status {status}."
-    return ToolRun(_told(output, cut, ended), ok=not ended)
+    return ToolRun(_told(bytes(output.taken), output.is_cut, ended), ok=ended in ("", _HELD))
+
+
+_HELD = (
+    "The tool has ended, but a process that it started keeps its output open; what that process "
+    "writes from now on is not read."
+)
+
+
+class _Output:
+    """What a command has printed so far, of which at most `most` bytes are taken."""
+
+    def __init__(self, most: int) -> None:
+        self.taken = bytearray()
+        self.is_cut = False
+        self._most = most
+
+    def add(self, chunk: bytes) -> None:
+        """Take as much of a chunk as there is room for."""
+        room = self._most - len(self.taken)
+        self.taken += chunk[:room]
+        self.is_cut = self.is_cut or len(chunk) > room
 
 
 def _fault(arguments: str) -> str:
@@ -92,10 +126,8 @@ def _fault(arguments: str) -> str:
     return "" if isinstance(found, dict) else "its arguments are not a JSON object."
 
 
-async def _spoken(
-    process: asyncio.subprocess.Process, arguments: str, most: int
-) -> tuple[bytes, bool]:
-    """Give the process its input and take its output; and whether there was more of it."""
+async def _talk(process: asyncio.subprocess.Process, arguments: str, output: _Output) -> None:
+    """Give the process its input, and take its output until that ends."""
     stdin, stdout = process.stdin, process.stdout
     assert stdin is not None
     assert stdout is not None
@@ -103,12 +135,27 @@ async def _spoken(
         stdin.write(arguments.encode("utf-8", "replace"))
         await stdin.drain()
     stdin.close()
-    output = bytearray()
-    size = 0
     while chunk := await stdout.read(_CHUNK):
-        size += len(chunk)
-        output += chunk[: max(most - len(output), 0)]
-    return bytes(output), size > most
+        output.add(chunk)
+
+
+async def _exit_of(process: asyncio.subprocess.Process) -> None:
+    """Wait until the command itself has exited. `Process.wait` waits until its pipes are closed as
+    well, which a process that it started may put off.
+    """
+    waiting = asyncio.ensure_future(process.wait())
+    try:
+        while process.returncode is None and not waiting.done():
+            await asyncio.wait((waiting,), timeout=_LOOK_AGAIN)
+    finally:
+        waiting.cancel()
+
+
+def _let_go(process: asyncio.subprocess.Process) -> None:
+    """Close our ends of the process's pipes, which others may hold open."""
+    transport = getattr(process, "_transport", None)  # asyncio has no public way to it
+    if transport is not None:
+        transport.close()
 
 
 def _told(output: bytes, cut: bool, ended: str) -> str:
