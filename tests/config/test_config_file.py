@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
+from tui_chat.config.toml_file import read_toml
 from tui_chat.errors import ConfigError
 from tui_chat.model.endpoint import Protocol, Retries, Timeouts
 from tui_chat.model.model_facts import ModelFacts, Prices
@@ -230,3 +232,40 @@ def test_a_query_of_a_pasted_url_is_kept_and_a_path_of_another_protocol_is_a_fau
     assert (work.base_url, work.query) == ("https://h/x", (("api-version", "1"), ("b", "2")))
     with pytest.raises(ConfigError, match=r"endpoints\.w\.base_url.*Anthropic"):
         load(tmp_path, text % "https://h/v1/messages")
+
+
+DEEP = {
+    "arrays": "x = " + "[" * 100_000,
+    "closed arrays": "x = " + "[" * 400 + "]" * 400,
+    "inline tables": "x = " + "{a=" * 5_000,
+    "dotted keys": ".".join("a" * 50_000) + " = 1",
+    "some dotted keys": ".".join("a" * 300) + " = 1",
+    "headers": "[" + ".".join("a" * 50_000) + "]",
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=list(DEEP))
+def test_a_file_that_is_nested_too_deeply_is_a_fault(text: str, tmp_path: Path):
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="nested too deeply") as raised:
+        read_toml(path)
+    assert str(path) in str(raised.value)
+
+
+def test_a_file_that_cannot_be_toml_is_a_fault_and_keeps_nobody_waiting(tmp_path: Path):
+    path = tmp_path / "config.toml"
+    os.mkfifo(path)
+    with pytest.raises(ConfigError, match="not a regular file"):
+        read_toml(path)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(ConfigError, match="not a regular file"):
+        read_toml(path)
+    path.unlink()
+    path.write_text("x = " + "1" * 5_000)
+    with pytest.raises(ConfigError, match="is not TOML"):
+        read_toml(path)
+    path.write_text("# " + "x" * 2**20)
+    with pytest.raises(ConfigError, match="is larger than 1 MiB"):
+        read_toml(path)

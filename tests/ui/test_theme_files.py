@@ -72,3 +72,16 @@ async def test_an_edited_theme_is_shown_and_a_broken_one_is_told(tmp_path: Path)
         app._look_at_theme_files()
         await until(pilot, lambda: bool(app._notifications))
         assert app.screen.styles.background.hex6 == "#FFFFF0"
+
+
+async def test_a_theme_nested_too_deeply_is_told_while_the_app_runs(tmp_path: Path):
+    folder = tmp_path / "themes"
+    folder.mkdir()
+    app = make_app(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        (folder / "deep.toml").write_text("x = " + "[" * 100_000)
+        app._look_at_theme_files()
+        await until(pilot, lambda: bool(app._notifications))
+        told = "".join(notice.message for notice in app._notifications)
+        assert "deep.toml: is nested too deeply" in told

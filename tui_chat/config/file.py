@@ -45,7 +45,6 @@ Unknown keys are faults: a misspelled setting that does nothing would be worse.
 from __future__ import annotations
 
 import difflib
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -54,9 +53,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from tui_chat.config.schema import EndpointTable, FactsTable, FileTable, ToolTable, known_keys
+from tui_chat.config.toml_file import read_toml
 from tui_chat.config.values import Config
-from tui_chat.errors import ConfigError, InputError
-from tui_chat.files import read_file
+from tui_chat.errors import ConfigError
 from tui_chat.model.base_url import read_base_url
 from tui_chat.model.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.model.envelope import ToolDefinition
@@ -64,18 +63,11 @@ from tui_chat.model.model_facts import ModelFacts, Prices
 from tui_chat.model.tool import Tool
 
 _MOST_FAULTS = 5
-_LARGEST = 4 * 2**20
-"""Bytes of a configuration file."""
 
 
 def read_config_file(path: Path, defaults: Config) -> Config:
     """Read the file over the defaults. Raises ConfigError naming file, key and fault."""
-    try:
-        raw = tomllib.loads(read_file(path, _LARGEST).decode())
-    except InputError as error:
-        raise ConfigError(str(error)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: is not TOML: {error}") from None
+    raw = read_toml(path)
     try:
         found = FileTable.model_validate(raw)
     except ValidationError as error:

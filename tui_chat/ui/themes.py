@@ -7,7 +7,6 @@ the other themes are there all the same.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -15,8 +14,8 @@ from typing import Any, cast
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from tui_chat.config.toml_file import read_toml
 from tui_chat.errors import InputError
-from tui_chat.files import read_file
 from tui_chat.model.text import OriginKind
 
 DARK = "tui-chat-dark"
@@ -87,18 +86,9 @@ def load_themes(folders: Iterable[Path]) -> tuple[list[Theme], list[InputError]]
     return list(themes.values()), faults
 
 
-_LARGEST = 2**20
-"""Bytes of a theme file."""
-
-
 def load_theme(path: Path) -> Theme:
     """Load one theme file. Raises InputError, which names file, key and fault."""
-    try:
-        table = tomllib.loads(read_file(path, _LARGEST).decode())
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 text") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: is not TOML: {error}") from error
+    table = read_toml(path)
     return _theme(table, path)
 
 
