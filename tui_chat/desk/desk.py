@@ -38,12 +38,18 @@ class Desk(Setting):
 
     # --- opening -------------------------------------------------------------------------
 
-    async def start(self) -> None:
+    async def start(self, *, guarded: bool = False) -> None:
         """Read the sessions and open the one that was open last. Sends nothing.
 
-        Raises StoreError where the store cannot be read.
+        With `guarded`, a session that cannot be shown, or during whose showing the program ended
+        the last time, is left closed with `Trouble` told; call `confirm_start` once the session
+        has been on the screen. Raises StoreError where the store cannot be read.
         """
-        await self._opening.start()
+        await self._opening.start(guarded=guarded)
+
+    async def confirm_start(self) -> None:
+        """Note that the session which `start` opened could be shown."""
+        await self._opening.confirm_start()
 
     async def open(self, session_id: str) -> None:
         """Show a session."""

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
 
-from tui_chat.desk.changes import BranchChanged, NewestRead, SessionsChanged
+from tui_chat.desk.changes import BranchChanged, NewestRead, SessionsChanged, Trouble
 from tui_chat.desk.choosing import Choosing
 from tui_chat.desk.composing import Composing
 from tui_chat.desk.outside import Outside
 from tui_chat.desk.roles import Roles
 from tui_chat.desk.state import State
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, StoreError, TuiChatError
 from tui_chat.model.session import Entry, Session
 
 TITLE_LENGTH = 60
@@ -23,6 +23,10 @@ LISTED_AT_ONCE = 200
 
 SHOWN_AT_ONCE = 60
 """Messages of a branch's end that are shown before all of it is read: more than a screen holds."""
+
+_STARTING = "starting"
+"""The name of the setting that has the session which is being shown at the start, until it could
+be."""
 
 _MANY = 500
 """Messages from which comparing them would be felt on the event loop."""
@@ -62,19 +66,48 @@ class Opening:
         reentrant; `open`, `clear` and `leave` take it themselves.
         """
 
-    async def start(self) -> None:
+    async def start(self, *, guarded: bool = False) -> None:
         """Open what was open last; see `Desk.start`."""
         await self._roles.start()
         await self._composing.start()
         last = await self._store.recall("session")
         has_more = await self._list_first()
-        if last is not None and await self._store.session(last) is not None:
-            await self.open(last)
-        else:
+        if last is None or await self._store.session(last) is None:
             await self.clear()
+        elif guarded:
+            await self._open_guarded(last)
+        else:
+            await self.open(last)
         await self._store.purge_trash(TRASH_KEPT)
         if has_more:
             self._list_all_soon()
+
+    async def _open_guarded(self, session_id: str) -> None:
+        """Show the last session, unless the program ended while it was shown at the last start;
+        see `confirm_start`. Where it cannot be shown, a new chat is.
+        """
+        fault = ""
+        if await self._store.recall(_STARTING) == session_id:
+            fault = "tui-chat ended while it was showing the last session, so it was not opened."
+        else:
+            await self._store.remember(_STARTING, session_id)
+            try:
+                await self.open(session_id)
+            except StoreError:
+                raise  # the database is at fault, and more than this session
+            except Exception as error:  # whatever is wrong with one session, the others are there
+                why = str(error) if isinstance(error, TuiChatError) else type(error).__name__
+                fault = f"The last session cannot be shown ({why}), so it was not opened."
+        if fault:
+            await self._store.remember("session", "")
+            await self.confirm_start()
+            await self.clear()
+            advice = "It is in the session list; everything in it is kept, and can be exported."
+            self._outside.tell(Trouble(InputError(fault, advice=advice)))
+
+    async def confirm_start(self) -> None:
+        """Note that the session which was opened at the start could be shown."""
+        await self._store.remember(_STARTING, "")
 
     async def open(self, session_id: str) -> None:
         """Show a session. Raises InputError where it is gone."""

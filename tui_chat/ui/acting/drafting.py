@@ -19,6 +19,7 @@ from textual.timer import Timer
 
 from tui_chat.errors import InputError
 from tui_chat.model.message import Part
+from tui_chat.model.session import Entry
 from tui_chat.ui.acting.shell import Shell
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.commands import to_send
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 LONG_DRAFT = 30_000
 """Characters from which composing may take longer than a frame."""
+LONG_TEXT = 1_000_000
+"""Characters of a branch from which it is composed beside the work on the screen."""
 LONG_BRANCH = 500
 """Messages from which composing for the first time may take longer than a frame."""
 DRAFT_KEPT_AFTER = 0.2
@@ -84,6 +87,8 @@ class Drafting(Shell):
     """Stands for the latest opening of a session."""
     _draft_session_id = ""
     """Id of the session whose draft the composer holds."""
+    _measured: tuple[tuple[Entry, ...], bool] = (), False
+    """The branch that was measured last, and whether it is long."""
 
     @on(Composer.Changed)
     def _typed(self) -> None:
@@ -120,16 +125,29 @@ class Drafting(Shell):
             return  # what is typed meanwhile is composed after it
         if is_first:
             self._composing_first = session_id
-        if is_first or len(typed) > LONG_DRAFT:
+        if is_first or len(typed) > LONG_DRAFT or self._is_long(desk.entries):
             self._compose_in_thread(desk, session_id, typed)
         else:
-            composed = desk.composed(to_send(typed), self._protocol, self.parts)
-            self._show_composed(session_id, typed, composed)
+            with self.surviving("The request cannot be composed."):
+                composed = desk.composed(to_send(typed), self._protocol, self.parts)
+                self._show_composed(session_id, typed, composed)
+
+    def _is_long(self, entries: tuple[Entry, ...]) -> bool:
+        """Return True if the branch has so much text that composing it can be felt."""
+        if self._measured[0] is not entries:
+            sizes = (
+                len(entry.message.content)
+                + sum(len(call.arguments) for call in entry.message.tool_calls)
+                for entry in entries
+            )
+            self._measured = entries, sum(sizes) > LONG_TEXT
+        return self._measured[1]
 
     @work(group="compose", exclusive=True, thread=True)
     def _compose_in_thread(self, desk: Desk, session_id: str, typed: str) -> None:
-        composed = desk.composed(to_send(typed), self._protocol, self.parts)
-        self.call_from_thread(self._show_composed, session_id, typed, composed)
+        with self.surviving("The request cannot be composed."):
+            composed = desk.composed(to_send(typed), self._protocol, self.parts)
+            self.call_from_thread(self._show_composed, session_id, typed, composed)
 
     def _show_composed(self, session_id: str, typed: str, composed: Composed) -> None:
         if self.desk is None or session_id != self.desk.session_id:

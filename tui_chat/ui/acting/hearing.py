@@ -29,6 +29,8 @@ LONG_REPLY = 5.0
 class Hearing(Editing):
     """Shows what the desk tells."""
 
+    _start_confirmed = False
+    """True once the session that was opened at the start has been on the screen for a while."""
     _arriving = ""
     """Id of the reply that is arriving in the shown session."""
 
@@ -40,7 +42,7 @@ class Hearing(Editing):
         try:
             desk = await self._open_desk(self._hear)
             self.desk = desk
-            await desk.start()
+            await desk.start(guarded=True)
         except TuiChatError as error:
             await self.let_go()
             if await self._go_on_after(error):
@@ -60,6 +62,9 @@ class Hearing(Editing):
     async def _look_elsewhere(self) -> None:
         """See what other programs do to the conversations, now and from now on."""
         if self.desk is not None:
+            if not self._start_confirmed:
+                self._start_confirmed = True
+                await self.desk.confirm_start()
             self.set_timer(await self.desk.look_elsewhere(), self._look_elsewhere)
 
     async def _go_on_after(self, error: TuiChatError) -> bool:
@@ -83,6 +88,9 @@ class Hearing(Editing):
         """Stop replies and close the store."""
         desk, self.desk = self.desk, None
         if desk is not None:
+            if not self.return_code and not self._start_confirmed:
+                with suppress(TuiChatError):
+                    await desk.confirm_start()
             try:
                 await desk.close()
             finally:

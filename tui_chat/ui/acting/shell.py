@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from time import time
+from traceback import format_exc
 from typing import TYPE_CHECKING
 
+from rich.text import Text
 from textual import constants, on, work
 from textual.driver import Driver
 from textual.filter import LineFilter
 
 from tui_chat.config import Config
+from tui_chat.errors import InputError, TuiChatError
 from tui_chat.model.endpoint import Protocol
+from tui_chat.model.visible import visible
 from tui_chat.ui.acting.telling import Telling
 from tui_chat.ui.harmless import Harmless
 from tui_chat.ui.key_names import USUAL_KEYS
@@ -24,6 +31,27 @@ if TYPE_CHECKING:
     from tui_chat.desk import Change, Desk
 
 _HARMLESS = Harmless()
+
+
+CRASH_LOG = "crash.log"
+"""In the data directory: the traceback of the error that ended the app last."""
+
+
+def keep_traceback(folder: Path) -> str:
+    """Write the traceback of the current exception to a file, without the values of variables.
+    Return the sentence that says where.
+    """
+    file, trace = folder / CRASH_LOG, visible(format_exc())
+    try:
+        with open(file, "w", encoding="utf-8", opener=_for_the_user) as log:
+            log.write(trace)
+    except OSError:
+        return "The details could not be written to the data directory."
+    return f"The details are in {visible(str(file))}; please report it."
+
+
+def _for_the_user(path: str, flags: int) -> int:
+    return os.open(path, flags, mode=0o600)
 
 
 class Shell(Telling):
@@ -78,6 +106,35 @@ class Shell(Telling):
     def _draw_again(self) -> None:
         """Draw everything: another program had the terminal."""
         self.refresh(layout=True)
+
+    def _fatal_error(self) -> None:
+        """End the app after an error of ours: with a sentence on the terminal, and the traceback
+        in a file. Textual would print the traceback with the values of all variables, among them
+        what was typed and what providers sent.
+        """
+        self.bell()
+        where = keep_traceback(self._config.data_dir)
+        words = f"tui-chat ended because of an error of its own. {where} What was stored is kept."
+        self._exit_renderables.append(Text(words))
+        self._close_messages_no_wait()
+
+    @contextmanager
+    def surviving(self, fault: str) -> Generator[None]:
+        """Show an error instead of ending the app, whatever is raised; `fault` says what failed.
+        For what depends on a session's content: the other sessions must stay within reach.
+        """
+        try:
+            yield
+        except TuiChatError as error:
+            self._show_fault(error)
+        except Exception:
+            self._show_fault(InputError(fault, advice=keep_traceback(self._config.data_dir)))
+
+    def _show_fault(self, error: TuiChatError) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self.complain(error)
+        else:
+            self.call_from_thread(self.complain, error)
 
     def copy_to_clipboard(self, text: str) -> None:
         """Put a text on the clipboard, by the terminal and past it. With an escape in it, it could

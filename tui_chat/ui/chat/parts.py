@@ -9,8 +9,11 @@ from typing import NamedTuple
 from tui_chat.model.reply import Rope
 from tui_chat.ui.chat import label
 from tui_chat.ui.chat.lines import BLANK, Line, Run, Styles, indented
-from tui_chat.ui.chat.markdown import codes_of, section_lines
+from tui_chat.ui.chat.markdown import codes_of, plain_lines, section_lines
 from tui_chat.ui.chat.sections import Section, Sections
+
+COUNTED = 400_000
+"""Characters of a text whose words are counted one by one."""
 
 
 class Part:
@@ -96,7 +99,7 @@ class Growing:
         self._sections = Sections()
         self._settled = 0
         self._counted = 0
-        self._words = 0
+        self._words = self._characters = 0
         self._width, self._styles, self._verbatim = width, styles, verbatim
         self._chunks = 0
         self._offset = 0
@@ -127,9 +130,14 @@ class Growing:
 
     @property
     def words(self) -> int:
-        """Words, where a wide character counts as one."""
+        """Words, where a wide character counts as one; after `COUNTED` characters an estimate."""
         for section in self._sections.settled[self._counted :]:
-            self._words += label.count_words(section.source)
+            size = len(section.source)
+            if self._characters < COUNTED:
+                self._words += label.count_words(section.source)
+            else:
+                self._words += round(size * self._words / self._characters)
+            self._characters += size
         self._counted = len(self._sections.settled)
         last = self._sections.open
         return self._words + (label.count_words(last.source) if last else 0)
@@ -155,7 +163,10 @@ class Growing:
         width, styles = self._width, self._styles  # a part does not hold the one that holds it
 
         def draw() -> list[Line]:
-            lines = section_lines(section, width, styles, verbatim=verbatim)
+            try:
+                lines = section_lines(section, width, styles, verbatim=verbatim)
+            except Exception:  # Markdown and colours are others' code; the words must be there
+                lines = plain_lines(section.source, width, styles)
             return [BLANK, *lines] if gap else lines
 
         return Part(draw, guess(section.source, width) + gap)

@@ -1,0 +1,131 @@
+"""The app where a session, or the program itself, is at fault: no traceback, and a way on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.store import Store
+from tui_chat.ui.acting.shell import CRASH_LOG
+from tui_chat.ui.chat import ChatPane, parts
+from tui_chat.ui.chat.layouts import Layouts
+
+SECRET = "sk-the-value-of-a-variable"
+
+
+def told(app: Any) -> str:
+    return "\n".join(notice.message for notice in app._notifications)
+
+
+def fail(*_: Any, **__: Any) -> Any:
+    raise ZeroDivisionError("on purpose")
+
+
+async def begin(folder: Path) -> str:
+    """Keep a session that the next start opens; return its id."""
+    async with make_app(folder).run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "a question")
+        assert app.desk is not None
+        return app.desk.session_id
+
+
+@pytest.mark.parametrize("fault", ["stored", "laid out"])
+async def test_the_app_starts_where_the_last_session_cannot_be_shown(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    session = await begin(tmp_path)
+    with monkeypatch.context() as broken:
+        if fault == "stored":
+            broken.setattr(Store, "branch", fail)
+        else:
+            broken.setattr(Layouts, "heights", lambda layouts: fail() if layouts.entries else [])
+        app = make_app(tmp_path)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: app.is_laid)
+            await until(pilot, lambda: bool(app._notifications))
+            assert "The last session cannot be shown (ZeroDivisionError)" in told(app)
+            desk = app.desk
+            assert desk is not None
+            assert desk.session is None
+            assert [each.session_id for each in desk.sessions] == [session]
+    async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:  # it can still be opened
+        app = await opened(pilot)
+        assert app.desk is not None
+        await app.desk.open(session)
+        await until(pilot, lambda: len(app.query_one(ChatPane).transcript.entries) == 2)
+
+
+async def test_a_session_that_ended_the_app_at_the_start_is_not_opened_again(tmp_path: Path):
+    session = await begin(tmp_path)
+    app = make_app(tmp_path)
+    with pytest.raises(ZeroDivisionError):  # noqa: PT012  it comes out of the app's context
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: app.is_laid)
+            app._handle_exception(ZeroDivisionError("while it was drawn"))
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.is_laid)
+        await until(pilot, lambda: bool(app._notifications))
+        assert "ended while it was showing the last session" in told(app)
+        assert app.desk is not None
+        assert app.desk.session is None
+        await app.desk.open(session)
+        await settle(pilot)
+        assert len(app.query_one(ChatPane).transcript.entries) == 2
+
+
+async def test_a_part_that_cannot_be_laid_out_is_shown_as_it_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(parts, "section_lines", fail)
+    async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "some *words*")
+        shown = "".join(
+            strip.text
+            for strip in app.query_one(ChatPane).transcript.render_lines(
+                app.query_one(ChatPane).transcript.size.region
+            )
+        )
+        assert "some *words*" in shown
+
+
+async def test_a_request_that_cannot_be_composed_is_told_and_the_app_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        assert app.desk is not None
+        monkeypatch.setattr(app.desk, "composed", fail)
+        await pilot.press("x")
+        await until(pilot, lambda: "The request cannot be composed." in told(app))
+        assert app.is_running
+
+
+async def test_an_error_of_ours_shows_a_sentence_and_no_variables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    app = make_app(tmp_path)
+
+    def fail_with_a_secret() -> None:
+        secret = SECRET
+        raise ZeroDivisionError(len(secret))
+
+    with pytest.raises(ZeroDivisionError):  # noqa: PT012  it comes out of the app's context
+        async with app.run_test(size=(120, 40)) as pilot:
+            await opened(pilot)
+            app.call_later(fail_with_a_secret)
+            await pilot.pause()
+            await until(pilot, lambda: not app.is_running)
+    out = "".join(capsys.readouterr())
+    assert "tui-chat ended because of an error of its own." in out
+    assert "Traceback" not in out
+    assert SECRET not in out
+    log = tmp_path / CRASH_LOG
+    assert log.stat().st_mode & 0o777 == 0o600
+    assert "fail_with_a_secret" in log.read_text()
+    assert SECRET not in log.read_text()
