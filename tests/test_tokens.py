@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from pathlib import Path
+from time import thread_time
 from typing import Any
 from unittest.mock import patch
 
@@ -179,3 +180,18 @@ def test_newer_replies_count_more():
     for _ in range(4):
         correction = correction.after(1000, 2000)
     assert 1.6 < correction.ratio < 2
+
+
+def test_long_texts_are_counted_in_parts_and_the_longest_are_sampled():
+    counter = counter_for("gpt-4o")
+    line = "The quick brown fox jumps over the lazy dog.\n"
+    one = counter.count(line * 1000) / 1000
+    for count, near in ((10_000, 0.001), (200_000, 0.02)):
+        assert counter.count(line * count) == pytest.approx(one * count, rel=near)
+    began = thread_time()
+    assert counter.count("x" * 70_000_000) > 1_000_000
+    assert thread_time() - began < 2
+    turns = [
+        Turn("user", Text.of(line * count, GLUE), GLUE, Placement("draft")) for count in (1, 9)
+    ]
+    assert counter.each(turns) == [counter.turn(turn) for turn in turns]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from time import thread_time
+from typing import Any
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.benchmarks.shapes import REPLIES, reply_of
-from tui_chat.model.message import Message, ToolCall
+from tui_chat.model.message import Message, Part, ToolCall
 from tui_chat.model.reply import ReasoningDelta, Reply, TextDelta, ToolCallDelta, Usage, advance
+from tui_chat.model.semantics import MessageSemantics
 from tui_chat.model.session import Entry
 from tui_chat.model.visible import visible
+from tui_chat.ui.chat import sections
 from tui_chat.ui.chat.heights import Heights
 from tui_chat.ui.chat.lines import Line, run, wrap
 from tui_chat.ui.chat.markdown import plain_lines, section_lines
@@ -187,6 +192,73 @@ def test_absurd_lines_are_cut_the_same_however_they_arrive(pieces: list[str]) ->
     for piece in pieces:
         grown.feed(piece)
     assert list(map(_facts, grown.all())) == list(map(_facts, Sections("".join(pieces)).all()))
+
+
+_LINES = ("a\n", "word ", "\n", "\n\n", "```\n", "- i\n", "|a|b|\n", "\r\n", "\r", "x" * 9000)
+
+
+@given(
+    st.lists(st.sampled_from(_LINES), max_size=60),
+    st.integers(1, 7000),
+    st.sampled_from([3, 8, 20]),
+)
+def test_where_reading_stops_the_rest_is_plain_however_it_arrives(
+    lines: list[str], size: int, most: int
+) -> None:
+    text = "".join(lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sections, "READ", most)
+        whole, grown = Sections(text), Sections()
+        for at in range(0, len(text), size):
+            grown.feed(text[at : at + size])
+            _ = grown.open
+    assert list(map(_facts, grown.all())) == list(map(_facts, whole.all()))
+    kept = "".join("".join(section.source.split()) for section in whole.all())
+    assert kept.count("x") == text.count("x")
+    assert kept.count("word") == text.count("word")
+
+
+LARGE = {
+    "one line": "x" * 70_000_000,
+    "words": "word " * 14_000_000,
+    "lines": "a line\n" * 10_000_000,
+    "short lines": "a\n" * 10_000_000,
+    "a table": "|a|b|\n|-|-|\n" + "|x|y|\n" * 1_000_000,
+    "code": "```py\n" + "x = 1\n" * 1_000_000,
+    "a list": "- item\n" * 1_000_000,
+    "nested lists": "".join("  " * level + "- x\n" for level in range(3000)),
+    "nested quotes": (">" * 1000 + " x\n") * 10_000,
+    "carriage returns": "a\r" * 10_000_000,
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("role", ["assistant", "user", "tool", "system"])
+def test_any_stored_message_is_laid_out_in_no_time(name: str, role: Any) -> None:
+    began = thread_time()
+    layout = MessageLayout(Entry(Message(role, LARGE[name], id="m")), 100)
+    for part in (*range(min(len(layout.parts), 2)), len(layout.parts) - 2, len(layout.parts) - 1):
+        assert len(layout.lines(part)) >= 0
+    assert thread_time() - began < 1
+
+
+def test_many_pieces_are_listed_up_to_a_number() -> None:
+    calls = tuple(ToolCall(f"c{number}", "f", "{}") for number in range(10_000))
+    files = tuple(Part("file", name=f"f{number}") for number in range(10_000))
+    message = Message(
+        "assistant",
+        "",
+        id="m",
+        tool_calls=calls,
+        parts=files,
+        semantics=MessageSemantics(refusal="no " * 1_000_000),
+    )
+    began = thread_time()
+    shown = texts(MessageLayout(Entry(message), 100))
+    assert thread_time() - began < 1
+    assert any("… 9,800 more calls" in line for line in shown)
+    assert any("… 9,900 more attachments" in line for line in shown)
+    assert any("… 2,800,000 more characters" in line for line in shown)
 
 
 def _facts(section: Section) -> tuple[object, ...]:

@@ -24,6 +24,8 @@ PART_TOKENS: dict[PartKind, int] = {"image": 765, "audio": 500, "video": 5000, "
 """What a part costs, about. Image: OpenAI's price of a picture of 1,024 by 1,024 in high detail
 (Anthropic's is at most about 1,600, Gemini's begins at 258). Audio: some fifteen seconds at
 Gemini's 32 a second. Video: some twenty seconds of it. File: a document of two or three pages."""
+_ALIKE = 400_000
+"""Characters up to which two texts are compared token by token."""
 LOW_DETAIL = 85
 """What OpenAI takes for a picture that it is to look at in low detail."""
 
@@ -72,7 +74,7 @@ class Counter:
         """Return how many tokens two texts have alike at their beginning. That is less than their
         common characters take by themselves where those end inside a token of one or the other.
         """
-        if self._encode is None:
+        if self._encode is None or len(one) + len(other) > _ALIKE:
             return self.count(one[: same_beginning(one, other)])
         return same_beginning(self._encode(one), self._encode(other))
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
+from itertools import accumulate
 
 from tui_chat.model.envelope import Level, Note, Placement, Turn
 from tui_chat.model.memo import Memo
@@ -149,6 +150,8 @@ class _Call:
     turn: int
     """Index of its turn."""
     call: ToolCall
+    number: int
+    """Its place among the calls of its turn."""
     id: str
     """The id on the wire."""
     result: int | None = None
@@ -164,6 +167,10 @@ class _Pairing:
         self._aliases = aliases
         self._calls: dict[int, list[_Call]] = {}
         """By the index of their turn."""
+        allowed = ("tool", "assistant") if rules.by_run else ("tool",)
+        others = (turn.role not in allowed for turn in turns)
+        self._others = list(accumulate(others, initial=0))
+        """How many turns before each one may not stand between a call and its result."""
         self._answers: dict[int, _Call] = {}
         """The call that a result, by its index, answers."""
         self.notes: list[Note] = []
@@ -176,7 +183,10 @@ class _Pairing:
             if turn.tool_calls:
                 if not self._rules.unique_ids:
                     used = set()
-                calls = [_Call(index, call, self._fit(call, used)) for call in turn.tool_calls]
+                calls = [
+                    _Call(index, call, number, self._fit(call, used))
+                    for number, call in enumerate(turn.tool_calls)
+                ]
                 self._calls[index] = calls
                 # A later call takes the place of an open one with the same id.
                 again = {call.call.id for call in calls if call.call.id}
@@ -267,19 +277,16 @@ class _Pairing:
     def _moved(self, call: _Call) -> bool:
         """Whether anything but results of the same turn stood between a call and its result."""
         assert call.result is not None
-        between = self._turns[call.turn + 1 : call.result]
-        allowed = ("tool", "assistant") if self._rules.by_run else ("tool",)
-        return any(turn.role not in allowed for turn in between)
+        return self._others[max(call.result, call.turn + 1)] > self._others[call.turn + 1]
 
     def _missing(self, call: _Call) -> Turn:
         sentence = f"The call of “{call.call.name}” was never answered; its result is sent empty."
         origin = self._turns[call.turn].origin
         self.notes.append(Note(Level.WARNING, "result-missing", sentence, origin))
         name = self._aliases.get(call.call.name, call.call.name)
-        number = [each.call for each in self._calls[call.turn]].index(call.call)
         return variant(
             self._turns[call.turn],
-            ("missing", number, call.id, name),
+            ("missing", call.number, call.id, name),
             lambda turn: Turn("tool", Text(), GLUE, _FILLED, tool_call_id=call.id, name=name),
         )
 

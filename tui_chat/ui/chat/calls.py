@@ -16,6 +16,9 @@ from tui_chat.ui.chat.lines import BLANK, Action, Line, Run, clipped, run, wrap
 SHOWN = 200_000
 """Characters of a tool call or tool message that are laid out when it is unfolded."""
 
+LISTED = 200
+"""Tool calls of a message that are listed."""
+
 CallState = Literal["arriving", "awaits", "answered", "unanswered"]
 """`awaits`: the conversation waits for it. `unanswered`: it went on without."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tui_chat.model.session import Entry
 from tui_chat.model.visible import one_line
+from tui_chat.ui.chat.calls import SHOWN
 from tui_chat.ui.chat.lines import BLANK, Action, Line, Run, clipped, indented, run, wrap
 from tui_chat.ui.chat.markdown import plain_lines
 
@@ -12,15 +13,23 @@ _LIMIT = {"length", "max_tokens", "max_output_tokens"}
 _FILTER = {"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"}
 
 
+LISTED = 100
+"""Attachments of a message that are listed."""
+
+
 def foot_lines(entry: Entry, refusal: str, width: int) -> list[Line]:
     """Lay out everything below a message; `refusal` is as far as it came."""
     lines: list[Line] = []
-    for part in entry.message.parts:
+    for part in entry.message.parts[:LISTED]:
         what = one_line(part.name or part.mime or part.url, 60)
         words = f"▣ {part.kind}" + (f"  {what}" if what else "")
         lines.append(Line((run(clipped(words, width), "quiet"),)))
+    if (more := len(entry.message.parts) - LISTED) > 0:
+        lines.append(Line((Run(f"▣ … {more:,} more attachments", ("quiet",)),)))
     if refusal:
-        lines += [BLANK, *plain_lines(f"Declined: {refusal}", width, ("warning",))]
+        lines += [BLANK, *plain_lines(f"Declined: {refusal[:SHOWN]}", width, ("warning",))]
+        if (more := len(refusal) - SHOWN) > 0:
+            lines.append(Line((Run(f"… {more:,} more characters", ("quiet",)),)))
     lines += _end(entry, width)
     if entry.unsaved:
         words = f"Not saved yet: {one_line(entry.unsaved, 300)}"

@@ -17,7 +17,7 @@ from tui_chat.model.message import ToolCall
 from tui_chat.model.session import Entry
 from tui_chat.model.timing import NO_TIMING, Timing
 from tui_chat.ui.chat import label
-from tui_chat.ui.chat.calls import CallState, answer_line, call_lines, said_by
+from tui_chat.ui.chat.calls import LISTED, CallState, answer_line, call_lines, said_by
 from tui_chat.ui.chat.finding import thought_of
 from tui_chat.ui.chat.folding import FOLDED, Fold, fold_line, small_lines
 from tui_chat.ui.chat.foot import foot_lines
@@ -261,12 +261,14 @@ class MessageLayout:
     def _calls(self) -> list[Part]:
         reply = self._live.reply if self._live else None
         calls = self.entry.message.tool_calls
+        count = len(reply.calls) if reply else len(calls)
         if reply:
-            calls = tuple(ToolCall(call.id, call.name, str(call.arguments)) for call in reply.calls)
+            arrived = reply.calls[:LISTED]
+            calls = tuple(ToolCall(call.id, call.name, str(call.arguments)) for call in arrived)
         if not calls:
             return []
         made: list[Line] = [BLANK] if self._body.parts else []
-        for index, call in enumerate(calls):
+        for index, call in enumerate(calls[:LISTED]):
             what = f"call/{index}"
             made += call_lines(
                 call,
@@ -275,6 +277,8 @@ class MessageLayout:
                 unfolded=self._is_open(what),
                 state=self._state(call),
             )
+        if count > LISTED:
+            made.append(Line((Run(f"  … {count - LISTED:,} more calls", ("fold",)),)))
         if self._awaits:
             made += answer_line(calls, self._around.answered)
         return [ready(made)]

@@ -21,10 +21,9 @@ from json.encoder import encode_basestring as quoted  # type: ignore[attr-define
 from typing import Any
 
 from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree, body_of
-from tui_chat.model.pretty import first_line
 from tui_chat.model.same import same_objects
 from tui_chat.model.text import OriginKind
-from tui_chat.ui.inspector.drawn_line import DrawnLine
+from tui_chat.ui.inspector.drawn_line import DrawnLine, opening_line
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.wrap import LEAST, breaks
 
@@ -216,7 +215,7 @@ class Measure:
             plainly = plain.isascii() and head.isascii() and "\\" not in head
             if fits and plainly and "\n" not in plain:
                 return 1
-        text = DrawnLine(first_line(leaf, None, not comma), depth).text
+        text = DrawnLine(opening_line(leaf, None, not comma), depth).text
         return self._rows(head + text, depth, len(head))
 
     def breaks(self, text: str, depth: int, head: int) -> list[int]:

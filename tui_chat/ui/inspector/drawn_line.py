@@ -5,9 +5,25 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from tui_chat.model.pretty import Piece
+from tui_chat.model.json_tree import Str, Tree
+from tui_chat.model.pretty import Piece, first_line
+from tui_chat.model.text import GLUE
 from tui_chat.ui.inspector.hostile import pieces as visible_pieces
 from tui_chat.ui.inspector.wrap import ESCAPE
+
+SHOWN = 200_000
+"""Characters of a string that are laid out; how many more are sent is said at its end."""
+
+
+def opening_line(node: Tree, key: str | None, last: bool) -> tuple[Piece, ...]:
+    """Return the pieces of a node's first line as they are drawn: of a very long string only its
+    beginning, since laying out 70 MB takes a minute.
+    """
+    if not isinstance(node, Str) or len(node.text) <= SHOWN:
+        return first_line(node, key, last)
+    more = len(node.text) - SHOWN
+    words = f" ⋯ {more:,} more characters are sent and not shown here"
+    return (*first_line(Str(node.text[:SHOWN]), key, last), Piece(words, GLUE))
 
 
 @dataclass(frozen=True, slots=True)

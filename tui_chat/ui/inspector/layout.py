@@ -15,10 +15,10 @@ from typing import TypeAlias
 
 from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.model.payload import Payload
-from tui_chat.model.pretty import Piece, first_line, last_line
+from tui_chat.model.pretty import Piece, last_line
 from tui_chat.model.text import GLUE, Origin, OriginKind
 from tui_chat.ui.inspector.blocks import BIT, Block, Measure, bits_of, item_of, same_rows
-from tui_chat.ui.inspector.drawn_line import DrawnLine
+from tui_chat.ui.inspector.drawn_line import DrawnLine, opening_line
 from tui_chat.ui.inspector.place import Place, Spot, Step
 from tui_chat.ui.inspector.sources import Sources
 from tui_chat.ui.inspector.walking import at_depth, leaves, leaves_in, values
@@ -119,7 +119,7 @@ class Layout:
         if spot.place.part == "close" and isinstance(node, Obj | Arr):
             pieces = last_line(node, spot.last)
         else:
-            pieces = first_line(node, key, spot.last)
+            pieces = opening_line(node, key, spot.last)
         if spot.folded:
             closing = ("}" if isinstance(node, Obj) else "]") + "," * (not spot.last)
             pieces = (*pieces, Piece(f" ⋯ {spot.folded:,} lines {closing}", GLUE))
