@@ -11,6 +11,7 @@ below `cli` and `ui` prints or exits; they raise one of these and the edge shows
     │   ├── Unreachable         no connection, or it took too long to connect
     │   ├── Refused             an HTTP status or an error event, with the provider's own words
     │   └── ReplyCut            the stream ended before the reply did
+    │       └── TooLarge        ... because we stopped reading: it passed a ceiling
     └── StoreError              the database cannot be used as asked
         ├── StoreBusy           another program holds it
         ├── StoreNewer          written by a newer version of this program
@@ -81,6 +82,10 @@ class Refused(ProviderError):
 
 class ReplyCut(ProviderError):
     """The connection ended before the reply's terminal event; what came is kept."""
+
+
+class TooLarge(ReplyCut):
+    """A provider sent more than a ceiling allows; the message says which one and what is kept."""
 
 
 class StoreError(TuiChatError):

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
 from tui_chat.compose import Composed
-from tui_chat.errors import RecordGone, Refused, ReplyCut, TuiChatError, Unreachable
+from tui_chat.errors import RecordGone, Refused, ReplyCut, TooLarge, TuiChatError, Unreachable
 from tui_chat.model.message import Message
 from tui_chat.model.reply import Reply, Rope, StreamEvent, TextDelta, advance
 from tui_chat.model.request import RequestRecord
@@ -194,29 +194,78 @@ async def receive(
     async with begin(transport, outgoing(composed), refusal, waiting) as response:
         listened(response)
         if not response.is_stream:
-            reply = wire.read(response.without_key(await response.body()))
-            if (text := response.key_mask.cover(reply.text)) != reply.text:
-                reply = replace(reply, content=Rope().add(text))
+            body = await response.body()
+
+            def read() -> Reply:
+                found = wire.read(response.without_key(body))
+                if (text := response.key_mask.cover(found.text)) != found.text:
+                    found = replace(found, content=Rope().add(text))
+                return found
+
+            reply = await _unhurried(len(body), read)
             if begin_with:
                 whole = advance(_begun(begin_with), TextDelta(reply.text))
                 reply = replace(reply, content=whole.content, pieces=whole.pieces)
             grown(reply, 0)
+            _check(reply)
             return
         parser, mask = wire.parser(), response.key_mask
         reply = _begun(begin_with)
+        is_abandoned = False
+        """True if the reply was stopped while another thread parses, with the mask."""
 
-        def fold(events: Iterable[StreamEvent]) -> None:
+        def parse(name: str, data: str) -> list[StreamEvent]:
+            return list(mask.follow(parser.feed(name, mask.hide(data))))
+
+        def fold(event: StreamEvent) -> None:
             nonlocal reply
-            for event in events:
-                reply = advance(reply, event)
-                grown(reply, weight(event))
+            reply = advance(reply, event)
+            grown(reply, weight(event))
+            _check(reply)
 
         try:
             async for name, data in response.events():
-                fold(mask.follow(parser.feed(name, mask.hide(data))))
-            fold(mask.follow(parser.close()))
+                try:
+                    events = await _unhurried(len(data), parse, name, data)
+                except asyncio.CancelledError:
+                    is_abandoned = True
+                    raise
+                for number, event in enumerate(events, 1):
+                    fold(event)
+                    if number % _TOGETHER == 0:
+                        await asyncio.sleep(0)
+            for event in mask.follow(parser.close()):
+                fold(event)
         finally:
-            fold(mask.close())
+            if not is_abandoned:
+                for event in mask.close():
+                    reply = advance(reply, event)
+                    grown(reply, weight(event))
+
+
+_QUICK = 64 * 1024
+"""Characters or bytes that are parsed on the event loop; more of them are parsed beside it."""
+_TOGETHER = 100
+"""Events of one chunk that are taken before the event loop gets its turn."""
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+async def _unhurried(size: int, parse: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """Parse something of this size, on another thread where that could be felt on this one."""
+    if size <= _QUICK:
+        return parse(*args, **kwargs)
+    return await asyncio.to_thread(parse, *args, **kwargs)
+
+
+def _check(reply: Reply) -> None:
+    """Raise TooLarge where the reply has passed one of its ceilings."""
+    if reply.excess:
+        raise TooLarge(
+            reply.excess,
+            advice="Send again, with a lower limit for the reply if the provider honours one.",
+        )
 
 
 def _begun(text: str) -> Reply:
@@ -224,10 +273,13 @@ def _begun(text: str) -> Reply:
 
 
 async def _refusal(composed: Composed, response: Incoming) -> Refused:
-    body = b""
+    body, is_whole = b"", True
     with suppress(ReplyCut):
-        body = response.without_key(await response.body())
+        body, is_whole = await response.beginning()
+    body = response.without_key(body)
     refused = protocol_of(composed.protocol).refusal(response.status, body)
+    if not is_whole:
+        refused.args = (f"{refused} (Of the error's text only the first 64 KB were read.)",)
     if response.retry_after is not None:
         refused.retry_after = response.retry_after
     return refused

@@ -21,6 +21,7 @@ from textual.pilot import Pilot
 from tests.benchmarks.shapes import conversation
 from tui_chat.cli.app import open_desk
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
+from tui_chat.model.endpoint import Endpoint
 from tui_chat.model.session import Session
 from tui_chat.model.transcript import Transcript
 from tui_chat.paths import database_file
@@ -97,10 +98,10 @@ async def fill(folder: Path, sizes: dict[str, int]) -> None:
         await store.remember("session", next(iter(sizes)))
 
 
-def make_app(folder: Path, model: str) -> TuiChat:
-    """Wire the app as the command does."""
+def make_app(folder: Path, model: str, endpoints: tuple[Endpoint, ...] = ()) -> TuiChat:
+    """Wire the app as the command does, with more endpoints than the ready-made ones."""
     config = Config(
-        endpoints=BUILT_IN_ENDPOINTS,
+        endpoints=(*BUILT_IN_ENDPOINTS, *endpoints),
         endpoint="loopback",
         model=model,
         theme="tui-chat-dark",

@@ -1,7 +1,12 @@
+import pytest
+
+from tui_chat.model import reply
 from tui_chat.model.endpoint import Protocol
 from tui_chat.model.reply import (
     Finished,
+    OtherBlock,
     ReasoningDelta,
+    RefusalDelta,
     Reply,
     Rope,
     Started,
@@ -60,3 +65,35 @@ def test_a_rope_is_the_string_it_was_grown_from():
 def test_nothing_has_arrived_until_something_has():
     assert folded(Started("m"), UsageReport(Usage(input=1))).is_empty
     assert not folded(TextDelta("x")).is_empty
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reply, "REPLY_SIZE", 20)
+    monkeypatch.setattr(reply, "ARGUMENTS_SIZE", 10)
+    monkeypatch.setattr(reply, "MOST_CALLS", 2)
+    monkeypatch.setattr(reply, "MOST_PIECES", 4)
+
+
+def test_a_reply_is_cut_where_its_ceiling_is(small: None):
+    found = folded(TextDelta("a" * 15), ReasoningDelta(0, "b" * 9), TextDelta("c"))
+    assert (found.text, found.thought, found.size) == ("a" * 15, "b" * 5, 20)
+    assert found.excess == "The reply is longer than 20 characters; what came up to there is kept."
+    ended = advance(advance(found, UsageReport(Usage(output=7))), Finished("stop", "stop"))
+    assert ended.usage.output == 7
+    assert ended.finish is not None
+    assert folded(OtherBlock("x", "d" * 30)).pieces == ()
+    assert folded(RefusalDelta("e" * 21)).excess
+    assert not folded(TextDelta("a" * 20)).excess
+
+
+def test_arguments_calls_and_pieces_have_ceilings(small: None):
+    found = folded(ToolCallDelta(0, "c", "f", "12345"), ToolCallDelta(0, arguments="678901"))
+    assert str(found.calls[0].arguments) == "1234567890"
+    assert found.excess.startswith("The arguments of a tool call are longer than 10 characters;")
+    found = folded(*(ToolCallDelta(index, "c") for index in range(3)))
+    assert len(found.calls) == 2
+    assert found.excess == "The reply has more than 2 tool calls; the first 2 are kept."
+    found = folded(*(TextDelta("", id=f"{index}") for index in range(5)))
+    assert len(found.pieces) == 4
+    assert found.excess == "The reply has more than 4 parts; the first 4 are kept."

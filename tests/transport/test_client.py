@@ -17,7 +17,7 @@ from tests.transport.conftest import URL, Closing, Provider, request
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, Settings
-from tui_chat.errors import ConfigError, Unreachable
+from tui_chat.errors import ConfigError, TooLarge, Unreachable
 from tui_chat.model.endpoint import Endpoint, Protocol, Timeouts
 from tui_chat.model.preset import Preset
 from tui_chat.request_text import as_curl, as_http
@@ -232,7 +232,11 @@ async def test_a_redirect_is_not_followed(provider: Provider, closing: Closing):
 async def test_a_body_is_read_no_further_than_asked(provider: Provider, closing: Closing):
     provider.answers = [httpx.Response(200, content=b"x" * 1_000_000)]
     async with closing(provider.transport()).open(request()) as response:
-        assert len(await response.body(10)) >= 10
+        assert await response.beginning(10) == (b"x" * 10, False)
+    provider.answers = [httpx.Response(200, content=b"x" * 1_000_000)]
+    async with closing(provider.transport()).open(request()) as response:
+        with pytest.raises(TooLarge, match="larger than 0 KB"):
+            await response.body(10)
 
 
 def test_what_is_known_of_a_server_shapes_its_requests():

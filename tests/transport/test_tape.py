@@ -58,7 +58,7 @@ async def test_a_stream_is_kept_byte_for_byte_with_its_times(
 
 
 async def test_of_a_long_one_the_newest_part_is_kept(provider: Provider, closing: Closing) -> None:
-    pieces = [b"%07d\n" % n * 16_000 for n in range(12)]
+    pieces = [b"%07d\n" % n * 8_000 for n in range(24)]  # no larger than what is taken at once
     provider.answers = [httpx.Response(200, stream=Pieces(*pieces))]
     ticks = clock(1)
     tape = Tape(lambda: next(ticks))
@@ -68,8 +68,8 @@ async def test_of_a_long_one_the_newest_part_is_kept(provider: Provider, closing
     whole = b"".join(pieces)
     assert (found.size, len(found.body)) == (len(whole), MOST_BYTES)
     assert found.body == whole[-MOST_BYTES:]
-    assert found.times[0] == (4000, 4 * 128_000)
-    assert found.times[-1] == (12_000, len(whole))
+    assert found.times[0] == (8000, 8 * 64_000)
+    assert found.times[-1] == (24_000, len(whole))
 
 
 async def test_the_key_is_hidden_where_a_server_repeats_it(

@@ -2,7 +2,8 @@
 
 A protocol's parser turns bytes into `StreamEvent`s; `advance` folds them into a `Reply`. A
 whole body is read into the same `Reply`. Folding is pure, and its cost per event does not
-grow with the reply.
+grow with the reply. It is also where a reply's ceilings are enforced: a provider may send
+without end, and a reply beyond them says so in `Reply.excess` and grows no further.
 """
 
 from __future__ import annotations
@@ -153,6 +154,17 @@ StreamEvent: TypeAlias = (
     | Finished
 )
 
+REPLY_SIZE = 16_000_000
+"""Characters of a reply that are kept: its text, reasoning, tool calls and opaque blocks together.
+The longest replies that any model gives today, 128,000 tokens, have 0.6 million; the rest is for
+pictures in opaque blocks."""
+ARGUMENTS_SIZE = 4_000_000
+"""Characters of one tool call's arguments that are kept."""
+MOST_CALLS = 1_000
+"""Tool calls of a reply that are kept."""
+MOST_PIECES = 10_000
+"""Pieces of a reply that are kept: runs of text, reasoning blocks, calls and opaque blocks."""
+
 _CHUNK = 4096
 
 
@@ -162,17 +174,20 @@ class Rope:
 
     chunks: tuple[str, ...] = ()
     tail: str = ""
+    _length: int = 0
 
     def add(self, text: str) -> Rope:
         """Return the string with `text` at its end."""
-        tail = self.tail + text
-        return Rope((*self.chunks, tail)) if len(tail) >= _CHUNK else Rope(self.chunks, tail)
+        tail, length = self.tail + text, self._length + len(text)
+        if len(tail) >= _CHUNK:
+            return Rope((*self.chunks, tail), "", length)
+        return Rope(self.chunks, tail, length)
 
     def __str__(self) -> str:
-        return "".join(self.chunks) + self.tail
+        return "".join((*self.chunks, self.tail))
 
     def __len__(self) -> int:
-        return sum(map(len, self.chunks)) + len(self.tail)
+        return self._length
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +244,10 @@ class Reply:
     """All of the above and what is only the provider's, in order of arrival."""
     usage: Usage = Usage()
     finish: Finished | None = None
+    size: int = 0
+    """Characters counted toward `REPLY_SIZE`."""
+    excess: str = ""
+    """Which ceiling the reply passed and what of it is kept, as a sentence; empty if none."""
 
     @property
     def text(self) -> str:
@@ -272,7 +291,96 @@ class Reply:
 
 
 def advance(reply: Reply, event: StreamEvent) -> Reply:
-    """Fold one event into the reply."""
+    """Fold one event into the reply.
+
+    Of an event that passes a ceiling what fits is folded, and the reply's `excess` says so; of
+    the events that follow, only those that bring no content are.
+    """
+    if isinstance(event, Started | UsageReport | Finished):
+        return _advanced(reply, event)
+    if reply.excess:
+        return reply
+    admitted, excess = _admitted(reply, event)
+    if admitted is not None:
+        size = reply.size + _size(admitted)
+        reply = replace(_advanced(reply, admitted), size=size)
+    return replace(reply, excess=excess) if excess else reply
+
+
+_Content: TypeAlias = TextDelta | RefusalDelta | ReasoningDelta | ToolCallDelta | OtherBlock
+
+
+def _size(event: _Content) -> int:
+    """Return how many characters an event adds to the reply."""
+    match event:
+        case TextDelta():
+            return len(event.text) + len(event.signature) + len(event.id) + len(event.phase)
+        case RefusalDelta():
+            return len(event.text)
+        case ReasoningDelta():
+            opaque = len(event.signature) + len(event.encrypted)
+            return len(event.text) + opaque + len(event.id) + len(event.kind)
+        case ToolCallDelta():
+            names = len(event.id) + len(event.name) + len(event.item_id)
+            return len(event.arguments) + len(event.signature) + names
+        case OtherBlock():
+            return len(event.data) + len(event.name)
+
+
+def _admitted(reply: Reply, event: _Content) -> tuple[_Content | None, str]:
+    """Return as much of an event as the ceilings leave room for (None for nothing of it), and the
+    sentence about the ceiling that it passes, empty if it fits.
+
+    Text is cut where the room ends. Opaque data is worth nothing in part, and is left out.
+    """
+    if isinstance(event, ToolCallDelta) and event.index >= MOST_CALLS:
+        words = f"The reply has more than {MOST_CALLS:,} tool calls; the first {MOST_CALLS:,}"
+        return None, f"{words} are kept."
+    if len(reply.pieces) >= MOST_PIECES and _begins_piece(reply, event):
+        words = f"The reply has more than {MOST_PIECES:,} parts; the first {MOST_PIECES:,}"
+        return None, f"{words} are kept."
+    if isinstance(event, ToolCallDelta):
+        known = len(reply.calls[event.index].arguments) if event.index < len(reply.calls) else 0
+        room = min(ARGUMENTS_SIZE - known, REPLY_SIZE - reply.size)
+        if len(event.arguments) > ARGUMENTS_SIZE - known:
+            most = f"{ARGUMENTS_SIZE:,}"
+            words = f"The arguments of a tool call are longer than {most} characters"
+            return replace(event, arguments=event.arguments[:room]), f"{words}; {_KEPT}"
+    room = REPLY_SIZE - reply.size
+    if _size(event) <= room:
+        return event, ""
+    excess = f"The reply is longer than {REPLY_SIZE:,} characters; {_KEPT}"
+    match event:
+        case TextDelta() | RefusalDelta():
+            kept = replace(event, text=event.text[:room])
+        case ReasoningDelta():
+            kept = ReasoningDelta(event.index, event.text[:room], kind=event.kind)
+        case ToolCallDelta():
+            kept = ToolCallDelta(event.index, arguments=event.arguments[:room])
+        case OtherBlock():
+            return None, excess
+    return (kept if _size(kept) <= room else None), excess
+
+
+_KEPT = "what came up to there is kept."
+
+
+def _begins_piece(reply: Reply, event: _Content) -> bool:
+    """Return True if the event adds to `Reply.pieces`."""
+    match event:
+        case TextDelta():
+            return not _continues(reply.pieces, event)
+        case RefusalDelta():
+            return False
+        case ReasoningDelta():
+            return event.index >= len(reply.reasoning)
+        case ToolCallDelta():
+            return event.index >= len(reply.calls)
+        case OtherBlock():
+            return True
+
+
+def _advanced(reply: Reply, event: StreamEvent) -> Reply:
     match event:
         case Started():
             model, id = event.model or reply.model, event.id or reply.id

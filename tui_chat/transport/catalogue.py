@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 from typing import Any, cast
 
-from tui_chat.errors import ProviderError, Refused
+from tui_chat.errors import ProviderError, Refused, TooLarge
 from tui_chat.model.base_url import request_url
 from tui_chat.model.endpoint import Endpoint, Protocol, Retries, Timeouts
 from tui_chat.transport.client import Incoming, Outgoing, Transport
 from tui_chat.wire.anthropic.encode import VERSION as ANTHROPIC_VERSION
 from tui_chat.wire.gemini.encode import VERSION as GEMINI_VERSION
+from tui_chat.wire.lenient import load
 from tui_chat.wire.registry import protocol_of
 
-LONGEST = 8 * 1024 * 1024
-"""Bytes of an answer that are read; OpenRouter's list has one and a half million."""
+LONGEST = 8_000_000
+"""Bytes of a list that is read; OpenRouter's has one and a half million."""
+MOST_MODELS = 10_000
+"""Models of one endpoint; OpenRouter has five hundred."""
+LONGEST_NAME = 500
+"""Characters of what can be a model's name."""
 
 _BEARER = ("Authorization", "Bearer ")
 
@@ -49,7 +54,7 @@ async def list_models(
     """
     async with transport.open(asking(endpoint, models_path(endpoint), timeouts)) as response:
         body = await _success(endpoint, response)
-    return names_in(_json(body))
+    return names_in(await asyncio.to_thread(_json, body))
 
 
 def names_in(body: object) -> tuple[str, ...]:
@@ -60,9 +65,18 @@ def names_in(body: object) -> tuple[str, ...]:
             if isinstance(said.get(key), list):
                 entries = [cast("dict[str, Any]", e) for e in said[key] if isinstance(e, dict)]
                 found = [e.get(name) or e.get("id") or e.get("model") for e in entries]
-                return tuple(
-                    each.removeprefix("models/") for each in found if isinstance(each, str) and each
+                names = tuple(
+                    each.removeprefix("models/")
+                    for each in found
+                    if isinstance(each, str) and 0 < len(each) <= LONGEST_NAME
                 )
+                if len(names) > MOST_MODELS:
+                    raise ProviderError(
+                        f"The answer lists {len(names):,} models; a list of more than "
+                        f"{MOST_MODELS:,} is not taken.",
+                        advice="Name the models that you use in the endpoint's `models`.",
+                    )
+                return names
     raise ProviderError(
         "The answer is no list of models.", advice="Check the endpoint's base_url and protocol."
     )
@@ -80,17 +94,24 @@ def models_path(endpoint: Endpoint) -> str:
 
 
 async def _success(endpoint: Endpoint, response: Incoming) -> bytes:
-    body = response.without_key(await response.body(LONGEST))
     if not 200 <= response.status < 300:
-        refused: Refused = protocol_of(endpoint.protocol).refusal(response.status, body)
+        body, _ = await response.beginning()
+        said = response.without_key(body)
+        refused: Refused = protocol_of(endpoint.protocol).refusal(response.status, said)
         raise refused
-    return body
+    try:
+        return response.without_key(await response.body(LONGEST))
+    except TooLarge:
+        raise ProviderError(
+            f"The list of models is larger than {LONGEST // 1_000_000} MB, so it was not read.",
+            advice="Check the endpoint's base_url, or name the models in its `models`.",
+        ) from None
 
 
 def _json(body: bytes) -> object:
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
+        return load(body.decode("utf-8-sig", "replace"))
+    except ValueError:
         raise ProviderError(
             "The answer is no list of models: it is not JSON.",
             advice="Check the endpoint's base_url; was its version left out?",

@@ -7,6 +7,11 @@
 4. What httpx raises becomes `Unreachable` before the response begins, and `ReplyCut` after.
 5. A connection that was given up is closed, not drained. A redirect is not followed: the key is
    meant for one host.
+6. What a server sends has ceilings, counted after decompression. We decompress ourselves, at most
+   `PIECE` bytes at a time: httpx decompresses what one read brought in a single call, and 64 KB of
+   gzip may be 64 MB. Only encodings that can be bounded so are asked for and accepted.
+7. While a response is read the event loop gets its turn every `SLICE` seconds, however much
+   arrives at once.
 """
 
 from __future__ import annotations
@@ -16,14 +21,23 @@ import codecs
 import os
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+import zlib
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Mapping,
+)
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
-from tui_chat.errors import ConfigError, InputError
+from tui_chat.errors import ConfigError, InputError, ReplyCut, TooLarge
 from tui_chat.model.endpoint import Retries, Timeouts
 from tui_chat.transport.failures import Reading, is_loopback, unreachable
 from tui_chat.transport.key_mask import KeyMask
@@ -35,6 +49,20 @@ if TYPE_CHECKING:
 
 _TIMEOUTS, _RETRIES = Timeouts(), Retries()
 
+
+ERROR_SIZE = 64_000
+"""Bytes of an error's body that are read."""
+BODY_SIZE = 16_000_000
+"""Bytes of a body that is read as one JSON text. Parsing 16 MB takes 40 ms at most."""
+EVENT_SIZE = 16_000_000
+"""Bytes between two events of a stream: one event, its longest line, or what is no event."""
+STREAM_SIZE = 256_000_000
+"""Bytes of a whole stream. A million tokens at 250 bytes an event."""
+PIECE = 64 * 1024
+"""Bytes that are decompressed and looked at together."""
+SLICE = 0.004
+"""Seconds that reading may keep the event loop to itself. A key takes some twenty turns of the
+loop until its action has run."""
 
 _UTF_8 = codecs.getincrementaldecoder("utf-8")
 
@@ -88,26 +116,62 @@ class Incoming:
         return "text/event-stream" in self.headers.get("content-type", "")
 
     async def events(self) -> AsyncIterator[tuple[str, str]]:
-        """Yield each event's name (empty for none) and data. Raises ReplyCut."""
+        """Yield each event's name (empty for none) and data.
+
+        Raises ReplyCut; TooLarge where an event or the whole stream passes its ceiling.
+        """
         from httpx_sse import EventSource
 
-        source = cast("httpx.Response", _Ended(self._response, self.heard))
         with Reading(self._silence):
-            async for event in EventSource(source).aiter_sse():
+            text = _EventText(self.headers, self._pieces())
+            turn = time.monotonic()
+            async for event in EventSource(cast("httpx.Response", text)).aiter_sse():
+                text.since_event = 0
                 yield event.event, event.data
+                if time.monotonic() - turn > SLICE:
+                    await asyncio.sleep(0)
+                    turn = time.monotonic()
 
     async def body(self, limit: int | None = None) -> bytes:
-        """Read the whole body, or its first `limit` bytes and a few. Raises ReplyCut."""
+        """Read the whole body. Raises ReplyCut; TooLarge where it has more than `limit` bytes
+        (`BODY_SIZE` if none is given).
+        """
+        limit = BODY_SIZE if limit is None else limit
+        body, is_whole = await self.beginning(limit)
+        if not is_whole:
+            raise TooLarge(
+                f"The answer is larger than {_megabytes(limit)}, so it was not read.",
+                advice="What came of it last is kept: the inspector shows it under Received.",
+            )
+        return body
+
+    async def beginning(self, limit: int = ERROR_SIZE) -> tuple[bytes, bool]:
+        """Read the first `limit` bytes of the body; the second value is True if that is all of
+        it. Raises ReplyCut.
+        """
+        found = bytearray()
         with Reading(self._silence):
-            found: list[bytes] = []
-            size = 0
-            async for chunk in self._response.aiter_bytes():
-                self.heard(chunk)
-                found.append(chunk)
-                size += len(chunk)
-                if limit is not None and size > limit:
-                    break
-            return b"".join(found)
+            async with aclosing(self._pieces()) as pieces:
+                async for piece in pieces:
+                    found += piece[: limit + 1 - len(found)]
+                    if len(found) > limit:
+                        return bytes(found[:limit]), False
+        return bytes(found), True
+
+    async def _pieces(self) -> AsyncGenerator[bytes]:
+        """Yield the body decompressed, in pieces of at most `PIECE` bytes, and give other tasks
+        their turn. Raises ReplyCut where it cannot be decompressed.
+        """
+        unpack = _decompressor(self.headers.get("content-encoding", ""))
+        stream = cast("AsyncIterator[bytes]", self._response.stream)
+        turn = time.monotonic()
+        async for chunk in stream:
+            for piece in unpack(chunk):
+                self.heard(piece)
+                yield piece
+                if time.monotonic() - turn > SLICE:
+                    await asyncio.sleep(0)
+                    turn = time.monotonic()
 
     def without_key(self, said: bytes) -> bytes:
         """Return what a server said with the request's key hidden, where it repeats it."""
@@ -144,24 +208,99 @@ def _key_in(response: httpx.Response, key_header: tuple[str, str] | None) -> str
     return response.request.headers.get(name, "").removeprefix(prefix)
 
 
-class _Ended:
-    """A response whose last event counts though no blank line follows it.
+class _EventText:
+    """The text of an event stream, in the shape of the response that httpx-sse reads.
 
-    The standard drops such an event; real providers end their last one so, and it may carry
-    text and the reason for stopping.
+    Its last event counts though no blank line follows it. The standard drops such an event; real
+    providers end their last one so, and it may carry text and the reason for stopping.
     """
 
-    def __init__(self, response: httpx.Response, heard: Callable[[bytes], None]) -> None:
-        self._response = response
-        self._heard = heard
-        self.headers = response.headers
+    def __init__(self, headers: Mapping[str, str], pieces: AsyncGenerator[bytes]) -> None:
+        self._pieces = pieces
+        self.headers = headers
+        self.since_event = 0
+        """Bytes read since the last event; whoever takes an event sets it to 0."""
 
-    async def aiter_text(self) -> AsyncIterator[str]:
+    async def aiter_text(self) -> AsyncGenerator[str]:
         decoder = _UTF_8("replace")  # the standard knows no other
-        async for chunk in self._response.aiter_bytes():
-            self._heard(chunk)
-            yield decoder.decode(chunk)
+        read = 0
+        async for piece in self._pieces:
+            self.since_event += len(piece)
+            read += len(piece)
+            if self.since_event > EVENT_SIZE:
+                size = _megabytes(EVENT_SIZE)
+                raise TooLarge(f"An event of the reply is larger than {size}; {_KEPT_BEFORE}")
+            yield decoder.decode(piece)
+            if read > STREAM_SIZE:
+                size = _megabytes(STREAM_SIZE)
+                raise TooLarge(f"The response is larger than {size}; {_KEPT_BEFORE}")
         yield decoder.decode(b"", True) + "\n\n"
+
+
+_KEPT_BEFORE = "what came before that is kept."
+
+
+def _megabytes(size: int) -> str:
+    return f"{size // 1_000_000} MB" if size >= 1_000_000 else f"{size // 1000} KB"
+
+
+def _decompressor(encoding: str) -> Callable[[bytes], Iterable[bytes]]:
+    """Return what decompresses one chunk after the other, in pieces of at most `PIECE` bytes.
+
+    `encoding` is the response's Content-Encoding. Raises ReplyCut for one that was not asked for,
+    and while decompressing where the data is damaged.
+    """
+    match encoding.strip().lower():
+        case "" | "identity" | "utf-8" | "none":  # the last two come from careless servers
+            return _cut_up
+        case "gzip" | "x-gzip":
+            return _Inflater(zlib.MAX_WBITS | 16)
+        case "deflate":
+            return _Inflater(zlib.MAX_WBITS)
+        case _:
+            raise ReplyCut(
+                f"The answer is compressed as “{encoding[:40]}”, which was not asked for.",
+                advice="Check the endpoint's `headers` and what stands between it and you.",
+            )
+
+
+def _cut_up(chunk: bytes) -> Iterable[bytes]:
+    return (chunk[at : at + PIECE] for at in range(0, len(chunk), PIECE))
+
+
+class _Inflater:
+    """Decompresses gzip, or deflate with and without its header, piece by piece."""
+
+    def __init__(self, window: int) -> None:
+        self._inflate = zlib.decompressobj(window)
+        self._began = window != zlib.MAX_WBITS
+        """True once it is known that the data has the header that `window` calls for."""
+
+    def __call__(self, chunk: bytes) -> Generator[bytes]:
+        for part in _cut_up(chunk):
+            rest = part
+            while rest or not self._inflate.eof:
+                piece = self._more(rest)
+                rest = self._inflate.unconsumed_tail
+                if piece:
+                    yield piece
+                if not rest and len(piece) < PIECE:
+                    break
+
+    def _more(self, data: bytes) -> bytes:
+        try:
+            piece = self._inflate.decompress(data, PIECE)
+        except zlib.error:
+            if not self._began:  # many servers send deflate without a header
+                self._began = True
+                self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+                return self._more(data)
+            raise ReplyCut(
+                "The answer is compressed, and the compressed data is damaged.",
+                advice="What came is kept. Try again.",
+            ) from None
+        self._began = True
+        return piece
 
 
 class Transport:
@@ -244,7 +383,7 @@ class Transport:
                 transport=mount() if mount else None,
                 proxy=self._proxy(proxy) if proxy not in ("", "none") and not mount else None,
                 trust_env=proxy != "none",
-                headers={"User-Agent": "tui-chat"},
+                headers={"User-Agent": "tui-chat", "Accept-Encoding": "gzip, deflate"},
             )
         except ImportError:
             raise ConfigError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_chat.errors import ReplyCut
+from tui_chat.errors import ReplyCut, TooLarge
 from tui_chat.wire.complaint import Complaint, find_complaint, one_line
 from tui_chat.wire.lenient import JsonObject, items, load, mapping
 from tui_chat.wire.refusals import broke_off
@@ -69,6 +69,14 @@ def no_reply(answer: object) -> ReplyCut:
     return ReplyCut(
         f"The answer is JSON, but no reply{words}",
         advice="Check that the base URL is that of the API and the protocol fits it.",
+    )
+
+
+def too_much(what: str, most: int, unit: str) -> TooLarge:
+    """Return the error for something that a parser keeps until it is whole, and that has no end."""
+    return TooLarge(
+        f"The {what} have more than {most:,} {unit}; what came before that is kept.",
+        advice="Send again for a whole reply.",
     )
 
 

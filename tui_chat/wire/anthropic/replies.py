@@ -20,8 +20,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tui_chat.errors import Refused
-from tui_chat.model.reply import FinishReason, Reply, StreamEvent, Usage
-from tui_chat.wire.chunks import chunks_of, no_reply, read_body
+from tui_chat.model.reply import (
+    MOST_PIECES,
+    REPLY_SIZE,
+    FinishReason,
+    Reply,
+    StreamEvent,
+    Usage,
+)
+from tui_chat.wire.chunks import chunks_of, no_reply, read_body, too_much
 from tui_chat.wire.lenient import (
     JsonObject,
     compact,
@@ -67,6 +74,8 @@ class AnthropicParser:
         self._blocks: dict[int, _Block] = {}
         self._turn = 0
         self._counts: dict[str, int] = {}
+        self._grown = 0
+        """Characters that blocks which are not ours grew by."""
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
         """Take one event of the stream."""
@@ -117,6 +126,8 @@ class AnthropicParser:
 
     def _start(self, index: int, said: JsonObject) -> None:
         kind = string(said.get("type"))
+        if len(self._blocks) >= MOST_PIECES:
+            raise too_much("blocks of the reply", MOST_PIECES, "beginnings without an end")
         match kind:
             case "text":
                 self._blocks[index] = _Block("text")
@@ -154,6 +165,9 @@ class AnthropicParser:
         if block is not None and block.kind == "other":
             for name, value in delta.items():
                 if name != "type" and isinstance(value, str):
+                    self._grown += len(name) + len(value)
+                    if self._grown > REPLY_SIZE:
+                        raise too_much("blocks of the reply", REPLY_SIZE, "characters")
                     block.grown.setdefault(name, []).append(value)
             return
         match delta.get("type"):

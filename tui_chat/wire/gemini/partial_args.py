@@ -10,10 +10,15 @@ from __future__ import annotations
 import re
 from typing import TypeAlias, cast
 
+from tui_chat.model.reply import ARGUMENTS_SIZE
+from tui_chat.wire.chunks import too_much
 from tui_chat.wire.lenient import JsonObject, mapping, raw_string
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,4})\]|\[(?:"([^"]*)"|'([^']*)')\]""")
 _MOST_STEPS = 64
+_MOST_SKIPPED = 16
+"""Places of an array that a path may leave empty. A path of 400 bytes could ask for 64 arrays of
+10,000 places each."""
 _VALUES = ("stringValue", "numberValue", "boolValue")
 
 Step: TypeAlias = str | int
@@ -27,10 +32,14 @@ class PartialArguments:
         self._strings: dict[str, list[str]] = {}
         self._values: dict[str, object] = {}
         """By path, in order of arrival; a string is its list of pieces."""
+        self._size = 0
 
     def add(self, piece: JsonObject) -> None:
-        """Add one of `partialArgs`."""
+        """Add one of `partialArgs`. Raises TooLarge where there is too much of them."""
         path = raw_string(piece.get("jsonPath"))
+        self._size += len(path) + len(raw_string(piece.get("stringValue")))
+        if self._size > ARGUMENTS_SIZE:
+            raise too_much("arguments of a tool call", ARGUMENTS_SIZE, "characters")
         if "stringValue" in piece:
             pieces = self._strings.setdefault(path, [])
             pieces.append(raw_string(piece.get("stringValue")))
@@ -81,6 +90,8 @@ def _put(root: dict[str, object], steps: list[Step], value: object) -> bool:
             here = table.setdefault(step, empty)
         elif isinstance(step, int) and isinstance(here, list):
             row = cast("list[object]", here)
+            if step - len(row) > _MOST_SKIPPED:
+                return False
             row.extend([None] * (step + 1 - len(row)))
             if following is None:
                 row[step] = value

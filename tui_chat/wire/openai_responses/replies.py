@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tui_chat.errors import Refused
-from tui_chat.model.reply import FinishReason, Reply, StreamEvent, Usage
-from tui_chat.wire.chunks import chunks_of, no_reply, read_body
+from tui_chat.model.reply import MOST_PIECES, FinishReason, Reply, StreamEvent, Usage
+from tui_chat.wire.chunks import chunks_of, no_reply, read_body, too_much
 from tui_chat.wire.complaint import Complaint, find_complaint
 from tui_chat.wire.lenient import JsonObject, count, items, mapping, raw_string, string
 from tui_chat.wire.refusals import broke_off, refused
@@ -133,6 +133,8 @@ class OpenAIResponsesParser:
     def _item(self, index: int) -> _Item:
         item = self._items.get(index)
         if item is None:
+            if len(self._items) >= MOST_PIECES:
+                raise too_much("items of the reply", MOST_PIECES, "entries")
             item = self._items[index] = _Item((self._turn, index))
         return item
 

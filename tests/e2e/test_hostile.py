@@ -1,0 +1,191 @@
+"""A provider that sends without end, on a real socket, at reduced sizes: a ceiling stops it,
+one sentence says at which, what came before is kept, and the event loop is never held for long.
+
+`tests.benchmarks.hostile` runs the same cases against the whole app, at full size.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from tests.e2e.conftest import settled
+from tests.transport.hostile_server import CASES, HostileServer, serve_hostile
+from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.errors import ProviderError, Refused
+from tui_chat.model import reply
+from tui_chat.model.endpoint import Protocol
+from tui_chat.transport import Transport, catalogue, client, list_models
+from tui_chat.wire import lenient
+from tui_chat.wire.anthropic import replies as anthropic
+from tui_chat.wire.gemini import partial_args
+
+SIZE = 2_000_000
+LONGEST_STEP = 0.2
+"""Seconds of the processor's time that one step on the event loop may take."""
+
+_EVENT = "An event of the reply is larger than 300 KB; what came before that is kept."
+_STREAM = "The response is larger than 1 MB; what came before that is kept."
+_REPLY = "The reply is longer than 400,000 characters; what came up to there is kept."
+_ARGUMENTS = "The arguments of a tool call are longer than 100,000 characters; what came"
+_BODY = "The answer is larger than 300 KB, so it was not read."
+_ERROR = "(Of the error's text only the first 64 KB were read.)"
+_UNREADABLE = "a piece of the reply that cannot be read"
+
+SAID = {
+    "gzip of one line": _EVENT,
+    "gzip of events": _STREAM,
+    "gzip of JSON": _BODY,
+    "gzip of an error": _ERROR,
+    "deflate of one line": _EVENT,
+    "one line": _EVENT,
+    "one comment": _EVENT,
+    "a line without a field": _EVENT,
+    "many lines of one event": _EVENT,
+    "comments without end": _EVENT,
+    "blank lines": _EVENT,
+    "events that say nothing": _STREAM,
+    "one event": _EVENT,
+    "one event of emoji": _EVENT,
+    "one event of newlines": _EVENT,
+    "one event of empty lists": _EVENT,
+    "one event of brackets": _EVENT,
+    "text without end": _REPLY,
+    "one line of text without end": _REPLY,
+    "short lines without end": _REPLY,
+    "a list without end": _REPLY,
+    "a table without end": _REPLY,
+    "reasoning without end": _REPLY,
+    "a refusal without end": _REPLY,
+    "reasoning blocks": "The reply has more than 500 parts; the first 500 are kept.",
+    "JSON": _BODY,
+    "JSON of empty lists": _BODY,
+    "an error": _ERROR,
+    "one argument at once": _EVENT,
+    "one argument in pieces": _ARGUMENTS,
+    "tool calls": "The reply has more than 100 tool calls; the first 100 are kept.",
+    "tool calls at once": _EVENT,
+    "JSON paths": "The arguments of a tool call have more than 100,000 characters",
+    "blocks that never end": "The blocks of the reply have more than 500 beginnings",
+}
+
+
+@pytest.fixture
+def reduced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ceilings that are reached quickly."""
+    monkeypatch.setattr(client, "EVENT_SIZE", 300_000)
+    monkeypatch.setattr(client, "BODY_SIZE", 300_000)
+    monkeypatch.setattr(client, "STREAM_SIZE", 1_500_000)
+    monkeypatch.setattr(reply, "REPLY_SIZE", 400_000)
+    monkeypatch.setattr(reply, "ARGUMENTS_SIZE", 100_000)
+    monkeypatch.setattr(partial_args, "ARGUMENTS_SIZE", 100_000)
+    monkeypatch.setattr(reply, "MOST_CALLS", 100)
+    monkeypatch.setattr(reply, "MOST_PIECES", 500)
+    monkeypatch.setattr(anthropic, "MOST_PIECES", 500)
+    monkeypatch.setattr(lenient, "_FEW_ENOUGH", 10_000)
+    monkeypatch.setattr(lenient, "MOST_VALUES", 20_000)
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The processor's time of every step on the event loop, in seconds."""
+    taken: list[float] = []
+    run = asyncio.Handle._run
+
+    def timed(handle: asyncio.Handle) -> None:
+        began = time.thread_time()
+        run(handle)
+        taken.append(time.thread_time() - began)
+
+    monkeypatch.setattr(asyncio.Handle, "_run", timed)
+    return taken
+
+
+async def meet(name: str, server: HostileServer, make_desk):
+    """Send to a case, and return the reply's entry as it ended."""
+    endpoint = server.endpoint(name)
+    desk, heard = await make_desk("hostile", "m", endpoints=(*BUILT_IN_ENDPOINTS, endpoint))
+    assert await desk.submit("Hi.")
+    await settled(desk, heard)
+    return desk.entries[-1]
+
+
+def test_every_case_is_expected():
+    assert SAID.keys() == CASES.keys()
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_what_has_no_end_is_stopped_at_a_ceiling(
+    name: str, make_desk, reduced: None, steps: list[float]
+):
+    async with serve_hostile(SIZE) as server:
+        entry = await meet(name, server, make_desk)
+    assert entry.status == "failed"
+    assert SAID[name] in entry.error
+    assert "\n" not in entry.error
+    message = entry.message
+    case = CASES[name]
+    if case.status == 200 and "json" not in case.kind:
+        thoughts = "".join(block.text for block in message.semantics.reasoning)
+        assert message.content.startswith("Hello.") or "|a|" in message.content or thoughts
+    size = len(message.content) + sum(len(call.arguments) for call in message.tool_calls)
+    assert size <= reply.REPLY_SIZE
+    assert len(message.tool_calls) <= reply.MOST_CALLS
+    assert max(steps) < LONGEST_STEP
+
+
+async def test_one_event_below_its_ceiling_is_kept_whole(make_desk, reduced: None):
+    async with serve_hostile(250_000) as server:
+        entry = await meet("one event of newlines", server, make_desk)
+    assert (entry.status, entry.error) == ("complete", "")
+    assert entry.message.content == "Hello." + "a\n" * (250_000 // 3)
+
+
+async def test_many_small_values_in_one_event_are_refused(make_desk, reduced: None):
+    async with serve_hostile(250_000) as server:
+        entry = await meet("one event of empty lists", server, make_desk)
+    assert entry.status == "failed"
+    assert _UNREADABLE in entry.error
+    assert entry.message.content == "Hello."
+
+
+@pytest.mark.parametrize("name", ["JSON", "gzip of JSON", "an error", "gzip of an error"])
+async def test_a_list_of_models_without_end_is_not_read(
+    name: str, monkeypatch: pytest.MonkeyPatch, steps: list[float]
+):
+    monkeypatch.setattr(catalogue, "LONGEST", 300_000)
+    transport = Transport()
+    async with serve_hostile(SIZE) as server:
+        kind = Refused if "error" in name else ProviderError
+        words = "refused" if "error" in name else "The list of models is larger than"
+        with pytest.raises(kind, match=words):
+            await list_models(server.endpoint(name), transport)
+        await transport.aclose()
+    assert max(steps) < LONGEST_STEP
+
+
+async def test_a_list_of_too_many_models_is_not_taken():
+    names = [{"id": f"m{number}"} for number in range(catalogue.MOST_MODELS + 1)]
+    assert len(catalogue.names_in({"data": names[1:]})) == catalogue.MOST_MODELS
+    with pytest.raises(ProviderError, match="lists 10,001 models"):
+        catalogue.names_in({"data": names})
+    assert catalogue.names_in({"data": [{"id": "m"}, {"id": "x" * 501}]}) == ("m",)
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "x" * 9999])
+async def test_an_encoding_that_was_not_asked_for_is_refused(encoding: str, make_desk, monkeypatch):
+    case = CASES["one event"]
+    monkeypatch.setitem(CASES, "one event", type(case)(case.body, encoding=encoding))
+    async with serve_hostile(1000) as server:
+        entry = await meet("one event", server, make_desk)
+    assert entry.status == "failed"
+    assert "which was not asked for" in entry.error
+    assert len(entry.error) < 200
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+def test_only_what_can_be_bounded_is_asked_for(protocol: Protocol):
+    sent = Transport()._new_client(None, "none").headers["accept-encoding"]
+    assert sent == "gzip, deflate"
