@@ -52,15 +52,9 @@ drawn later by functions that call themselves once or twice a level."""
 
 
 def _check_depth(value: object) -> None:
-    level = [value]
+    level: list[object] = [value]
     for _ in range(DEEPEST):
-        inner: list[object] = []
-        for each in level:
-            if isinstance(each, dict):
-                inner += cast("JsonObject", each).values()
-            elif isinstance(each, list):
-                inner += cast("list[object]", each)
-        level = [each for each in inner if isinstance(each, dict | list)]
+        level = [child for each in level for child in (*mapping(each).values(), *items(each))]
         if not level:
             return
     raise ValueError("nested too deeply")
