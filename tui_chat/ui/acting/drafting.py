@@ -197,9 +197,14 @@ class Drafting(Shell):
         if desk is None:
             return
         self._opening = this = object()
-        self._opened.clear()
         self.is_switching_session = True
         try:
+            if self._opened.is_set():
+                # What Enter took is stored first, in its session. A submission to a session that
+                # is still being loaded would keep the user there; it becomes the draft again.
+                async with self.submission_lock:
+                    pass
+            self._opened.clear()
             await self.keep_draft()
             left = self._draft_session_id
             await opens(desk)

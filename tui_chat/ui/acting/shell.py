@@ -90,6 +90,8 @@ class Shell(Telling):
         """Set once the desk is laid."""
         self.is_switching_session = False
         """True until the composer holds the draft of the session that is being opened."""
+        self.submission_lock = asyncio.Lock()
+        """Held while a draft is being stored as a message; the next one waits for it."""
         self._opened = asyncio.Event()
         """Not set while another session is being opened."""
         self._opened.set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import Lock, to_thread
+from asyncio import to_thread
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 class Talking(Commanding):
     """Answers the composer and the transcript."""
-
-    _submission_lock: Lock | None = None
-    """Held while a draft is being stored; the next one waits for it."""
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
@@ -55,8 +52,7 @@ class Talking(Commanding):
 
     @work(group="send")
     async def _send(self, draft: str, parts: tuple[Part, ...], submission: Submission) -> None:
-        self._submission_lock = self._submission_lock or Lock()
-        async with self._submission_lock:
+        async with self.submission_lock:
             await self._laid.wait()  # Enter may come before the conversations are open
             desk = self.desk
             if desk is None:

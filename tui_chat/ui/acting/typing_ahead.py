@@ -109,12 +109,14 @@ class TypingAhead(Shell):
 
     async def _go_on(self) -> None:
         """Give what was typed to where the focus is, up to a key that has to be waited for."""
+        if not self.screen_stack:
+            return  # the app is ending
         self._waits = ""
         self._pressed_on, self._errands_then = None, frozenset()
         if self._patience is not None:
             self._patience.stop()
             self._patience = None
-        while self._ahead and not self._waits and not self.is_switching_session:
+        while self._ahead and not self._waits and not self._is_between_sessions:
             event, *rest = self._ahead
             if isinstance(event, events.Paste) or self._is_letter(event):
                 self._ahead, self._has_letters = tuple(rest), True
@@ -160,6 +162,11 @@ class TypingAhead(Shell):
             self._be_patient()
         else:
             await self._go_on()
+
+    @property
+    def _is_between_sessions(self) -> bool:
+        """True if keys have no session to go to; a dialog on top takes them all the same."""
+        return self.is_switching_session and len(self.screen_stack) == 1
 
     @on(SessionSwitched)
     async def _session_switched(self) -> None:
@@ -215,7 +222,7 @@ class TypingAhead(Shell):
         self._patience = self.set_timer(PATIENCE, self._lose_patience)
 
     async def _lose_patience(self) -> None:
-        place_will_come = not self.is_laid or self.is_switching_session
+        place_will_come = not self.is_laid or self._is_between_sessions
         key_will_pass = self._followed is not None and self._followed.is_running
         if place_will_come if self._waits == "place" else key_will_pass:
             self._be_patient()
