@@ -22,6 +22,8 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any
 
+from textual import events
+
 from tests.benchmarks.stage import SIZE, fill, laid, make_app, memory, until
 from tests.transport.hostile_server import CASES, HostileServer, serve_hostile
 from tui_chat.cli.interpreter import share_heap, tune_interpreter
@@ -91,7 +93,7 @@ async def suffer(port: int, name: str) -> dict[str, Any]:
                 await until(lambda: sending.done() and not desk.is_streaming, PATIENCE)
             except TimeoutError:
                 escaped = perf_counter()
-                await pilot.press("escape")
+                app.post_message(events.Key("escape", None))  # a pilot waits until all is quiet
                 await until(lambda: not desk.is_streaming, 60)
                 escaped = perf_counter() - escaped
             took = perf_counter() - began

@@ -157,9 +157,9 @@ async def test_proxies_reach_httpx(
     monkeypatch.setenv("HTTP_PROXY", "http://three.test:3")
     monkeypatch.setenv("HTTPS_PROXY", "http://three.test:3")
     transport = closing(Transport(environ={"MY_PROXY": f"http://user:{KEY}@two.test:2"}))
-    client = transport._client(request(url=url, proxy=proxy))
+    client = await transport._client(request(url=url, proxy=proxy))
     assert proxies(client) == expected
-    assert transport._client(request(url=url, proxy=proxy)) is client
+    assert await transport._client(request(url=url, proxy=proxy)) is client
 
 
 @pytest.mark.parametrize(

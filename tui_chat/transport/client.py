@@ -31,9 +31,10 @@ from collections.abc import (
     Iterable,
     Mapping,
 )
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
@@ -65,6 +66,12 @@ SLICE = 0.004
 loop until its action has run."""
 
 _UTF_8 = codecs.getincrementaldecoder("utf-8")
+
+
+_LOADED_LATER = ("httpcore._backends.anyio", "anyio._backends._asyncio")
+"""What httpx loads with the first request, on the event loop, for 200 ms. If it has gone to other
+places in a later version, it is loaded then as it was before.
+"""
 
 
 def _deaf(_: bytes) -> None:
@@ -318,6 +325,7 @@ class Transport:
         self._mounts = mounts or {}
         self.environ = environ
         self._clients: dict[tuple[str, str], httpx.AsyncClient] = {}
+        self._making_client = asyncio.Lock()
         self.sleep = sleep
         """Waits the seconds given, before another try."""
         self.chance = chance
@@ -340,11 +348,11 @@ class Transport:
             await response.aclose()
 
     async def _send(self, outgoing: Outgoing) -> httpx.Response:
-        import httpx
-
         limits = outgoing.timeouts
         try:
-            client = self._client(outgoing)
+            client = await self._client(outgoing)
+            import httpx  # loaded by now
+
             request = client.build_request(
                 outgoing.method,
                 outgoing.url,
@@ -362,15 +370,18 @@ class Transport:
         except Exception as error:
             raise unreachable(outgoing.url, error, limits) from None
 
-    def _client(self, outgoing: Outgoing) -> httpx.AsyncClient:
+    async def _client(self, outgoing: Outgoing) -> httpx.AsyncClient:
         host = urlsplit(outgoing.url).hostname or ""
         mount = self._mounts.get(host)
         # A proxy of the environment is not for this machine's own servers.
         direct = not outgoing.proxy and is_loopback(outgoing.url)
         place = (host if mount else "", "none" if direct else outgoing.proxy)
-        client = self._clients.get(place)
-        if client is None:
-            client = self._clients[place] = self._new_client(mount, place[1])
+        async with self._making_client:
+            client = self._clients.get(place)
+            if client is None:
+                # Loading httpx and the system's certificates takes some 300 ms.
+                client = await asyncio.to_thread(self._new_client, mount, place[1])
+                self._clients[place] = client
         return client
 
     def _new_client(
@@ -378,6 +389,10 @@ class Transport:
     ) -> httpx.AsyncClient:
         import httpx
 
+        if mount is None:
+            for module in _LOADED_LATER:
+                with suppress(ImportError):
+                    import_module(module)
         try:
             return httpx.AsyncClient(
                 transport=mount() if mount else None,

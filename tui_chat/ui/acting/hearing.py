@@ -220,7 +220,8 @@ class Hearing(Editing):
             self._arriving = ""
             self._tell_ended(last)
 
-    @work(group="notice")
+    # Without a description Textual makes one of all the arguments, however large.
+    @work(group="notice", description="")
     async def _tell_ended(self, entry: Entry, title: str = "") -> None:
         from tui_chat.ui.terminal.notice import ended
         from tui_chat.ui.terminal.tmux import is_unseen

@@ -146,7 +146,7 @@ class Shell(Telling):
         super().copy_to_clipboard(text)
         self._hand_over(text)
 
-    @work(group="clipboard")
+    @work(group="clipboard", description="")
     async def _hand_over(self, text: str) -> None:
         from tui_chat.ui.terminal.clipboard import hand_over
 
