@@ -62,6 +62,7 @@ class Talking(Commanding):
                 submission = replace(submission, session_id=desk.session_id)
                 self._submissions = (submission, *self._submissions)
             stored: list[Session | None] = []
+            began = desk.session is None and self._is_active(submission)
 
             def store() -> None:
                 self._remove_submission(submission)
@@ -74,7 +75,7 @@ class Talking(Commanding):
                 if not stored and self._is_active(submission):
                     self._composer.text = joined_drafts(submission.text, self._composer.text)
                     self.show_attachments((*submission.files, *self._attachments))
-            await self._keep_rest(desk, submission, stored)
+            await self._keep_rest(desk, submission, stored, began=began)
 
     async def _store_submission(
         self,
@@ -108,15 +109,16 @@ class Talking(Commanding):
         return desk is not None and self._holds_draft and desk.session_id == submission.session_id
 
     async def _keep_rest(
-        self, desk: Desk, submission: Submission, stored: list[Session | None]
+        self, desk: Desk, submission: Submission, stored: list[Session | None], *, began: bool
     ) -> None:
         """Keep as the draft what remains of it once a submission is stored (`stored` holds its
-        session) or is given back (`stored` is empty).
+        session) or is given back (`stored` is empty). `began` is True if it begins a session.
         """
         session_id = submission.session_id
         left = self._left_drafts.get(session_id)
-        if left is not None and left.session is None and stored:
-            await desk.keep_draft(None, "")  # the new chat's draft belongs to its session now
+        if began and stored:
+            # The new chat's draft belongs to its session now; one may still be on its way to disk.
+            await desk.keep_draft(None, "")
         if self._is_active(submission):
             await self.keep_draft()
         elif left is not None:
