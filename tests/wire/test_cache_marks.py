@@ -150,8 +150,6 @@ def test_a_marked_request_comes_back_from_its_bytes() -> None:
 
 
 def test_a_system_turn_that_was_shortened_shortens_what_it_is_moved_in_front_of():
-    request = composed(
-        line("U", "1h"), history("5m"), line("S", "1h", "system"), talk=TALK[:1], draft=""
-    )
+    request = composed(line("U", "1h"), history("5m"), line("S", "1h", "system"), talk=TALK[:1])
     assert set(map(str, marks(request).values())) == {str(MARK)}
     assert set(marks(request)) == {"U", "h0", "S"}

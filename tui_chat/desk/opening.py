@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from tui_chat.desk.changes import BranchChanged, NewestRead, SessionsChanged, Trouble
 from tui_chat.desk.choosing import Choosing
@@ -107,7 +107,8 @@ class Opening:
 
     async def confirm_start(self) -> None:
         """Note that the session which was opened at the start could be shown."""
-        await self._store.remember(_STARTING, "")
+        with suppress(StoreError):  # what comes of it: it is not opened at the next start
+            await self._store.remember(_STARTING, "")
 
     async def open(self, session_id: str) -> None:
         """Show a session. Raises InputError where it is gone."""

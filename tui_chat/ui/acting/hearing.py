@@ -89,8 +89,7 @@ class Hearing(Editing):
         desk, self.desk = self.desk, None
         if desk is not None:
             if not self.return_code and not self._start_confirmed:
-                with suppress(TuiChatError):
-                    await desk.confirm_start()
+                await desk.confirm_start()
             try:
                 await desk.close()
             finally:
