@@ -75,6 +75,7 @@ class TerminalApp:
             command = ["bash", "-c", job_of, "shell", *command]
 
         def take_terminal() -> None:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` may have started the tests
             os.setsid()
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
