@@ -29,7 +29,7 @@ from tui_chat.model.reply import (
     advance,
 )
 from tui_chat.send import receive
-from tui_chat.transport import Tape, list_models
+from tui_chat.transport import Tape, key_mask, list_models
 from tui_chat.transport.key_mask import MASK, KeyMask
 
 KEY = "sk-proj/0123456789abcdef"
@@ -231,3 +231,18 @@ async def test_lists_of_models_and_their_refusals(provider: Provider, closing: C
     with pytest.raises(Refused) as refused:
         await list_models(endpoint, transport)
     assert KEY not in str(refused.value)
+
+
+_SPELLED = "ab/c-9\\z"
+_PIECES = ("a", "b", _SPELLED, "\\u0061b/c-9\\z", "\\/", "\\\\", "ab\\/c-9\\\\z", "x" * 20)
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=60), st.integers(20, 90))
+def test_a_key_is_found_wherever_a_window_of_the_search_ends(pieces: list[str], window: int):
+    text = "".join(pieces)
+    mask = KeyMask(_SPELLED)
+    whole = mask.hide(text), mask.hide_in(text.encode()), mask.cover(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(key_mask, "_WINDOW", window)
+        assert (mask.hide(text), mask.hide_in(text.encode()), mask.cover(text)) == whole
+    assert _SPELLED not in whole[0]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import AnyStr
 
 from tui_chat.model.reply import (
     ReasoningDelta,
@@ -43,6 +44,8 @@ class KeyMask:
         self._pattern = re.compile(spelled) if self._key else None
         self._in_json = re.compile(in_json) if self._key else None
         self._in_bytes = re.compile(in_json.encode()) if self._key else None
+        self._longest = len(self._key) * (_MOST_SLASHES + 5)
+        """Characters of the key's longest spelling."""
         self._parts: dict[tuple[str, int], _Part] = {}
         self.found = False
         """Whether the server repeated the key."""
@@ -53,17 +56,25 @@ class KeyMask:
         """Return JSON, or any other text, without the key."""
         if self._in_json is None:
             return text
-        hidden, count = self._in_json.subn(MASK, text)
-        self.found |= bool(count)
-        return hidden
+        parts: list[str] = []
+        done = 0
+        for start, end in _places(self._in_json, text, self._longest):
+            parts += (text[done:start], MASK)
+            done = end
+        self.found |= bool(done)
+        return "".join((*parts, text[done:])) if done else text
 
     def hide_in(self, body: bytes) -> bytes:
         """Return bytes without the key."""
         if self._in_bytes is None:
             return body
-        hidden, count = self._in_bytes.subn(MASK.encode(), body)
-        self.found |= bool(count)
-        return hidden
+        parts: list[bytes] = []
+        done = 0
+        for start, end in _places(self._in_bytes, body, self._longest):
+            parts += (body[done:start], MASK.encode())
+            done = end
+        self.found |= bool(done)
+        return b"".join((*parts, body[done:])) if done else body
 
     def follow(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
         """Yield the events of a stream without the key, what may begin one held back."""
@@ -106,7 +117,12 @@ class KeyMask:
         """Return a text of the same length without the key, for one that others point into."""
         if self._pattern is None:
             return text
-        return self._pattern.sub(lambda found: MASK.ljust(len(found[0]), "•"), text)
+        parts: list[str] = []
+        done = 0
+        for start, end in _places(self._pattern, text, self._longest):
+            parts += (text[done:start], MASK.ljust(end - start, "•"))
+            done = end
+        return "".join((*parts, text[done:])) if done else text
 
     def _grow(
         self, name: tuple[str, int], event: StreamEvent, more: str, *, whole: bool = False
@@ -118,12 +134,12 @@ class KeyMask:
         text = part.out + part.held + more
         start, told, done = len(part.out), "", 0
         assert self._pattern is not None
-        for found in self._pattern.finditer(text):
-            if found.end() > start:
+        for begun, end in _places(self._pattern, text, self._longest):
+            if end > start:
                 self.found = True
-                self.was_split |= found.start() < start + len(part.held)
-                told += text[max(done, start) : found.start()] + MASK
-                done = found.end()
+                self.was_split |= begun < start + len(part.held)
+                told += text[max(done, start) : begun] + MASK
+                done = end
         at = self._beginning(text, done)
         begin = max(done, start)
         part.out = text[at:begin] if at < begin else ""
@@ -158,8 +174,7 @@ class KeyMask:
 
     def _beginning(self, text: str, after: int) -> int:
         """Return where the end of a text may begin the key; its length where nowhere."""
-        longest = len(self._key) * (_MOST_SLASHES + 5)
-        for at in range(max(after, len(text) - longest), len(text)):
+        for at in range(max(after, len(text) - self._longest), len(text)):
             if text[at] in (self._key[0], "\\") and self._covered(text, at) >= 0:
                 return at
         return len(text)
@@ -205,6 +220,23 @@ class _Part:
     """What is held back behind it."""
     event: StreamEvent | None = field(default=None)
     """The last event of it."""
+
+
+_WINDOW = 64 * 1024
+"""Characters that are searched at once: `re` holds the interpreter while it searches, for a second
+or more in an event of 16 MB."""
+
+
+def _places(pattern: re.Pattern[AnyStr], text: AnyStr, longest: int) -> Iterator[tuple[int, int]]:
+    """Yield from where to where a pattern stands in a text; `longest` is the most it matches."""
+    at, size = 0, len(text)
+    while at < size:
+        found = pattern.search(text, at, min(at + _WINDOW + longest, size))
+        if found is None or found.start() >= at + _WINDOW:
+            at += _WINDOW
+        else:
+            yield found.span()
+            at = found.end()
 
 
 _ESCAPED = '/"\\'
