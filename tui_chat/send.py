@@ -128,27 +128,37 @@ async def send(
     request ends with as the beginning of the reply: the stored reply begins with it, too.
     Raises StoreError where the exchange could not be written; nothing was sent then.
     """
-    exchange = await store.begin_exchange(
-        session_id,
-        parent_id=parent_id,
-        user=user,
-        model=composed.model,
-        endpoint=composed.endpoint.name,
-        request=RequestRecord(
-            protocol=composed.protocol,
+    beginning = asyncio.ensure_future(
+        store.begin_exchange(
+            session_id,
+            parent_id=parent_id,
+            user=user,
+            model=composed.model,
             endpoint=composed.endpoint.name,
-            method=composed.method,
-            url=composed.url,
-            sha256=composed.payload.sha256,
-            recipe=recipe,
-            body=composed.payload.body,
-        ),
+            request=RequestRecord(
+                protocol=composed.protocol,
+                endpoint=composed.endpoint.name,
+                method=composed.method,
+                url=composed.url,
+                sha256=composed.payload.sha256,
+                recipe=recipe,
+                body=composed.payload.body,
+            ),
+        )
     )
+    was_stopped = False
+    try:
+        exchange = await asyncio.shield(beginning)
+    except asyncio.CancelledError:
+        # What the store has begun it also commits, and a reply that is stored has to end.
+        exchange, was_stopped = await beginning, True
     emit(Begun(exchange.user, exchange.reply))
     tape = Tape(clock)
     growing = _Growing(composed, exchange.reply, store, emit, clock, begin_with, tape)
     flushing = asyncio.create_task(growing.keep_flushed())
     try:
+        if was_stopped:
+            raise asyncio.CancelledError
         await receive(composed, transport, growing.grow, growing.wait, begin_with, tape)
     except asyncio.CancelledError:
         await growing.finish(flushing, "stopped")

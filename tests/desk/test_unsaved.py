@@ -264,3 +264,28 @@ async def test_one_failed_write_anywhere_in_a_turn_loses_nothing(
     assert desk.entries[-1].message.content == said(30)
     await desk.close()
     assert [status for status, _ in stored(tmp_path)] == ["complete", "complete"]
+
+
+async def test_a_reply_that_is_stopped_while_its_question_is_stored_ends_as_stopped(
+    make_desk: MakeDesk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    desk, _ = await make_desk(model="lorem:40:2000")
+    transact, began, goes_on = Database._transact, asyncio.Event(), asyncio.Event()
+
+    async def slow(
+        self: Database, begin: str, work: Callable[[Transaction], Awaitable[Any]]
+    ) -> Any:
+        if desk.running and not began.is_set():
+            began.set()
+            await goes_on.wait()
+        return await transact(self, begin, work)
+
+    monkeypatch.setattr(Database, "_transact", slow)
+    submitting = asyncio.create_task(desk.submit("go"))
+    await began.wait()
+    closing = asyncio.create_task(desk.close())
+    await asyncio.sleep(0.01)
+    goes_on.set()
+    await closing
+    await submitting
+    assert stored(tmp_path) == [("complete", "go"), ("stopped", "")]
