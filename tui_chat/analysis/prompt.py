@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -74,10 +73,6 @@ class Prompt:
     def before(self, segment: int) -> int:
         """Tokens in front of a segment."""
         return self.ends[segment - 1] if segment else 0
-
-    def segment_at(self, tokens: int) -> int:
-        """Return the number of the segment that the token after the first `tokens` is in."""
-        return bisect_right(self.ends, tokens)
 
 
 def prompt_of(composed: Composed, counter: Counter, before: Prompt | None = None) -> Prompt:

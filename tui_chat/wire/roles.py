@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -91,14 +91,6 @@ def extract_system_instruction(adapted: Iterable[AdaptedTurn]) -> Text:
 def without_system_instruction(adapted: Iterable[AdaptedTurn]) -> tuple[AdaptedTurn, ...]:
     """Return what stays in the list of messages."""
     return tuple(a for a in adapted if a.adapted_role != SYSTEM_INSTRUCTION)
-
-
-def split_leading_system(turns: Sequence[Turn]) -> tuple[Sequence[Turn], Sequence[Turn]]:
-    """Return the system turns that come before all others, and the rest."""
-    index = 0
-    while index < len(turns) and turns[index].role == "system":
-        index += 1
-    return turns[:index], turns[index:]
 
 
 def role_told(role: MessageRole, said: str, protocol: Protocol) -> str:
