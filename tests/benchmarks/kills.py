@@ -173,7 +173,9 @@ def lane(folder: Path, lives: Sequence[Life], seed: int) -> None:
             live(folder, life, chance, f"{seed}x{index}")
         except (TimeoutError, OSError) as error:
             life.faults.append(f"{type(error).__name__}: {error}")
-            return  # a program that does not answer would take minutes for each that is left
+            for left in lives[index + 1 :]:  # each would take minutes
+                left.faults.append("not run: the program before it did not answer")
+            return
 
 
 def run(folder: Path, kills: int, terms: int, hangups: int, seed: int = 1) -> list[Life]:
