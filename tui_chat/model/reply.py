@@ -154,7 +154,7 @@ StreamEvent: TypeAlias = (
     | Finished
 )
 
-REPLY_SIZE = 16_000_000
+REPLY_SIZE = 8_000_000
 """Characters of a reply that are kept: its text, reasoning, tool calls and opaque blocks together.
 The longest replies that any model gives today, 128,000 tokens, have 0.6 million; the rest is for
 pictures in opaque blocks."""

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterable, Iterator
 
@@ -67,10 +68,16 @@ def _aside_words(columns: Iterable[tuple[int, str, str]]) -> Iterator[tuple[obje
             yield seq, *map(indexed, asides)
 
 
+_LONG = 100_000
+"""Characters of which the words are found on another thread: a second for ten million."""
+
+
 async def add_new(tx: Transaction, seq: int, text: str, calls: str, semantics: str) -> None:
     """Put in one message that was written whole just now, with its columns as they were given."""
     if text:
-        await tx.run(_PUT.format("message_index"), seq, indexed(clean(text)))
+        text = clean(text)
+        words = indexed(text) if len(text) <= _LONG else await asyncio.to_thread(indexed, text)
+        await tx.run(_PUT.format("message_index"), seq, words)
     if calls or semantics:
         await add_asides(tx, [(seq, calls, semantics)])
 

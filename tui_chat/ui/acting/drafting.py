@@ -143,7 +143,7 @@ class Drafting(Shell):
             self._measured = entries, sum(sizes) > LONG_TEXT
         return self._measured[1]
 
-    @work(group="compose", exclusive=True, thread=True, description="")
+    @work(group="compose", exclusive=True, thread=True, description="compose")
     def _compose_in_thread(self, desk: Desk, session_id: str, typed: str) -> None:
         with self.surviving("The request cannot be composed."):
             composed = desk.composed(to_send(typed), self._protocol, self.parts)

@@ -220,7 +220,7 @@ class Hearing(Editing):
             self._tell_ended(last)
 
     # Without a description Textual makes one of all the arguments, however large.
-    @work(group="notice", description="")
+    @work(group="notice", description="tell that a reply ended")
     async def _tell_ended(self, entry: Entry, title: str = "") -> None:
         from tui_chat.ui.terminal.notice import ended
         from tui_chat.ui.terminal.tmux import is_unseen

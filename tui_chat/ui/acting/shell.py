@@ -146,7 +146,7 @@ class Shell(Telling):
         super().copy_to_clipboard(text)
         self._hand_over(text)
 
-    @work(group="clipboard", description="")
+    @work(group="clipboard", description="hand over to the clipboard")
     async def _hand_over(self, text: str) -> None:
         from tui_chat.ui.terminal.clipboard import hand_over
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tui_chat.model.session import Entry
 from tui_chat.model.visible import one_line
-from tui_chat.ui.chat.calls import SHOWN
 from tui_chat.ui.chat.lines import BLANK, Action, Line, Run, clipped, indented, run, wrap
 from tui_chat.ui.chat.markdown import plain_lines
 
@@ -13,6 +12,8 @@ _LIMIT = {"length", "max_tokens", "max_output_tokens"}
 _FILTER = {"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"}
 
 
+SHOWN = 20_000
+"""Characters of a refusal that are laid out: all of them are, each time that it grows."""
 LISTED = 100
 """Attachments of a message that are listed."""
 
