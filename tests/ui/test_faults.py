@@ -129,3 +129,16 @@ async def test_an_error_of_ours_shows_a_sentence_and_no_variables(
     assert log.stat().st_mode & 0o777 == 0o600
     assert "fail_with_a_secret" in log.read_text()
     assert SECRET not in log.read_text()
+
+
+async def test_a_signal_during_the_start_is_no_fault_of_the_session(tmp_path: Path):
+    session = await begin(tmp_path)
+    app = make_app(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.is_laid)
+        app.exit(return_code=128 + 15)
+    async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        assert app.desk is not None
+        assert app.desk.session is not None
+        assert app.desk.session.session_id == session

@@ -88,7 +88,7 @@ class Hearing(Editing):
         """Stop replies and close the store."""
         desk, self.desk = self.desk, None
         if desk is not None:
-            if not self.return_code and not self._start_confirmed:
+            if self._exception is None and not self._start_confirmed:  # a signal is no fault
                 await desk.confirm_start()
             try:
                 await desk.close()
