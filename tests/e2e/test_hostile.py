@@ -23,7 +23,7 @@ from tui_chat.wire.anthropic import replies as anthropic
 from tui_chat.wire.gemini import partial_args
 
 SIZE = 2_000_000
-LONGEST_STEP = 1.0
+LONGEST_STEP = 0.2
 """Seconds of processor time that one step on the event loop may take. Far more than any takes at
 these sizes, and far less than a quadratic one: the figures are for `tests.benchmarks.hostile`."""
 

@@ -88,6 +88,15 @@ def test_what_a_protocol_cannot_show_is_told() -> None:
     }
 
 
+def test_blank_text_beside_a_picture_is_left_out_with_a_note() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "https://example.invalid/a.png"}}
+    for blank in (" \n", "\x1f"):
+        request = chat(user([{"type": "text", "text": blank}, picture]))
+        out = encoded(decoded(request, CHAT), ANTHROPIC)
+        assert [block["type"] for block in body_of(out)["messages"][0]["content"]] == ["image"]
+        assert "blank-text-left-out" in [note.code for note in out.notes]
+
+
 BLANK: list[tuple[str, list[dict[str, Any]], list[tuple[str, str]], list[str]]] = [
     (
         "in the middle",

@@ -126,6 +126,12 @@ def blank_left_out(turn: Turn) -> Note:
     return Note(Level.WARNING, "blank-left-out", sentence, turn.origin)
 
 
+def blank_text_left_out(turn: Turn) -> Note:
+    """Return the note for blank text beside other content of a turn, such as a picture."""
+    sentence = "Text of nothing but white space is refused, so it is left out."
+    return Note(Level.INFO, "blank-text-left-out", sentence, turn.origin)
+
+
 def system_moved(turn: Turn, what: str, why: str) -> Note:
     """Return the note for a later system turn that may not stay where it is."""
     sentence = f"A later system message is {what}: {why}."

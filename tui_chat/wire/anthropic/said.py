@@ -33,7 +33,7 @@ from tui_chat.wire.encoding import (
     quote,
     word,
 )
-from tui_chat.wire.left_out import left_out, turn_notes
+from tui_chat.wire.left_out import blank_text_left_out, left_out, turn_notes
 from tui_chat.wire.pieces import laid_out
 from tui_chat.wire.roles import adapted_role
 
@@ -69,6 +69,8 @@ class _Saying:
     lost: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
     """Reasoning that is not sent."""
     said_refusal: bool = False
+    omits_blank: bool = False
+    """True if text of nothing but white space was left out."""
 
 
 def _said(turn: Turn) -> Said:
@@ -93,6 +95,10 @@ def _said(turn: Turn) -> Said:
         blocks = (_result(turn, content, result),)
         blocks = with_mark(blocks, turn.cache_mark) if turn.cache_mark is not None else blocks
         content = Arr(blocks, origin)
+    refusal = turn.semantics.refusal
+    blank_refusal = bool(refusal) and not refusal.strip()
+    if (saying.omits_blank or blank_refusal) and content is not None:
+        saying.notes.append(blank_text_left_out(turn))
     items: Items = [("role", word(role))]
     if content is not None:
         items.append(("content", content))
@@ -143,7 +149,9 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
     turn, origin = saying.turn, saying.turn.origin
     match what:
         case Text():
-            if what.plain.strip() or saying.form is not None:
+            if not what.plain.strip() and saying.form is None:
+                saying.omits_blank = saying.omits_blank or bool(what.plain)
+            else:
                 saying.texts.append(what)
                 saying.marked = saying.marked or bool(piece.cache or piece.extras)
                 saying.blocks.append(_text(Str(what), origin, piece))
