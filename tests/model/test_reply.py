@@ -87,6 +87,14 @@ def test_a_reply_is_cut_where_its_ceiling_is(small: None):
     assert not folded(TextDelta("a" * 20)).excess
 
 
+def test_text_has_a_ceiling_of_its_own(small: None, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reply, "TEXT_SIZE", 5)
+    found = folded(OtherBlock("x", "d" * 9), TextDelta("abc"), ReasoningDelta(0, "defg"))
+    assert (found.text, found.thought, found.text_size) == ("abc", "de", 5)
+    assert found.excess.startswith("The text of the reply is longer than 5 characters;")
+    assert folded(TextDelta("abcde"), ToolCallDelta(0, "c", "f", "1")).excess == ""
+
+
 def test_arguments_calls_and_pieces_have_ceilings(small: None):
     found = folded(ToolCallDelta(0, "c", "f", "12345"), ToolCallDelta(0, arguments="678901"))
     assert str(found.calls[0].arguments) == "1234567890"

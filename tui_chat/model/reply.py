@@ -156,8 +156,10 @@ StreamEvent: TypeAlias = (
 
 REPLY_SIZE = 8_000_000
 """Characters of a reply that are kept: its text, reasoning, tool calls and opaque blocks together.
-The longest replies that any model gives today, 128,000 tokens, have 0.6 million; the rest is for
-pictures in opaque blocks."""
+Most of it is for pictures in opaque blocks."""
+TEXT_SIZE = 2_000_000
+"""Characters of a reply's text, refusal and reasoning that are kept. The longest replies that any
+model gives today, 128,000 tokens, have 0.6 million."""
 ARGUMENTS_SIZE = 4_000_000
 """Characters of one tool call's arguments that are kept."""
 MOST_CALLS = 1_000
@@ -246,6 +248,8 @@ class Reply:
     finish: Finished | None = None
     size: int = 0
     """Characters counted toward `REPLY_SIZE`."""
+    text_size: int = 0
+    """Characters counted toward `TEXT_SIZE`."""
     excess: str = ""
     """Which ceiling the reply passed and what of it is kept, as a sentence; empty if none."""
 
@@ -302,11 +306,13 @@ def advance(reply: Reply, event: StreamEvent) -> Reply:
         return reply
     admitted, excess = _admitted(reply, event)
     if admitted is not None:
-        size = reply.size + _size(admitted)
-        reply = replace(_advanced(reply, admitted), size=size)
+        size = _size(admitted)
+        text_size = reply.text_size + (size if isinstance(admitted, _Words) else 0)
+        reply = replace(_advanced(reply, admitted), size=reply.size + size, text_size=text_size)
     return replace(reply, excess=excess) if excess else reply
 
 
+_Words: TypeAlias = TextDelta | RefusalDelta | ReasoningDelta
 _Content: TypeAlias = TextDelta | RefusalDelta | ReasoningDelta | ToolCallDelta | OtherBlock
 
 
@@ -346,10 +352,12 @@ def _admitted(reply: Reply, event: _Content) -> tuple[_Content | None, str]:
             most = f"{ARGUMENTS_SIZE:,}"
             words = f"The arguments of a tool call are longer than {most} characters"
             return replace(event, arguments=event.arguments[:room]), f"{words}; {_KEPT}"
-    room = REPLY_SIZE - reply.size
+    room, most, what = REPLY_SIZE - reply.size, REPLY_SIZE, "reply"
+    if isinstance(event, _Words) and TEXT_SIZE - reply.text_size < room:
+        room, most, what = TEXT_SIZE - reply.text_size, TEXT_SIZE, "text of the reply"
     if _size(event) <= room:
         return event, ""
-    excess = f"The reply is longer than {REPLY_SIZE:,} characters; {_KEPT}"
+    excess = f"The {what} is longer than {most:,} characters; {_KEPT}"
     match event:
         case TextDelta() | RefusalDelta():
             kept = replace(event, text=event.text[:room])

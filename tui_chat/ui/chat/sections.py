@@ -33,7 +33,7 @@ READ = 10_000
 """Lines of a message that are read as Markdown; what follows them is plain text."""
 _READ_OF_PIECE = 4
 """Lines that a piece of a line counts for in `READ`."""
-_PLAIN_LINES = 400
+_PLAIN_LINES = 800
 """Lines of a plain piece, about: a piece is laid out at once."""
 LINES = 80
 """Lines after which code is cut; twice that, and anything is cut at the end of a line."""
