@@ -72,3 +72,18 @@ def conversation(count: int, name: str = "m") -> tuple[Entry, ...]:
         )
         for index in range(count)
     )
+
+
+LARGE = {
+    "one line": "x" * 70_000_000,
+    "words": "word " * 14_000_000,
+    "lines": "a line\n" * 10_000_000,
+    "short lines": "a\n" * 10_000_000,
+    "a table": "|a|b|\n|-|-|\n" + "|x|y|\n" * 1_000_000,
+    "code": "```py\n" + "x = 1\n" * 1_000_000,
+    "a list": "- item\n" * 1_000_000,
+    "nested lists": "".join("  " * level + "- x\n" for level in range(3000)),
+    "nested quotes": (">" * 1000 + " x\n") * 10_000,
+    "carriage returns": "a\r" * 10_000_000,
+}
+"""Messages of 6 to 70 MB, by the shape of their text."""

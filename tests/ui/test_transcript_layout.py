@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tests.benchmarks.shapes import REPLIES, reply_of
+from tests.benchmarks.shapes import LARGE, REPLIES, reply_of
 from tui_chat.model.message import Message, Part, ToolCall
 from tui_chat.model.reply import ReasoningDelta, Reply, TextDelta, ToolCallDelta, Usage, advance
 from tui_chat.model.semantics import MessageSemantics
@@ -216,20 +216,6 @@ def test_where_reading_stops_the_rest_is_plain_however_it_arrives(
     kept = "".join("".join(section.source.split()) for section in whole.all())
     assert kept.count("x") == text.count("x")
     assert kept.count("word") == text.count("word")
-
-
-LARGE = {
-    "one line": "x" * 70_000_000,
-    "words": "word " * 14_000_000,
-    "lines": "a line\n" * 10_000_000,
-    "short lines": "a\n" * 10_000_000,
-    "a table": "|a|b|\n|-|-|\n" + "|x|y|\n" * 1_000_000,
-    "code": "```py\n" + "x = 1\n" * 1_000_000,
-    "a list": "- item\n" * 1_000_000,
-    "nested lists": "".join("  " * level + "- x\n" for level in range(3000)),
-    "nested quotes": (">" * 1000 + " x\n") * 10_000,
-    "carriage returns": "a\r" * 10_000_000,
-}
 
 
 @pytest.mark.parametrize("name", LARGE)
