@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset, PresetMessage
-from tui_chat.model.text import Origin, OriginKind, Span, Text
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.text import Origin, OriginKind, Span, Text
 
 any_text = st.text(
     st.one_of(

@@ -13,8 +13,8 @@ from tui_chat.attachments import paths_beginning, read_attachment, said_size
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.preset import Preset
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.preset import Preset
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 

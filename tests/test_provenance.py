@@ -16,12 +16,12 @@ from tests.strategies import histories, presets, words
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset
-from tui_chat.model.profile import Profile
-from tui_chat.model.role import Role
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.inspector.finding import comes_from, places
 from tui_chat.ui.inspector.layout import Layout
 

@@ -28,7 +28,7 @@ def test_the_picture_is_there():
 
 
 def test_no_document_names_a_model_of_the_offline_provider_that_is_not_there():
-    from tui_chat.loopback import MODELS
+    from tui_chat.offline import MODELS
 
     names = {model.name for model in MODELS}
     section = README.split("## Models without a network")[1].split("##")[0]

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.desk.test_choosing import put
 from tests.e2e.conftest import LOOPBACKS, make_desk, settled
+from tests.workspace.test_choosing import put
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, Settings
-from tui_chat.loopback import Received
-from tui_chat.model.endpoint import Endpoint, ModelFacts, Protocol
-from tui_chat.model.envelope import Note, ToolDefinition
-from tui_chat.model.lorebook import Lorebook, LorebookEntry
-from tui_chat.model.message import Message, Part, ToolCall
-from tui_chat.model.preset import CHAT_HISTORY, Preset, PresetMessage
-from tui_chat.model.profile import Profile
-from tui_chat.model.role import Role
-from tui_chat.model.text import OriginKind
+from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
+from tui_chat.models.envelope import Note, ToolDefinition
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
+from tui_chat.models.text import OriginKind
+from tui_chat.offline import Received
 from tui_chat.recipe import (
     as_json,
     dump_turn,

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_chat.model.envelope import Placement, ToolDefinition, Turn
-from tui_chat.model.message import Part, ToolCall
-from tui_chat.model.text import GLUE, Text
+from tui_chat.models.envelope import Placement, ToolDefinition, Turn
+from tui_chat.models.message import Part, ToolCall
+from tui_chat.models.text import GLUE, Text
 from tui_chat.tokens import (
     LOW_DETAIL,
     NO_CORRECTION,

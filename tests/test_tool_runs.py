@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tui_chat.model.envelope import ToolDefinition
-from tui_chat.model.tool import Tool
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.tool import Tool
 from tui_chat.tool_runs import run
 
 

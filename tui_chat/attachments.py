@@ -16,8 +16,8 @@ from pathlib import Path
 
 from tui_chat.errors import InputError
 from tui_chat.files import open_file
-from tui_chat.model.message import Part, PartKind
-from tui_chat.model.text import clean
+from tui_chat.models.message import Part, PartKind
+from tui_chat.models.text import clean
 from tui_chat.paths import expanded
 
 LARGEST = 20_000_000

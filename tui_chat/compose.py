@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tui_chat.context import CONTRIBUTORS, Contributor, Inputs, build_context
-from tui_chat.model.base_url import request_url
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.envelope import ChatEnvelope, Level, Note
-from tui_chat.model.payload import Payload, render
+from tui_chat.models.base_url import request_url
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ChatEnvelope, Level, Note
+from tui_chat.models.payload import Payload, render
+from tui_chat.protocols.protocol import Encoded
+from tui_chat.protocols.registry import protocol_of
 from tui_chat.tokens import Counter, counter_for
-from tui_chat.wire.protocol import Encoded
-from tui_chat.wire.registry import protocol_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from tui_chat import __version__
 from tui_chat.errors import InputError
 
 if TYPE_CHECKING:
-    from tui_chat.model.transcript import Transcript
+    from tui_chat.models.transcript import Transcript
 
 Format: TypeAlias = Literal["json", "shared", "jsonl", "markdown", "html"]
 """`shared` is our JSON without what was sent and what is being typed: to be given to others."""

@@ -27,7 +27,7 @@ from tui_chat.interop.conversations import KNOWN, read_conversations
 from tui_chat.interop.found import Found
 
 if TYPE_CHECKING:
-    from tui_chat.model.transcript import Imported, Transcript
+    from tui_chat.models.transcript import Imported, Transcript
 
 _PIECE = 2**20
 _BATCH = 2_000

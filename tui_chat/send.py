@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
 from tui_chat.compose import Composed
 from tui_chat.errors import RecordGone, Refused, ReplyCut, TooLarge, TuiChatError, Unreachable
-from tui_chat.model.message import Message
-from tui_chat.model.reply import Reply, Rope, StreamEvent, TextDelta, advance
-from tui_chat.model.request import RequestRecord
-from tui_chat.model.session import Entry
-from tui_chat.model.timing import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of, weight
-from tui_chat.transport import Incoming, Outgoing, Pause, Tape, Transport, begin
-from tui_chat.wire.registry import protocol_of
-from tui_chat.wire.tool_names import restore_names
+from tui_chat.models.message import Message
+from tui_chat.models.reply import Reply, Rope, StreamEvent, TextDelta, advance
+from tui_chat.models.request import RequestRecord
+from tui_chat.models.session import Entry
+from tui_chat.models.timing import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of, weight
+from tui_chat.protocols.registry import protocol_of
+from tui_chat.protocols.tool_names import restore_names
+from tui_chat.providers import Incoming, Outgoing, Pause, Tape, Transport, begin
 
 if TYPE_CHECKING:
     from tui_chat.store import Ending, Store

@@ -20,7 +20,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from tui_chat.model.tool import Tool
+from tui_chat.models.tool import Tool
 
 _CHUNK = 65_536
 _AFTERWARDS = 0.5

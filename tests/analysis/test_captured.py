@@ -15,9 +15,9 @@ from tui_chat.analysis.captured import protocol_in, read_captured
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset, PresetMessage
 
 BODIES: dict[Protocol, dict[str, Any]] = {
     Protocol.OPENAI_CHAT: {

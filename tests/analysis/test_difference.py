@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tui_chat.analysis import Difference, difference
 from tui_chat.analysis.difference import changed_part
-from tui_chat.model.json_tree import tree_of
-from tui_chat.model.payload import Payload, render
+from tui_chat.models.json_tree import tree_of
+from tui_chat.models.payload import Payload, render
 
 
 def payload(value: Any) -> Payload:

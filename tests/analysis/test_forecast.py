@@ -15,9 +15,9 @@ from tests.context.requests import LETTERS
 from tui_chat.analysis import Forecast, Forecaster, prompt_of, shares_of
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.tokens import (
     NO_CORRECTION,
     REQUEST_OVERHEAD,

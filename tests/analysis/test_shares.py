@@ -6,10 +6,10 @@ from tests.analysis.test_forecast import HISTORY, STYLE, talk
 from tests.context.requests import ENDPOINT, LETTERS
 from tui_chat.analysis import Share, shares_of
 from tui_chat.context import Inputs, build_context
-from tui_chat.model.envelope import ChatEnvelope
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset
-from tui_chat.model.text import OriginKind
+from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
+from tui_chat.models.text import OriginKind
 from tui_chat.tokens import TURN_OVERHEAD
 
 

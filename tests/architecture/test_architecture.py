@@ -12,14 +12,14 @@ import pytest
 import tui_chat
 
 PACKAGE = Path(tui_chat.__file__).parent
-PURE = ("model", "context", "wire", "compose.py", "tokens", "errors.py")
+PURE = ("models", "context", "protocols", "compose.py", "tokens", "errors.py")
 
 COMPOSE_A_REQUEST = """
 import sys
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.preset import Preset
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.preset import Preset
 for protocol in Protocol:
     endpoint = Endpoint("e", protocol, "https://e.invalid", models=("gpt-4o",))
     composed = compose(Inputs(endpoint, Preset("p"), draft="hello"))
@@ -51,14 +51,14 @@ def loaded_by_composing() -> set[str]:
 @pytest.mark.parametrize(
     "module",
     ["httpx", "httpx_sse", "textual", "rich", "aiosqlite", "sqlite3", "asyncio", "socket", "ssl",
-     "random", "secrets", "platformdirs", "click", "tui_chat.store", "tui_chat.transport"],
+     "random", "secrets", "platformdirs", "click", "tui_chat.store", "tui_chat.providers"],
 )  # fmt: skip
 def test_composing_a_request_loads_no(module: str, loaded_by_composing: set[str]):
     assert module not in loaded_by_composing
 
 
 def test_composing_a_request_loads_what_it_needs(loaded_by_composing: set[str]):
-    assert {"tui_chat.compose", "tui_chat.wire.gemini.encode"} <= loaded_by_composing
+    assert {"tui_chat.compose", "tui_chat.protocols.gemini.encode"} <= loaded_by_composing
 
 
 def pure_modules() -> list[Path]:

@@ -24,9 +24,9 @@ from textual.strip import Strip
 
 from tests.benchmarks.shapes import reply_of
 from tests.benchmarks.stage import SIZE, Clock, laid, make_app, until
-from tui_chat.loopback import lorem
-from tui_chat.loopback.tokens import split
-from tui_chat.model.reply import Reply
+from tui_chat.models.reply import Reply
+from tui_chat.offline import lorem
+from tui_chat.offline.tokens import split
 from tui_chat.ui.chat import ChatPane, Composer
 
 MAIN = ("prose", "a block of code", "a list", "a table", "a line")

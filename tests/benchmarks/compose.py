@@ -31,9 +31,9 @@ from pathlib import Path
 
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset, PresetMessage
 
 LENGTH = 400
 """Characters of a message."""

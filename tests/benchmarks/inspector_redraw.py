@@ -29,9 +29,9 @@ from tests.ui.inspector_requests import (
     said,
 )
 from tui_chat.compose import Composed
-from tui_chat.model.json_tree import Tree
-from tui_chat.model.payload import Payload, render
-from tui_chat.model.text import Text
+from tui_chat.models.json_tree import Tree
+from tui_chat.models.payload import Payload, render
+from tui_chat.models.text import Text
 from tui_chat.ui.inspector.layout import Layout
 
 ROUNDS = 40

@@ -34,10 +34,10 @@ from textual.pilot import Pilot
 
 from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
 from tui_chat.cli.interpreter import tune_interpreter
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.session import Entry, Session
-from tui_chat.model.transcript import Transcript
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.transcript import Transcript
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer

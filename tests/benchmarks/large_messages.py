@@ -18,11 +18,11 @@ from pathlib import Path
 from tests.benchmarks.shapes import LARGE
 from tests.benchmarks.stage import SIZE, fill, laid, make_app, paint, quiet, until
 from tui_chat.cli.interpreter import share_heap, tune_interpreter
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
-from tui_chat.model.session import Entry, Session
-from tui_chat.model.transcript import Transcript
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.transcript import Transcript
 from tui_chat.paths import database_file
 from tui_chat.store import Store
 from tui_chat.ui.chat import ChatPane

@@ -22,10 +22,10 @@ from collections.abc import Callable
 
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.lorebook import Lorebook, LorebookEntry
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset, PresetMessage
 
 DEPTHS = (2, 50, 5_000)
 MESSAGES = 5_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tui_chat.model.message import Message
-from tui_chat.model.session import Entry
+from tui_chat.models.message import Message
+from tui_chat.models.session import Entry
 
 PROSE = (
     "Readers never block the writer, and the writer never blocks **readers**; see `wal`. "

@@ -17,7 +17,7 @@ from time import thread_time as clock
 
 from textual.app import App, ComposeResult
 
-from tui_chat.model.session import SessionSummary
+from tui_chat.models.session import SessionSummary
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.sidebar.rows import SessionRows
 

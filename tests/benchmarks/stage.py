@@ -21,9 +21,9 @@ from textual.pilot import Pilot
 from tests.benchmarks.shapes import conversation
 from tui_chat.cli.app import open_desk
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
-from tui_chat.model.endpoint import Endpoint
-from tui_chat.model.session import Session
-from tui_chat.model.transcript import Transcript
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.session import Session
+from tui_chat.models.transcript import Transcript
 from tui_chat.paths import database_file
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat

@@ -26,10 +26,10 @@ from typing import Literal
 
 from tests.benchmarks.store_data import LONG, fill
 from tui_chat.cli.interpreter import collect_seldom
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.request import RequestRecord
-from tui_chat.model.search import Query
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.request import RequestRecord
+from tui_chat.models.search import Query
 from tui_chat.store import Store
 
 VISIBLE = 60

@@ -28,9 +28,9 @@ from textual.widgets import Markdown
 
 from tests.benchmarks.shapes import REPLIES, conversation, reply_of
 from tui_chat.cli.interpreter import tune_interpreter
-from tui_chat.model.message import Message
-from tui_chat.model.reply import Reply, TextDelta, advance
-from tui_chat.model.session import Entry
+from tui_chat.models.message import Message
+from tui_chat.models.reply import Reply, TextDelta, advance
+from tui_chat.models.session import Entry
 from tui_chat.ui.chat import ChatPane, Composer
 from tui_chat.ui.themes import origin_defaults
 

@@ -22,7 +22,7 @@ from textual.pilot import Pilot
 from tests.benchmarks.inspector_views import look, with_long_session
 from tests.benchmarks.stage import p95
 from tests.ui.app_under_test import settle
-from tui_chat.model.endpoint import Protocol
+from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Transcript
 from tui_chat.ui.inspector import Inspector, View

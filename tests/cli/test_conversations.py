@@ -20,9 +20,9 @@ import pytest
 
 from tests.cli.conftest import Done, Run
 from tests.interop.exports import chatgpt, node
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.request import RequestRecord
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.request import RequestRecord
 from tui_chat.store import Store
 
 Command = Callable[..., Done]

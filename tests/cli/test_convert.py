@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
-from tests.wire.requests import call, calls, chat, function, result, user
+from tests.protocols.requests import call, calls, chat, function, result, user
 
 CHAT = chat(
     {"role": "system", "content": "Be exact."},

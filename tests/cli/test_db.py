@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Done, Run
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.request import RequestRecord
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.request import RequestRecord
 from tui_chat.store import Store, schema
 
 pytestmark = pytest.mark.usefixtures("impatient")

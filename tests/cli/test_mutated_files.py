@@ -20,11 +20,11 @@ from tui_chat.cli.read_reply import read_reply
 from tui_chat.errors import InputError
 from tui_chat.interop.conversations import read_conversations
 from tui_chat.interop.history import read_history
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.preset_files import parse_preset, parse_profile, parse_role
-from tui_chat.preset_files.check import check_preset
-from tui_chat.preset_files.lorebooks import read_lorebook
-from tui_chat.preset_files.sillytavern import read_sillytavern
+from tui_chat.library import parse_preset, parse_profile, parse_role
+from tui_chat.library.check import check_preset
+from tui_chat.library.lorebooks import read_lorebook
+from tui_chat.library.sillytavern import read_sillytavern
+from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.recipe import holds_turn, read_turn
 
 CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))

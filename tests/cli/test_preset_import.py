@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tests.cli.conftest import Run
-from tui_chat.preset_files import load_preset
+from tui_chat.library import load_preset
 
 PROMPTS = [
     {"identifier": "main", "role": "system", "content": "Go."},

@@ -11,14 +11,14 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.preset_files.strategies import any_lorebooks, any_presets
+from tests.library.strategies import any_lorebooks, any_presets
 from tui_chat.cli.commands import cli
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, Settings
 from tui_chat.errors import InputError
-from tui_chat.model.message import Message, ToolCall
-from tui_chat.model.role import Role
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.role import Role
 from tui_chat.recipe import dump_turn, holds_turn, read_turn
 
 LOOPBACKS = [each for each in BUILT_IN_ENDPOINTS if each.name.startswith("loopback")]
@@ -81,7 +81,7 @@ def test_it_becomes_a_session_and_a_preset(tmp_path: Path):
 
 
 def preset_of(content: str):
-    from tui_chat.model.preset import Preset, PresetMessage
+    from tui_chat.models.preset import Preset, PresetMessage
 
     return Preset("p", (PresetMessage("a", content=content),))
 

@@ -10,8 +10,8 @@ import pytest
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
 from tui_chat.config.toml_file import read_toml
 from tui_chat.errors import ConfigError
-from tui_chat.model.endpoint import Protocol, Retries, Timeouts
-from tui_chat.model.model_facts import ModelFacts, Prices
+from tui_chat.models.endpoint import Protocol, Retries, Timeouts
+from tui_chat.models.model_facts import ModelFacts, Prices
 
 SECRET = "sk-proj-0123456789abcdef"
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
-from tui_chat.model.endpoint import Endpoint, ModelFacts, Protocol
+from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 
 BY_NAME = {endpoint.name: endpoint for endpoint in BUILT_IN_ENDPOINTS}
 

@@ -8,8 +8,8 @@ import pytest
 
 from tui_chat.config import Config, load_config
 from tui_chat.errors import ConfigError
-from tui_chat.model.envelope import ToolDefinition
-from tui_chat.model.tool import Tool
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.tool import Tool
 
 
 def loaded(folder: Path, text: str) -> Config:

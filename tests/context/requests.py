@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tui_chat.context import Inputs, build_context
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.envelope import ChatEnvelope
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset, PresetMessage
-from tui_chat.model.role import Role
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.role import Role
 from tui_chat.tokens import Counter
 
 ENDPOINT = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid/v1", models=("m",))

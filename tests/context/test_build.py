@@ -21,13 +21,13 @@ from tests.context.requests import (
     said,
 )
 from tui_chat.context import Inputs, Settings, build_context
-from tui_chat.model.endpoint import ModelFacts
-from tui_chat.model.envelope import Level, Placement, ToolDefinition
-from tui_chat.model.lorebook import Lorebook, LorebookEntry
-from tui_chat.model.message import Message, Part, ToolCall
-from tui_chat.model.preset import Preset, PresetMessage
-from tui_chat.model.profile import Profile
-from tui_chat.model.text import OriginKind
+from tui_chat.models.endpoint import ModelFacts
+from tui_chat.models.envelope import Level, Placement, ToolDefinition
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.profile import Profile
+from tui_chat.models.text import OriginKind
 from tui_chat.tokens import NO_CORRECTION, TOOL_OVERHEAD, Counter
 
 SYSTEM = said("S", role="system")

@@ -10,8 +10,8 @@ from typing import Any
 from tests.context.requests import A1, A2, ENDPOINT, HISTORY, U1, U2
 from tui_chat.compose import compose
 from tui_chat.context import CONTRIBUTORS, Contribution, Inputs
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
 from tui_chat.tokens import Counter
 
 D = Message("user", "D", "5")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.context.requests import A1, A2, U1, U2
 from tests.strategies import histories
 from tui_chat.context.ledger import Ledger, ledger_of
-from tui_chat.model.message import Message, ToolCall
+from tui_chat.models.message import Message, ToolCall
 from tui_chat.tokens import TURN_OVERHEAD, Correction, Counter
 
 CALL = Message("assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"),))

@@ -13,12 +13,12 @@ from tests.strategies import histories, presets, words
 from tui_chat.context import Contribution, Inputs, Listed, build_context
 from tui_chat.context.lore_keys import SEARCHED, KeyIndex
 from tui_chat.context.lorebooks import MOST_HEARD, MOST_ROUNDS
-from tui_chat.model.envelope import ChatEnvelope, Level, Note
-from tui_chat.model.lorebook import Lorebook, LorebookEntry
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset, PresetMessage
-from tui_chat.model.profile import Profile
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.envelope import ChatEnvelope, Level, Note
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.profile import Profile
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.tokens import Counter
 
 

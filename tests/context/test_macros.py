@@ -15,12 +15,12 @@ from tests.context.requests import ENDPOINT, HISTORY, LETTERS, built, codes, sai
 from tui_chat.context import Inputs, build_context
 from tui_chat.context.macros import DEEPEST, MOST_NOTES, MOST_VALUES
 from tui_chat.context.scene import ROOM
-from tui_chat.model.envelope import ChatEnvelope, Turn
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset, PresetMessage
-from tui_chat.model.profile import Profile
-from tui_chat.model.role import Role
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.envelope import ChatEnvelope, Turn
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
+from tui_chat.models.text import Origin, OriginKind
 
 NOW = datetime(2024, 5, 1, 13, 5, 59, tzinfo=UTC)
 ADA = Profile("Ada", "{{user}} is calm")

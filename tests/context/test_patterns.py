@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tui_chat.context.lore_keys import KeyIndex
 from tui_chat.context.pattern_syntax import BadPattern, canonical
 from tui_chat.context.patterns import Pattern
-from tui_chat.model.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
 
 atoms = st.sampled_from(
     [

@@ -11,11 +11,11 @@ from tests.context.requests import A1, ENDPOINT, HISTORY, LETTERS, ROLE, U1, U2,
 from tests.strategies import histories, presets, words
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, build_context
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.envelope import Note
-from tui_chat.model.message import Message, ToolCall
-from tui_chat.model.preset import Preset
-from tui_chat.model.text import OriginKind
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Note
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.preset import Preset
+from tui_chat.models.text import OriginKind
 from tui_chat.tokens import Counter
 
 

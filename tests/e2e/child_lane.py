@@ -31,13 +31,13 @@ from tui_chat.cli.ids import new_id
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, Settings
-from tui_chat.loopback import LoopbackTransport
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset
-from tui_chat.model.session import Entry
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
+from tui_chat.models.session import Entry
+from tui_chat.offline import LoopbackTransport
+from tui_chat.providers import Transport
 from tui_chat.send import Begun, Grown, Progress, send
 from tui_chat.store import Store
-from tui_chat.transport import Transport
 
 ENDPOINT = next(e for e in BUILT_IN_ENDPOINTS if e.name == "loopback")
 

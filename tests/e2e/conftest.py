@@ -16,11 +16,11 @@ import pytest
 from tui_chat import paths
 from tui_chat.cli.app import shelf
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
-from tui_chat.desk import BranchChanged, Change, Desk
-from tui_chat.loopback import LoopbackTransport, Received, World, serve
-from tui_chat.model.endpoint import Endpoint
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.offline import LoopbackTransport, Received, World, serve
+from tui_chat.providers import Transport
 from tui_chat.store import Store
-from tui_chat.transport import Transport
+from tui_chat.workspace import BranchChanged, Change, Desk
 
 LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]
 

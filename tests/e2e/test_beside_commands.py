@@ -9,7 +9,7 @@ from asyncio.subprocess import PIPE
 from pathlib import Path
 
 from tests.e2e.conftest import Heard, settled
-from tui_chat.desk import Desk
+from tui_chat.workspace import Desk
 
 TALKS = 12
 

@@ -10,12 +10,12 @@ import pytest
 from tests.e2e.test_sending import asking
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import StoreError
-from tui_chat.loopback import LoopbackTransport, World
-from tui_chat.model.message import Message
-from tui_chat.model.request import Exchange
-from tui_chat.model.session import Entry
+from tui_chat.models.message import Message
+from tui_chat.models.request import Exchange
+from tui_chat.models.session import Entry
+from tui_chat.offline import LoopbackTransport, World
+from tui_chat.providers import Transport
 from tui_chat.send import Grown, Progress, send
-from tui_chat.transport import Transport
 
 ALLOWED = 0.25
 ENDPOINT = next(e for e in BUILT_IN_ENDPOINTS if e.name == "loopback")

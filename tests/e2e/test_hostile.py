@@ -12,15 +12,15 @@ import time
 import pytest
 
 from tests.e2e.conftest import settled
-from tests.transport.hostile_server import CASES, HostileServer, serve_hostile
+from tests.providers.hostile_server import CASES, HostileServer, serve_hostile
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
-from tui_chat.model import reply
-from tui_chat.model.endpoint import Protocol
-from tui_chat.transport import Transport, catalogue, client, list_models
-from tui_chat.wire import lenient
-from tui_chat.wire.anthropic import replies as anthropic
-from tui_chat.wire.gemini import partial_args
+from tui_chat.models import reply
+from tui_chat.models.endpoint import Protocol
+from tui_chat.protocols import lenient
+from tui_chat.protocols.anthropic import replies as anthropic
+from tui_chat.protocols.gemini import partial_args
+from tui_chat.providers import Transport, catalogue, client, list_models
 
 SIZE = 2_000_000
 LONGEST_STEP = 0.2

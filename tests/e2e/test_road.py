@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import moved, settled
-from tests.wire.sdk_types import accept
+from tests.protocols.sdk_types import accept
 from tui_chat.config import BUILT_IN_ENDPOINTS
-from tui_chat.desk import ReplyGrew, Trouble
-from tui_chat.loopback import Received, serve
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.json_tree import plain
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_tree import plain
+from tui_chat.offline import Received, serve
+from tui_chat.workspace import ReplyGrew, Trouble
 
 LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]
 HARD_TEXT = '你好 😀 \u2028 "quotes" \\ back\n\ttab \x00 nul \u202e bidi </script>'

@@ -14,15 +14,15 @@ import pytest
 from tests.e2e.conftest import LOOPBACKS, no_wait
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, Settings
-from tui_chat.loopback import LoopbackTransport
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset
-from tui_chat.model.session import Entry
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
+from tui_chat.models.session import Entry
+from tui_chat.offline import LoopbackTransport
+from tui_chat.protocols.registry import protocol_of
+from tui_chat.providers import Transport
 from tui_chat.send import Begun, Ended, Grown, Progress, Waiting, send
 from tui_chat.store import Store
-from tui_chat.transport import Transport
-from tui_chat.wire.registry import protocol_of
 
 
 async def sent(

@@ -7,8 +7,8 @@ import json
 from tui_chat.interop.branch import shown_branch
 from tui_chat.interop.conversations import read_conversations
 from tui_chat.interop.found import Found
-from tui_chat.model.message import Message
-from tui_chat.model.transcript import Transcript
+from tui_chat.models.message import Message
+from tui_chat.models.transcript import Transcript
 
 
 def read(value: object) -> list[Found]:

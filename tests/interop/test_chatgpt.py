@@ -13,7 +13,7 @@ from tests.interop.exports import chatgpt, node
 from tests.interop.reading import only, read, said, shown
 from tui_chat.interop import chatgpt as reader
 from tui_chat.interop.branch import siblings
-from tui_chat.model.message import Part
+from tui_chat.models.message import Part
 
 
 def test_a_conversation_with_a_regenerated_reply_and_an_edited_question():

@@ -9,7 +9,7 @@ from tests.interop.exports import ROOT, block, claude, claude_message
 from tests.interop.reading import only, read, said, shown
 from tui_chat.interop import claude as reader
 from tui_chat.interop.branch import siblings
-from tui_chat.model.message import Part
+from tui_chat.models.message import Part
 
 
 def test_messages_without_parents_follow_each_other():

@@ -15,12 +15,12 @@ from tests.interop.reading import only, read
 from tests.interop.transcripts import transcripts
 from tui_chat.interop import own_json
 from tui_chat.interop.conversations import read_conversations
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.request import RequestRecord, Sent
-from tui_chat.model.role import Role
-from tui_chat.model.session import Entry, Session
-from tui_chat.model.transcript import Transcript
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.request import RequestRecord, Sent
+from tui_chat.models.role import Role
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.transcript import Transcript
 
 
 def written(*told: Transcript) -> str:

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tests.interop.transcripts import transcripts
 from tui_chat.interop.html import page
 from tui_chat.interop.markdown import markdown
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message, Part, ToolCall
-from tui_chat.model.role import Role
-from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
-from tui_chat.model.session import Entry, Session
-from tui_chat.model.transcript import Transcript
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.role import Role
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.transcript import Transcript
 
 THOUGHT = MessageSemantics(reasoning=(ReasoningBlock(Protocol.ANTHROPIC, "I look."),))
 

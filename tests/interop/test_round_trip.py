@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.interop.transcripts import transcripts
 from tui_chat.exporting import exported, write_file
 from tui_chat.importing import import_files
-from tui_chat.model.transcript import Transcript
+from tui_chat.models.transcript import Transcript
 from tui_chat.store import Store
 
 numbers = count()

@@ -9,12 +9,12 @@ from hashlib import sha256
 from hypothesis import strategies as st
 
 from tests.strategies import any_text
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import MESSAGE_ROLES, Message, Part, ToolCall
-from tui_chat.model.reply import Usage
-from tui_chat.model.request import RequestRecord, Sent
-from tui_chat.model.role import Role
-from tui_chat.model.semantics import (
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import MESSAGE_ROLES, Message, Part, ToolCall
+from tui_chat.models.reply import Usage
+from tui_chat.models.request import RequestRecord, Sent
+from tui_chat.models.role import Role
+from tui_chat.models.semantics import (
     KeptReply,
     Layout,
     MessageSemantics,
@@ -22,8 +22,8 @@ from tui_chat.model.semantics import (
     ReasoningBlock,
     WireForm,
 )
-from tui_chat.model.session import Entry, Session
-from tui_chat.model.transcript import Transcript
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.transcript import Transcript
 
 short = st.text("aé好😀 \n\x1b\u202e", max_size=6)
 words = st.one_of(short, any_text)

@@ -17,11 +17,11 @@ from tests.e2e.test_sending import sent
 from tests.peers.conftest import REASONING, TEXT
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, Settings
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
+from tui_chat.protocols.registry import protocol_of
 from tui_chat.send import Waiting
-from tui_chat.wire.registry import protocol_of
 
 pytestmark = [pytest.mark.peer]
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from child_text import TEXT
 
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.request import RequestRecord
-from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.request import RequestRecord
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.store import Store
 
 

@@ -12,7 +12,7 @@ import uuid
 from pathlib import Path
 
 from tui_chat.errors import TuiChatError
-from tui_chat.model.message import Message
+from tui_chat.models.message import Message
 from tui_chat.store import Store
 
 

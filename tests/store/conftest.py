@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.request import RequestRecord
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.request import RequestRecord
 from tui_chat.store import Store
 
 HERE = Path(__file__).parent

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from tui_chat.errors import StoreDamaged, StoreError
-from tui_chat.model.message import Message
+from tui_chat.models.message import Message
 from tui_chat.store import Store, upkeep
 from tui_chat.store.salvage import salvage
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from tui_chat.errors import InputError, StoreDamaged, StoreNewer
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.profile import Profile
-from tui_chat.model.request import RequestRecord
-from tui_chat.model.role import Role
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.profile import Profile
+from tui_chat.models.request import RequestRecord
+from tui_chat.models.role import Role
 from tui_chat.store import Store, schema
 from tui_chat.store.mend import RECOVERED
 from tui_chat.store.salvage import Salvaged, salvage

@@ -7,13 +7,13 @@ from dataclasses import fields, replace
 import pytest
 
 from tui_chat.errors import InputError, StoreError
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message, Part, ToolCall
-from tui_chat.model.reply import Usage
-from tui_chat.model.request import Exchange, RequestRecord
-from tui_chat.model.role import Role
-from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
-from tui_chat.model.session import Entry
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.reply import Usage
+from tui_chat.models.request import Exchange, RequestRecord
+from tui_chat.models.role import Role
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.session import Entry
 from tui_chat.store import Ending, Store, messages, requests, sessions
 from tui_chat.store.database import Transaction
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from tui_chat.errors import InputError, StoreError
-from tui_chat.model.message import Message
-from tui_chat.model.reply import Usage
-from tui_chat.model.request import RequestRecord
-from tui_chat.model.session import Session
+from tui_chat.models.message import Message
+from tui_chat.models.reply import Usage
+from tui_chat.models.request import RequestRecord
+from tui_chat.models.session import Session
 from tui_chat.store import Store
 
 Make = Callable[..., RequestRecord]

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tui_chat.errors import StoreError
-from tui_chat.model.message import Message
+from tui_chat.models.message import Message
 from tui_chat.store import Store
 from tui_chat.store.database import Transaction
 

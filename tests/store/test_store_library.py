@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from tui_chat.errors import InputError, StoreError
-from tui_chat.model.message import Message
-from tui_chat.model.profile import Profile
-from tui_chat.model.request import RequestRecord
-from tui_chat.model.role import Role
+from tui_chat.models.message import Message
+from tui_chat.models.profile import Profile
+from tui_chat.models.request import RequestRecord
+from tui_chat.models.role import Role
 from tui_chat.store import Store
 
 Make = Callable[..., RequestRecord]

@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tui_chat.errors import InputError, StoreError
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.json_values import pack, unpack
-from tui_chat.model.message import Message, Part, ToolCall
-from tui_chat.model.request import RequestRecord
-from tui_chat.model.search import Query
-from tui_chat.model.semantics import MessageSemantics
-from tui_chat.model.session import Entry, Session
-from tui_chat.model.transcript import Transcript
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_values import pack, unpack
+from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.request import RequestRecord
+from tui_chat.models.search import Query
+from tui_chat.models.semantics import MessageSemantics
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.transcript import Transcript
 from tui_chat.store import Ending, Store
 from tui_chat.store.growing import Written, grown
 

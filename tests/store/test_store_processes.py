@@ -16,8 +16,8 @@ import pytest
 from child_text import TEXT
 
 from tui_chat.errors import StoreBusy, StoreError
-from tui_chat.model.message import Message
-from tui_chat.model.request import RequestRecord
+from tui_chat.models.message import Message
+from tui_chat.models.request import RequestRecord
 from tui_chat.store import Store
 
 Opener = Callable[[], Awaitable[Store]]

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tui_chat.errors import StoreDamaged, StoreError, StoreNewer
-from tui_chat.model.message import Message
-from tui_chat.model.role import Role
+from tui_chat.models.message import Message
+from tui_chat.models.role import Role
 from tui_chat.store import Store, copies, schema, upkeep
 from tui_chat.store.copies import backups
 from tui_chat.store.salvage import salvage

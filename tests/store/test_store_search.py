@@ -18,16 +18,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_chat.errors import InputError
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.json_values import pack
-from tui_chat.model.message import Message, ToolCall
-from tui_chat.model.reply import Usage
-from tui_chat.model.request import RequestRecord
-from tui_chat.model.role import Role
-from tui_chat.model.search import Hit, Query
-from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
-from tui_chat.model.session import Entry, Session
-from tui_chat.model.transcript import Transcript
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_values import pack
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.reply import Usage
+from tui_chat.models.request import RequestRecord
+from tui_chat.models.role import Role
+from tui_chat.models.search import Hit, Query
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.transcript import Transcript
 from tui_chat.store import Store, candidates, few, schema
 from tui_chat.store.asides import asides_of
 from tui_chat.store.check import Check, check

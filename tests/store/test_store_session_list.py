@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tui_chat.errors import InputError, StoreDamaged
-from tui_chat.model.message import Message
-from tui_chat.model.role import Role
-from tui_chat.model.session import Entry, Session
-from tui_chat.model.transcript import Transcript
+from tui_chat.models.message import Message
+from tui_chat.models.role import Role
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.transcript import Transcript
 from tui_chat.store import Store
 
 Opener = Callable[[], Awaitable[Store]]

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.store.test_store_api import RICH
-from tui_chat.model.message import Message
-from tui_chat.model.reply import Usage
-from tui_chat.model.role import Role
-from tui_chat.model.search import Query
-from tui_chat.model.session import Entry, Session
-from tui_chat.model.transcript import Imported, Transcript
+from tui_chat.models.message import Message
+from tui_chat.models.reply import Usage
+from tui_chat.models.role import Role
+from tui_chat.models.search import Query
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.transcript import Imported, Transcript
 from tui_chat.store import Store
 
 Opener = Callable[[], Awaitable[Store]]

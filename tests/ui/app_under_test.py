@@ -14,15 +14,15 @@ from textual.pilot import Pilot
 
 from tui_chat.cli.app import shelf
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
-from tui_chat.desk import Change, Desk
-from tui_chat.loopback import LoopbackTransport, Received, World
-from tui_chat.model.endpoint import Retries
-from tui_chat.model.tool import Tool
+from tui_chat.models.endpoint import Retries
+from tui_chat.models.tool import Tool
+from tui_chat.offline import LoopbackTransport, Received, World
+from tui_chat.providers import Transport
 from tui_chat.store import Store
-from tui_chat.transport import Transport
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.inspector import Inspector
+from tui_chat.workspace import Change, Desk
 
 NOON = 1_767_268_800.0
 """2026-01-01 12:00 UTC."""

@@ -6,8 +6,8 @@ from textual.app import App, ComposeResult
 from textual.message import Message
 
 from tui_chat.compose import Composed
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.envelope import (
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import (
     Budget,
     ChatEnvelope,
     Dropped,
@@ -18,13 +18,13 @@ from tui_chat.model.envelope import (
     Sourced,
     Turn,
 )
-from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
-from tui_chat.model.payload import render
-from tui_chat.model.text import GLUE, Origin, OriginKind, Text
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.models.payload import render
+from tui_chat.models.text import GLUE, Origin, OriginKind, Text
 from tui_chat.paths import bundled
+from tui_chat.protocols.protocol import Encoded
 from tui_chat.ui.inspector import Inspector, PayloadView
 from tui_chat.ui.themes import load_themes, origin_defaults
-from tui_chat.wire.protocol import Encoded
 
 ROLE = Origin(OriginKind.SYSTEM, "translator", "Translator")
 STYLE = Origin(OriginKind.PRESET, "p1", "Style")

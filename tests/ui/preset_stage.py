@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from tests.ui.app_under_test import make_app, opened, settle, until
-from tui_chat.model.preset import Preset, PresetMessage
+from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.presets import PresetPane

@@ -6,7 +6,7 @@ from textual.app import App, ComposeResult
 from textual.message import Message
 from textual.pilot import Pilot
 
-from tui_chat.model.session import SessionSummary
+from tui_chat.models.session import SessionSummary
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.sidebar.rows import SessionRows
 

@@ -12,16 +12,16 @@ from textual.widgets import OptionList
 from textual.widgets._toast import Toast
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
-from tui_chat.desk.changes import ReplyWaits
 from tui_chat.errors import InputError, Refused
-from tui_chat.loopback import Received
-from tui_chat.model.endpoint import Protocol
+from tui_chat.models.endpoint import Protocol
+from tui_chat.offline import Received
 from tui_chat.send import Waiting
 from tui_chat.ui.acting.telling import MOST
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.presets import PresetPane
 from tui_chat.ui.sidebar import SessionList
+from tui_chat.workspace.changes import ReplyWaits
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

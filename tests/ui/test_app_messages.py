@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
-from tui_chat.model.envelope import ToolDefinition
-from tui_chat.model.tool import Tool
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.tool import Tool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.dialogs import Confirm

@@ -9,11 +9,11 @@ import pytest
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.envelope import ToolDefinition
-from tui_chat.model.preset import Preset
-from tui_chat.model.profile import Profile
-from tui_chat.model.role import Role
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.preset import Preset
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
 from tui_chat.recipe.turn_file import SentAs, TurnFile
 from tui_chat.ui.acting.supposing import in_file, told_of_keeping
 

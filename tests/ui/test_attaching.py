@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, replied, settle, until
-from tui_chat.loopback import Received
+from tui_chat.offline import Received
 from tui_chat.ui.chat import AttachedLine, Composer
 from tui_chat.ui.inspector import Inspector
 

@@ -13,7 +13,7 @@ from textual.widgets import Input, OptionList, Static
 from tests.interop.exports import chatgpt, node
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.interop.chatgpt import BROKEN
-from tui_chat.model.session import Node
+from tui_chat.models.session import Node
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.branch_lines import branch_lines
 from tui_chat.ui.branch_screen import BranchScreen

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
-from tui_chat.loopback import Received
+from tui_chat.offline import Received
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.commands import COMMANDS, Order, Unknown, to_send, understood
 from tui_chat.ui.inspector import Inspector

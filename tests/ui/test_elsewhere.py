@@ -9,9 +9,9 @@ from textual.widgets import Input
 
 from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
 from tests.ui.sidebar_stage import Stage, shown, summary
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.request import RequestRecord
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.request import RequestRecord
 from tui_chat.store import Store
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.chat.strips import ActivityLine
@@ -25,9 +25,9 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """The app looks around without waiting for a second to pass."""
     monkeypatch.setattr("tui_chat.ui.acting.hearing.LOOK_AFTER", 0.1)
-    monkeypatch.setattr("tui_chat.desk.elsewhere.LOOK_EVERY", 0.1)
-    monkeypatch.setattr("tui_chat.desk.elsewhere.FOLLOW_EVERY", 0.1)
-    monkeypatch.setattr("tui_chat.desk.elsewhere._LISTING_SHARE", 0)
+    monkeypatch.setattr("tui_chat.workspace.elsewhere.LOOK_EVERY", 0.1)
+    monkeypatch.setattr("tui_chat.workspace.elsewhere.FOLLOW_EVERY", 0.1)
+    monkeypatch.setattr("tui_chat.workspace.elsewhere._LISTING_SHARE", 0)
 
 
 async def test_what_another_program_does_shows_while_one_types_and_filters(

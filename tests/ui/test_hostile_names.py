@@ -9,11 +9,11 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tui_chat.desk import Order
-from tui_chat.model.role import Role
+from tui_chat.models.role import Role
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Transcript
 from tui_chat.ui.search.hits import HitList
+from tui_chat.workspace import Order
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

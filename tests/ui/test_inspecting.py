@@ -13,11 +13,11 @@ from tests.ui.app_under_test import make_app, opened, replied, say, settle, unti
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs
-from tui_chat.loopback import Received
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset
-from tui_chat.model.text import OriginKind
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
+from tui_chat.models.text import OriginKind
+from tui_chat.offline import Received
 from tui_chat.recipe import CameBack, dump_turn
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript

@@ -18,9 +18,9 @@ from tests.ui.inspector_requests import (
     long_chat,
     said,
 )
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.envelope import Level, Note
-from tui_chat.model.text import Origin, OriginKind, Text
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.ui.inspector import Inspector, aside
 from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.legend import Legend

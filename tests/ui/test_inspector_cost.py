@@ -23,7 +23,7 @@ from tests.ui.inspector_requests import (
     turns_with,
 )
 from tui_chat.analysis import Accountant
-from tui_chat.model.text import Text
+from tui_chat.models.text import Text
 from tui_chat.ui.inspector.blocks import Measure
 from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.payload_canvas import PayloadCanvas

@@ -19,15 +19,15 @@ from tests.ui.inspector_requests import (
     said,
     turns_with,
 )
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.envelope import Level, Note, Turn
-from tui_chat.model.json_tree import Arr, Obj, Str, Tree, tree_of
-from tui_chat.model.message import Message, ToolCall
-from tui_chat.model.payload import render
-from tui_chat.model.received import Received
-from tui_chat.model.reply import Usage
-from tui_chat.model.session import Entry
-from tui_chat.model.text import Origin, OriginKind, Text
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Level, Note, Turn
+from tui_chat.models.json_tree import Arr, Obj, Str, Tree, tree_of
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.payload import render
+from tui_chat.models.received import Received
+from tui_chat.models.reply import Usage
+from tui_chat.models.session import Entry
+from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.ui.inspector import Came, Inspector, View, sources
 from tui_chat.ui.inspector.finding import hits, places
 from tui_chat.ui.inspector.landmarks import NotePlaces

@@ -15,10 +15,10 @@ from textual.filter import Monochrome
 from textual.strip import Strip
 
 from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.session import Entry, Session
-from tui_chat.model.transcript import Transcript
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.transcript import Transcript
 from tui_chat.store import Store
 from tui_chat.ui.chat import ChatPane, Composer
 from tui_chat.ui.chat.message import MessageLayout
@@ -94,7 +94,7 @@ async def test_a_long_request_is_let_go_of_with_its_session_and_recalled_there(
     tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("state", "past"):
-        monkeypatch.setattr(f"tui_chat.desk.{module}.LONG", 100)
+        monkeypatch.setattr(f"tui_chat.workspace.{module}.LONG", 100)
     monkeypatch.setattr("tui_chat.ui.acting.inspecting._SETTLED", 0.01)
     await two_sessions(tmp_path)
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:

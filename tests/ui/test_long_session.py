@@ -12,7 +12,6 @@ import pytest
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.context.lore_keys import KeyIndex, Occurrences
-from tui_chat.desk import composing, opening
 from tui_chat.store import Store
 from tui_chat.ui.acting import drafting
 from tui_chat.ui.chat import ChatPane, Composer
@@ -20,6 +19,7 @@ from tui_chat.ui.chat.strips import ActivityLine
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.sidebar.rows import SessionRows
+from tui_chat.workspace import composing, opening
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

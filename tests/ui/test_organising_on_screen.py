@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tui_chat.model.session import SessionSummary
+from tui_chat.models.session import SessionSummary
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.sidebar import SessionList
 

@@ -9,10 +9,10 @@ import pytest
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, Settings
-from tui_chat.model.endpoint import ModelFacts, Protocol
-from tui_chat.model.message import Message, ToolCall
-from tui_chat.model.preset import Preset, PresetMessage
-from tui_chat.model.text import OriginKind
+from tui_chat.models.endpoint import ModelFacts, Protocol
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.text import OriginKind
 from tui_chat.ui.inspector.landmarks import NotePlaces
 from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.looking import under

@@ -26,11 +26,11 @@ from tests.ui.preset_stage import (
 )
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
-from tui_chat.editing import Row, sketch
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset, PresetMessage
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.library.editing import Row, sketch
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.inspector import Inspector, View
 from tui_chat.ui.presets.facts import facts_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.app_under_test import NOON, make_app, until
-from tui_chat.model.message import Message
+from tui_chat.models.message import Message
 from tui_chat.store import Store
 from tui_chat.ui.dialogs import Confirm
 

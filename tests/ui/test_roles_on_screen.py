@@ -8,7 +8,7 @@ import pytest
 from textual.widgets import Button, Input, Static
 
 from tests.ui.app_under_test import make_app, opened, say, until
-from tui_chat.model.role import Role
+from tui_chat.models.role import Role
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs import Confirm
 from tui_chat.ui.forms import RoleForm

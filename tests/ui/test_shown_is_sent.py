@@ -16,8 +16,8 @@ from textual.pilot import Pilot
 from tests.ui import app_under_test
 from tests.ui.app_under_test import settle, until
 from tests.ui.preset_stage import MESSAGES, app_with, opened
-from tui_chat.loopback import Received
-from tui_chat.model.endpoint import Protocol
+from tui_chat.models.endpoint import Protocol
+from tui_chat.offline import Received
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.inspector import Inspector, View

@@ -14,8 +14,8 @@ from tui_chat.cli import view
 from tui_chat.cli.app import open_desk
 from tui_chat.cli.imports import Meter
 from tui_chat.config import Config
-from tui_chat.model.envelope import ToolDefinition
-from tui_chat.model.tool import Tool
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.tool import Tool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.viewer import Viewer

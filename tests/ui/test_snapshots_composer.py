@@ -10,7 +10,7 @@ from textual import events
 from tests.ui.album import NARROW, Album
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.attachments import Attachment
-from tui_chat.model.message import Part
+from tui_chat.models.message import Part
 from tui_chat.ui.chat import Composer, Transcript
 
 

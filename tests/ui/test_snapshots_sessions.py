@@ -10,7 +10,7 @@ from textual.widgets._toast import Toast
 
 from tests.ui.album import NARROW, Album
 from tests.ui.app_under_test import NOON, make_app, opened, settle, until
-from tui_chat.model.message import Message
+from tui_chat.models.message import Message
 from tui_chat.store import Store
 from tui_chat.ui.chat import Transcript
 from tui_chat.ui.search.hits import HitList

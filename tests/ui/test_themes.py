@@ -11,8 +11,8 @@ from textual.theme import Theme
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tests.ui.inspector_requests import DATE, DRAFT, MODEL, ROLE, STYLE, InspectorApp, composed
 from tui_chat.errors import InputError
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import bundled
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.inspector.legend import Legend

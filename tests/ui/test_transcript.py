@@ -14,11 +14,11 @@ from textual.pilot import Pilot
 from textual.selection import SELECT_ALL, Selection
 
 from tests.ui.test_transcript_layout import SOURCES
-from tui_chat.loopback import lorem
-from tui_chat.model.message import Message, ToolCall
-from tui_chat.model.reply import Reply, TextDelta, Usage, advance
-from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
-from tui_chat.model.session import Entry
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.reply import Reply, TextDelta, Usage, advance
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.session import Entry
+from tui_chat.offline import lorem
 from tui_chat.ui.chat import ChatPane, Transcript
 from tui_chat.ui.chat.message import MessageLayout
 from tui_chat.ui.chat.posted import Requested

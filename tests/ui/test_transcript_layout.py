@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.benchmarks.shapes import LARGE, REPLIES, reply_of
-from tui_chat.model.message import Message, Part, ToolCall
-from tui_chat.model.reply import ReasoningDelta, Reply, TextDelta, ToolCallDelta, Usage, advance
-from tui_chat.model.semantics import MessageSemantics
-from tui_chat.model.session import Entry
-from tui_chat.model.visible import visible
+from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.reply import ReasoningDelta, Reply, TextDelta, ToolCallDelta, Usage, advance
+from tui_chat.models.semantics import MessageSemantics
+from tui_chat.models.session import Entry
+from tui_chat.models.visible import visible
 from tui_chat.ui.chat import sections
 from tui_chat.ui.chat.heights import Heights
 from tui_chat.ui.chat.lines import Line, run, wrap

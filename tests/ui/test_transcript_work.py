@@ -12,12 +12,12 @@ from textual.widgets import Input
 
 from tests.ui.app_under_test import until
 from tests.ui.test_transcript import LIVE, Stage, branch, entry, shown
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message, ToolCall
-from tui_chat.model.reply import Reply, TextDelta, Usage, advance
-from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
-from tui_chat.model.session import Entry
-from tui_chat.model.timing import Timing
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.reply import Reply, TextDelta, Usage, advance
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.session import Entry
+from tui_chat.models.timing import Timing
 from tui_chat.ui.chat import Transcript, posted
 from tui_chat.ui.chat.find_bar import FindBar
 from tui_chat.ui.chat.finding import pattern, spans

@@ -14,13 +14,13 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
-from tui_chat.desk import Change, Desk
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.dialogs import Choose, Help
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.search import SearchScreen
 from tui_chat.ui.sidebar.top import Filter
+from tui_chat.workspace import Change, Desk
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

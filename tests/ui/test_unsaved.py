@@ -14,7 +14,6 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from tests.ui.app_under_test import idle, make_app, opened, replied, say, until
-from tui_chat.desk import Desk
 from tui_chat.errors import StoreError
 from tui_chat.store.database import Database, Transaction
 from tui_chat.ui.app import TuiChat
@@ -22,6 +21,7 @@ from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.chat.foot import foot_lines
 from tui_chat.ui.dialogs import Confirm
 from tui_chat.ui.writing import Write
+from tui_chat.workspace import Desk
 
 FULL = "There is no room left on the disk."
 

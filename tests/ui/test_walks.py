@@ -16,9 +16,9 @@ from tests.ui.app_under_test import opened, say, settle, until
 from tests.ui.preset_stage import app_with, body, line_of, message
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Settings
-from tui_chat.model.endpoint import ModelFacts
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset
+from tui_chat.models.endpoint import ModelFacts
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector, View

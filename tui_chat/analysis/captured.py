@@ -16,13 +16,13 @@ from typing import Any, cast
 
 from tui_chat.context import Settings
 from tui_chat.errors import InputError
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.envelope import ChatEnvelope, Parameters, Turn
-from tui_chat.model.message import Message
-from tui_chat.model.preset import CacheLifetime, Preset, PresetMessage
-from tui_chat.wire.fields import not_json
-from tui_chat.wire.registry import protocol_of
-from tui_chat.wire.roles import detect_protocol
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
+from tui_chat.models.message import Message
+from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
+from tui_chat.protocols.fields import not_json
+from tui_chat.protocols.registry import protocol_of
+from tui_chat.protocols.roles import detect_protocol
 
 TRIES = 200
 """How many opening braces are looked at in a text that is not JSON as a whole."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-from tui_chat.model.json_tree import Arr, Obj, Tree, body_of
-from tui_chat.model.payload import Payload
-from tui_chat.model.pretty import Lines, line_starts
+from tui_chat.models.json_tree import Arr, Obj, Tree, body_of
+from tui_chat.models.payload import Payload
+from tui_chat.models.pretty import Lines, line_starts
 
 CONTEXT = 2
 """Lines shown around what differs."""

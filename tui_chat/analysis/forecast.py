@@ -16,11 +16,11 @@ from typing import Literal
 
 from tui_chat.analysis.prompt import UNREAD, Prompt, cost, prompt_of
 from tui_chat.compose import Composed
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.envelope import Turn
-from tui_chat.model.json_tree import Arr, Obj, Str, Tree, body_of
-from tui_chat.model.same import same_beginning, same_objects
-from tui_chat.model.text import GLUE, Origin, OriginKind, Text
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Turn
+from tui_chat.models.json_tree import Arr, Obj, Str, Tree, body_of
+from tui_chat.models.same import same_beginning, same_objects
+from tui_chat.models.text import GLUE, Origin, OriginKind, Text
 from tui_chat.tokens import Counter
 
 LOOK_BACK = 20

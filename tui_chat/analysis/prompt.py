@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_chat.compose import Composed
-from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree
-from tui_chat.model.same import same_objects
-from tui_chat.model.text import GLUE
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
+from tui_chat.models.same import same_objects
+from tui_chat.models.text import GLUE
 from tui_chat.tokens import PART_TOKENS, TURN_OVERHEAD, Counter
 
 _ORDER = (

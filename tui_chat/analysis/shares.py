@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from tui_chat.model.envelope import ChatEnvelope, Turn
-from tui_chat.model.same import same_objects
-from tui_chat.model.text import OriginKind
+from tui_chat.models.envelope import ChatEnvelope, Turn
+from tui_chat.models.same import same_objects
+from tui_chat.models.text import OriginKind
 
 
 @dataclass(frozen=True, slots=True)

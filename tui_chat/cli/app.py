@@ -21,9 +21,9 @@ from tui_chat.files import make_private_folder
 if TYPE_CHECKING:
     import httpx
 
-    from tui_chat.desk import Change, Desk
-    from tui_chat.preset_files import Shelf
+    from tui_chat.library import Shelf
     from tui_chat.ui.app import TuiChat
+    from tui_chat.workspace import Change, Desk
 
 
 def run_app(
@@ -83,9 +83,9 @@ def settled_config(
 
 async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
     """Open the store and lay the desk. Raises StoreError, with what to do about it."""
-    from tui_chat.desk import Desk
+    from tui_chat.providers import Transport
     from tui_chat.store import Store
-    from tui_chat.transport import Transport
+    from tui_chat.workspace import Desk
 
     try:
         make_private_folder(config.data_dir)
@@ -109,14 +109,14 @@ async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
 
 
 def _loopback() -> httpx.AsyncBaseTransport:
-    from tui_chat.loopback import LoopbackTransport
+    from tui_chat.offline import LoopbackTransport
 
     return LoopbackTransport()
 
 
 def shelf(config: Config) -> Shelf:
     """Return the user's presets, profiles, lorebooks and roles, and the presets we bring."""
-    from tui_chat.preset_files import Shelf
+    from tui_chat.library import Shelf
 
     return Shelf(config.config_dir, paths.bundled("sample_presets"))
 

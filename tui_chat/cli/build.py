@@ -17,22 +17,22 @@ from tui_chat.config import Config, load_config
 from tui_chat.context import Inputs, Settings
 from tui_chat.errors import InputError
 from tui_chat.interop.history import read_history
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.envelope import Level
-from tui_chat.model.lorebook import Lorebook
-from tui_chat.model.role import Role
-from tui_chat.model.text import clean
-from tui_chat.preset_files import (
+from tui_chat.library import (
     load_preset,
     load_profile,
     load_role,
     read_text,
 )
-from tui_chat.preset_files.lorebooks import read_lorebook
-from tui_chat.preset_files.text_files import MAX_BYTES
+from tui_chat.library.lorebooks import read_lorebook
+from tui_chat.library.text_files import MAX_BYTES
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import Level
+from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.role import Role
+from tui_chat.models.text import clean
+from tui_chat.protocols.roles import detect_protocol
 from tui_chat.recipe import read_turn
 from tui_chat.request_text import as_curl, as_http
-from tui_chat.wire.roles import detect_protocol
 
 _PROVIDERS = {
     Protocol.OPENAI_CHAT: "openai",

@@ -161,7 +161,7 @@ def convert(
     --report among the notes. In its own protocol a request comes back as it was.
     """
     from tui_chat.cli.convert import run_convert
-    from tui_chat.model.endpoint import Protocol
+    from tui_chat.models.endpoint import Protocol
 
     ways = Protocol(source) if source else None, Protocol(target)
     run_convert(settings, file, *ways, model=model, endpoint=endpoint, report=report)
@@ -193,7 +193,7 @@ def read(file: Path, protocol: str) -> None:
     was cut or refused is read as far as it came.
     """
     from tui_chat.cli.read_reply import run_read
-    from tui_chat.model.endpoint import Protocol
+    from tui_chat.models.endpoint import Protocol
 
     run_read(file, Protocol(protocol))
 

@@ -133,7 +133,7 @@ def search_command(
     Exits with 1 where nothing is found.
     """
     from tui_chat.cli.search import run_search
-    from tui_chat.model.search import Query
+    from tui_chat.models.search import Query
 
     query = Query(
         since=since.astimezone().timestamp() if since else None,

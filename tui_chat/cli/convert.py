@@ -16,11 +16,11 @@ from tui_chat.cli.files import named, read_bytes
 from tui_chat.cli.output import write_body, write_json, write_line
 from tui_chat.config import load_config
 from tui_chat.errors import InputError
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.envelope import ChatEnvelope, Level, Note, Sourced
-from tui_chat.model.payload import render
-from tui_chat.model.text import Origin, OriginKind
-from tui_chat.wire.registry import protocol_of
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced
+from tui_chat.models.payload import render
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.protocols.registry import protocol_of
 
 PLACEHOLDER = "MODEL"
 """Stands where a protocol demands a model and nobody named one."""

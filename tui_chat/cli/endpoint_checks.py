@@ -19,12 +19,12 @@ from typing import Literal
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, Settings
 from tui_chat.errors import InputError, Refused, TuiChatError, Unreachable
-from tui_chat.model.endpoint import Endpoint, Retries
-from tui_chat.model.preset import Preset
-from tui_chat.model.reply import Reply
+from tui_chat.models.endpoint import Endpoint, Retries
+from tui_chat.models.preset import Preset
+from tui_chat.models.reply import Reply
+from tui_chat.providers import Transport, list_models
+from tui_chat.providers.keys import find_key, place_of
 from tui_chat.send import receive
-from tui_chat.transport import Transport, list_models
-from tui_chat.transport.keys import find_key, place_of
 
 PROMPT = "Reply with the single word: ok"
 REPLY_LIMIT = 256

@@ -12,8 +12,8 @@ from tui_chat import paths
 from tui_chat.cli.network import open_transport
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.config import LOOPBACK_URL, Config, load_config
-from tui_chat.model.endpoint import Endpoint
-from tui_chat.model.visible import one_line
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.visible import one_line
 
 if TYPE_CHECKING:
     from tui_chat.cli.endpoint_checks import Check
@@ -27,7 +27,7 @@ def run_list(settings: dict[str, object], *, as_json: bool, look: bool) -> None:
     endpoints = _config(settings).endpoints
     found: tuple[Endpoint, ...] = ()
     if look:
-        from tui_chat.transport import with_discovered
+        from tui_chat.providers import with_discovered
 
         found = asyncio.run(_discover(endpoints))
         endpoints = with_discovered(endpoints, found)
@@ -52,7 +52,7 @@ def run_list(settings: dict[str, object], *, as_json: bool, look: bool) -> None:
 
 
 async def _discover(endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
-    from tui_chat.transport import discover
+    from tui_chat.providers import discover
 
     transport = open_transport()
     try:
@@ -83,7 +83,7 @@ def _key(endpoint: Endpoint) -> str:
     """Return where the key is, never the key. Only the environment is looked into: a keyring may
     ask for a password, and a command may do anything.
     """
-    from tui_chat.transport.keys import place_of
+    from tui_chat.providers.keys import place_of
 
     if endpoint.key_header(("", "")) is None:
         return "none needed"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tui_chat.compose import Composed
-from tui_chat.model.envelope import Budget, Note, Turn
-from tui_chat.model.text import Origin
+from tui_chat.models.envelope import Budget, Note, Turn
+from tui_chat.models.text import Origin
 
 
 def envelope_json(composed: Composed) -> dict[str, Any]:

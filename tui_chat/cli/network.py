@@ -6,18 +6,18 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tui_chat.loopback import LoopbackTransport
-    from tui_chat.transport import Transport
+    from tui_chat.offline import LoopbackTransport
+    from tui_chat.providers import Transport
 
 
 def open_transport() -> Transport:
     """Return a transport; nothing is loaded or connected before the first request."""
-    from tui_chat.transport import Transport
+    from tui_chat.providers import Transport
 
     return Transport({"loopback.invalid": _loopback}, os.environ)
 
 
 def _loopback() -> LoopbackTransport:
-    from tui_chat.loopback import LoopbackTransport
+    from tui_chat.offline import LoopbackTransport
 
     return LoopbackTransport()

@@ -18,7 +18,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from tui_chat.model.visible import escape_json, visible
+from tui_chat.models.visible import escape_json, visible
 
 CLOSED = 141
 """Exit status after the reader of the output is gone: 128 + SIGPIPE."""

@@ -23,22 +23,22 @@ from tui_chat.context import Inputs, Settings
 from tui_chat.context.inputs import EPOCH
 from tui_chat.errors import InputError
 from tui_chat.interop.history import read_history
-from tui_chat.model.endpoint import Endpoint, Protocol
-from tui_chat.model.envelope import Turn
-from tui_chat.model.message import Message, MessageRole
-from tui_chat.model.profile import Profile
-from tui_chat.model.text import OriginKind
-from tui_chat.preset_files import (
+from tui_chat.library import (
     parse_preset,
     parse_profile,
     parse_role,
     read_text,
 )
-from tui_chat.preset_files.json_text import Path as JsonPath
-from tui_chat.preset_files.json_text import path_words, survey
-from tui_chat.preset_files.lorebooks import parse_lorebook
-from tui_chat.preset_files.reading import FileModel, Keys, Reading, listed, mapping
-from tui_chat.preset_files.text_files import MAX_BYTES
+from tui_chat.library.json_text import Path as JsonPath
+from tui_chat.library.json_text import path_words, survey
+from tui_chat.library.lorebooks import parse_lorebook
+from tui_chat.library.reading import FileModel, Keys, Reading, listed, mapping
+from tui_chat.library.text_files import MAX_BYTES
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import Turn
+from tui_chat.models.message import Message, MessageRole
+from tui_chat.models.profile import Profile
+from tui_chat.models.text import OriginKind
 from tui_chat.recipe import is_turn
 
 T = TypeVar("T")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.errors import InputError
-from tui_chat.model.envelope import Level
-from tui_chat.preset_files import Finding, read_text
-from tui_chat.preset_files.check import check_preset
-from tui_chat.preset_files.text_files import MAX_BYTES
+from tui_chat.library import Finding, read_text
+from tui_chat.library.check import check_preset
+from tui_chat.library.text_files import MAX_BYTES
+from tui_chat.models.envelope import Level
 
 _COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.INFO: "blue"}
 

@@ -21,9 +21,9 @@ from tui_chat.cli.preset_cases import (
 from tui_chat.compose import compose
 from tui_chat.context import build_context
 from tui_chat.errors import InputError
-from tui_chat.model.envelope import Turn
-from tui_chat.preset_files.json_text import survey
-from tui_chat.preset_files.text_files import read_text, write_text
+from tui_chat.library.json_text import survey
+from tui_chat.library.text_files import read_text, write_text
+from tui_chat.models.envelope import Turn
 from tui_chat.recipe import TurnFile, is_turn, read_turn
 from tui_chat.tokens import counter_for
 

@@ -12,8 +12,8 @@ from tui_chat.cli.app import shelf
 from tui_chat.cli.output import write_line
 from tui_chat.config import load_config
 from tui_chat.errors import InputError
-from tui_chat.model.visible import one_line
-from tui_chat.preset_files.sillytavern import read_sillytavern
+from tui_chat.library.sillytavern import read_sillytavern
+from tui_chat.models.visible import one_line
 
 
 def run_import(settings: dict[str, object], files: Sequence[Path], name: str) -> None:

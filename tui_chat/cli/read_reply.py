@@ -15,10 +15,10 @@ from typing import Any
 from tui_chat.cli.files import read_bytes
 from tui_chat.cli.output import write_json
 from tui_chat.errors import ProviderError, Refused
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.reply import Reply, Usage, advance
-from tui_chat.transport import recorded_events
-from tui_chat.wire.registry import protocol_of
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.reply import Reply, Usage, advance
+from tui_chat.protocols.registry import protocol_of
+from tui_chat.providers import recorded_events
 
 
 def run_read(file: Path, protocol: Protocol) -> None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from tui_chat.cli.open_store import open_store
 from tui_chat.cli.output import Styled, is_terminal, write_json, write_line
-from tui_chat.model.visible import one_line
+from tui_chat.models.visible import one_line
 
 if TYPE_CHECKING:
-    from tui_chat.model.search import Hit, Query
+    from tui_chat.models.search import Hit, Query
 
 
 def run_search(settings: Mapping[str, object], query: Query, *, as_json: bool) -> bool:

@@ -19,7 +19,7 @@ def run_loopback(host: str, port: int) -> None:
 
 
 async def _serve(host: str, port: int) -> None:
-    from tui_chat.loopback import serve
+    from tui_chat.offline import serve
 
     async with serve(host=host, port=port) as server:
         base = server.base_url

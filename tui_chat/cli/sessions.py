@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from tui_chat.cli.open_store import open_store
 from tui_chat.cli.output import write_json, write_line
-from tui_chat.model.visible import one_line
+from tui_chat.models.visible import one_line
 
 if TYPE_CHECKING:
-    from tui_chat.model.session import SessionSummary
+    from tui_chat.models.session import SessionSummary
 
 
 @dataclass(frozen=True, slots=True)

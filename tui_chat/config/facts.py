@@ -8,7 +8,7 @@ pattern goes before a shorter one, fact by fact. `config.toml` overrides any of 
 
 from __future__ import annotations
 
-from tui_chat.model.model_facts import ModelFacts
+from tui_chat.models.model_facts import ModelFacts
 
 OPENAI: tuple[tuple[str, ModelFacts], ...] = (
     # “Unrecognized request argument supplied”, “Additional properties are not allowed”

@@ -56,11 +56,11 @@ from tui_chat.config.schema import EndpointTable, FactsTable, FileTable, ToolTab
 from tui_chat.config.toml_file import read_toml
 from tui_chat.config.values import Config
 from tui_chat.errors import ConfigError
-from tui_chat.model.base_url import read_base_url
-from tui_chat.model.endpoint import Endpoint, Retries, Timeouts
-from tui_chat.model.envelope import ToolDefinition
-from tui_chat.model.model_facts import ModelFacts, Prices
-from tui_chat.model.tool import Tool
+from tui_chat.models.base_url import read_base_url
+from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.model_facts import ModelFacts, Prices
+from tui_chat.models.tool import Tool
 
 _MOST_FAULTS = 5
 

@@ -7,7 +7,7 @@ Models that are offered here are a beginning; `endpoints test NAME` lists what t
 from __future__ import annotations
 
 from tui_chat.config import facts
-from tui_chat.model.endpoint import Endpoint, Protocol
+from tui_chat.models.endpoint import Endpoint, Protocol
 
 LOOPBACK_URL = "http://loopback.invalid"
 """Where the offline provider answers. The top-level domain can exist nowhere (RFC 6761), so

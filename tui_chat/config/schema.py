@@ -14,8 +14,8 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from tui_chat.model.base_url import with_scheme
-from tui_chat.model.endpoint import Protocol
+from tui_chat.models.base_url import with_scheme
+from tui_chat.models.endpoint import Protocol
 
 _SECRET_NAMES = frozenset(
     {

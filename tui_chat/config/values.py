@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 from tui_chat.config.ready_made import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ConfigError
-from tui_chat.model.endpoint import Endpoint
+from tui_chat.models.endpoint import Endpoint
 
 if TYPE_CHECKING:
-    from tui_chat.model.tool import Tool
+    from tui_chat.models.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)

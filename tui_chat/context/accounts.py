@@ -8,8 +8,8 @@ from dataclasses import replace
 from tui_chat.context.core import Kept
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.ledger import Ledger, answered_turn, is_blank
-from tui_chat.model.envelope import Budget, ChatEnvelope, Level, Note
-from tui_chat.model.text import Origin
+from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note
+from tui_chat.models.text import Origin
 from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
 
 

@@ -27,8 +27,8 @@ from tui_chat.context.opening import opening_line
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.context.scan import scan
 from tui_chat.context.skeleton import Placed, populate
-from tui_chat.model.envelope import Budget, ChatEnvelope, Level, Note, Placement, Turn
-from tui_chat.model.text import Origin, OriginKind, Text, clean
+from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note, Placement, Turn
+from tui_chat.models.text import Origin, OriginKind, Text, clean
 from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
 
 Run = tuple[Sequence[Turn], Sequence[int]]

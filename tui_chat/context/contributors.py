@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.listed import Listed
-from tui_chat.model.envelope import Level, Note
+from tui_chat.models.envelope import Level, Note
 from tui_chat.tokens import Counter
 
 

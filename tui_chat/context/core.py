@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from tui_chat.context.ledger import Ledger
 from tui_chat.context.listed import Listed
-from tui_chat.model.envelope import Dropped, Level, Note, Placement, Turn
-from tui_chat.model.memo import Recent
+from tui_chat.models.envelope import Dropped, Level, Note, Placement, Turn
+from tui_chat.models.memo import Recent
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,9 @@ from tui_chat.context.macro_syntax import Node, has_macros, parse, unclosed
 from tui_chat.context.macros import Expansion, expand, unclosed_note
 from tui_chat.context.scan import Groups
 from tui_chat.context.scene import Scene
-from tui_chat.model.envelope import Level, Note
-from tui_chat.model.memo import Memo
-from tui_chat.model.text import OriginKind, Text
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.memo import Memo
+from tui_chat.models.text import OriginKind, Text
 
 _NOTHING = Text()
 

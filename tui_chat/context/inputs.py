@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-from tui_chat.model.endpoint import Endpoint
-from tui_chat.model.envelope import ToolDefinition
-from tui_chat.model.lorebook import Lorebook
-from tui_chat.model.memo import Recent
-from tui_chat.model.message import Message, Part
-from tui_chat.model.preset import Preset
-from tui_chat.model.profile import Profile
-from tui_chat.model.role import Role
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.memo import Recent
+from tui_chat.models.message import Message, Part
+from tui_chat.models.preset import Preset
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
 from tui_chat.tokens import NO_CORRECTION, Correction
 
 

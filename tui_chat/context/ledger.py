@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import attrgetter, is_, sub
 
-from tui_chat.model.envelope import Placement, Turn
-from tui_chat.model.memo import Recent
-from tui_chat.model.message import Message, MessageOrigin
-from tui_chat.model.text import Text
+from tui_chat.models.envelope import Placement, Turn
+from tui_chat.models.memo import Recent
+from tui_chat.models.message import Message, MessageOrigin
+from tui_chat.models.text import Text
 from tui_chat.tokens import Counter
 
 _IN_HISTORY = Placement("history", rule="It is part of the conversation.")

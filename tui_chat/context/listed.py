@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
-from tui_chat.model.envelope import CacheMark, Placement, Turn
-from tui_chat.model.memo import Memo
-from tui_chat.model.preset import PresetMessage
-from tui_chat.model.profile import Profile
-from tui_chat.model.role import Role
-from tui_chat.model.text import Origin, OriginKind, Text
+from tui_chat.models.envelope import CacheMark, Placement, Turn
+from tui_chat.models.memo import Memo
+from tui_chat.models.preset import PresetMessage
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
+from tui_chat.models.text import Origin, OriginKind, Text
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)

@@ -27,9 +27,9 @@ from itertools import chain
 
 from tui_chat.context.pattern_syntax import BadPattern, Test, is_word, utf16_units
 from tui_chat.context.patterns import Pattern
-from tui_chat.model.lorebook import Lorebook, LorebookEntry
-from tui_chat.model.memo import Memo
-from tui_chat.model.message import Message
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.memo import Memo
+from tui_chat.models.message import Message
 
 SEARCHED = 10_000
 """Characters of a text, the last ones, in which regular expressions are looked for."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.listed import Listed
 from tui_chat.context.lore_keys import Keyed, KeyIndex
-from tui_chat.model.envelope import Level, Note
-from tui_chat.model.lorebook import Lorebook, LorebookEntry
-from tui_chat.model.memo import Memo, Recent
-from tui_chat.model.preset import PresetMessage
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.memo import Memo, Recent
+from tui_chat.models.preset import PresetMessage
+from tui_chat.models.text import Origin, OriginKind
 
 
 @dataclass(slots=True, eq=False)

@@ -26,10 +26,10 @@ from tui_chat.context.listed import NO_TEXTS, Listed, text_of
 from tui_chat.context.lore_keys import Found, Keyed, KeyIndex
 from tui_chat.context.lore_shelf import Candidate, Shelf, line_of, lore_origin, name_of, shelf_of
 from tui_chat.context.scene import drawn
-from tui_chat.model.envelope import Level, Note
-from tui_chat.model.lorebook import LorebookEntry
-from tui_chat.model.memo import Recent
-from tui_chat.model.message import Message, MessageOrigin
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.lorebook import LorebookEntry
+from tui_chat.models.memo import Recent
+from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.tokens import Counter
 
 MOST_ROUNDS = 50

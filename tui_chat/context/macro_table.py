@@ -13,7 +13,7 @@ from typing import Protocol
 
 from tui_chat.context.macro_syntax import Macro, parse
 from tui_chat.context.scene import CHANCE, LASTING_CHANCE
-from tui_chat.model.envelope import Level
+from tui_chat.models.envelope import Level
 
 MOST_DICE = 100
 

@@ -26,8 +26,8 @@ from enum import Enum, auto
 from tui_chat.context.macro_syntax import COMMENT, Literal, Macro, Node, has_macros, parse, unclosed
 from tui_chat.context.macro_table import MACROS, MOST_ARGUMENTS, Call, Stays
 from tui_chat.context.scene import ROOM, SET_VARIABLE, VARIABLE, Scene, drawn, is_word
-from tui_chat.model.envelope import Level, Note
-from tui_chat.model.text import Origin, OriginKind, Span, Text, clean
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.text import Origin, OriginKind, Span, Text, clean
 
 DEEPEST = 32
 """How many macros and values may stand inside one another. Each takes some frames of Python's

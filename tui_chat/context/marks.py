@@ -14,8 +14,8 @@ from dataclasses import replace
 from tui_chat.context.core import Depth, Kept
 from tui_chat.context.listed import mark_of
 from tui_chat.context.scan import Groups
-from tui_chat.model.envelope import CacheMark, Turn
-from tui_chat.model.memo import Memo
+from tui_chat.models.envelope import CacheMark, Turn
+from tui_chat.models.memo import Memo
 
 
 def marked(kept: Kept, groups: Groups, deep: Sequence[Depth]) -> Kept:

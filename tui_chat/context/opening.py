@@ -5,7 +5,7 @@ from __future__ import annotations
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.listed import Listed, role_line
 from tui_chat.context.parameters import active_role
-from tui_chat.model.envelope import Level, Note
+from tui_chat.models.envelope import Level, Note
 
 
 def opening_line(inputs: Inputs, notes: list[Note]) -> Listed | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TypeVar
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.model.envelope import Parameters, Sourced
-from tui_chat.model.role import Role
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.envelope import Parameters, Sourced
+from tui_chat.models.role import Role
+from tui_chat.models.text import Origin, OriginKind
 
 T = TypeVar("T")
 

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tui_chat.context.listed import Listed, origin_of, preset_line
-from tui_chat.model.envelope import Level, Note
-from tui_chat.model.memo import Memo
-from tui_chat.model.preset import CHAT_HISTORY, Preset, PresetMessage
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.memo import Memo
+from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 
 _HISTORY_GOES_LAST = PresetMessage(
     id=CHAT_HISTORY, role="user", type="chat_history", name="the history, which goes last"

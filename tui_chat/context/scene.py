@@ -19,7 +19,7 @@ from hashlib import sha256
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.parameters import parameters
-from tui_chat.model.message import MessageRole
+from tui_chat.models.message import MessageRole
 
 VARIABLE = "variable "
 """Begins the word by which the value is read that the preset or the session gives a variable."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from tui_chat.context.listed import Listed, profile_line
 from tui_chat.context.scan import Beside, Groups
-from tui_chat.model.envelope import Placement
-from tui_chat.model.profile import Profile
+from tui_chat.models.envelope import Placement
+from tui_chat.models.profile import Profile
 
 Placed = tuple[Listed, Placement]
 """A line and where it stands."""

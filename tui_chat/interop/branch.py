@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tui_chat.model.session import Entry
-from tui_chat.model.transcript import Transcript
+from tui_chat.models.session import Entry
+from tui_chat.models.transcript import Transcript
 
 
 def shown_branch(transcript: Transcript) -> tuple[Entry, ...]:

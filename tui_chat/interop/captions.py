@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from datetime import datetime, tzinfo
 
-from tui_chat.model.message import Message, Part, ToolCall
-from tui_chat.model.session import Entry
-from tui_chat.model.transcript import Transcript
-from tui_chat.model.visible import one_line
+from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.session import Entry
+from tui_chat.models.transcript import Transcript
+from tui_chat.models.visible import one_line
 
 _NAMES = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 _ENDINGS = {

@@ -23,12 +23,12 @@ from dataclasses import dataclass, field
 
 from tui_chat.interop.found import Growing, Unreadable
 from tui_chat.interop.moments import moment
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
-from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
-from tui_chat.model.session import EntryStatus
-from tui_chat.model.transcript import Transcript
-from tui_chat.wire.lenient import JsonObject, compact, items, mapping, string
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
+from tui_chat.models.session import EntryStatus
+from tui_chat.models.transcript import Transcript
+from tui_chat.protocols.lenient import JsonObject, compact, items, mapping, string
 
 LOST = "A picture or file lies beside the export and is not taken in; its name is kept."
 HIDDEN = "A message that was hidden from you there is left out."

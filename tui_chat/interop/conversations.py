@@ -15,8 +15,8 @@ from typing import TypeAlias, cast
 from tui_chat.interop import chatgpt, claude, messages, own_json, sillytavern
 from tui_chat.interop.found import Found, Unreadable, readable
 from tui_chat.interop.json_pieces import LARGEST, BadText, BadValue, JsonPieces
-from tui_chat.model.transcript import Transcript
-from tui_chat.wire.lenient import JsonObject, mapping
+from tui_chat.models.transcript import Transcript
+from tui_chat.protocols.lenient import JsonObject, mapping
 
 KNOWN = (
     "Known are tui-chat's own JSON, JSON and JSON lines of messages, SillyTavern's chats, and the "

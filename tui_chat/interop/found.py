@@ -12,11 +12,11 @@ from hashlib import sha256
 from typing import cast
 
 from tui_chat.errors import InputError
-from tui_chat.model.message import Message
-from tui_chat.model.session import Entry, EntryStatus, Session
-from tui_chat.model.transcript import Transcript
-from tui_chat.wire.fields import kind_of
-from tui_chat.wire.lenient import JsonObject
+from tui_chat.models.message import Message
+from tui_chat.models.session import Entry, EntryStatus, Session
+from tui_chat.models.transcript import Transcript
+from tui_chat.protocols.fields import kind_of
+from tui_chat.protocols.lenient import JsonObject
 
 _TITLE = 200
 """Characters of a title; more is no title."""

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from tui_chat.errors import InputError
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
-from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, Layout, MessageSemantics
-from tui_chat.model.text import clean
-from tui_chat.wire.fields import Fields, cleaned, not_json, shown
-from tui_chat.wire.openai_chat.content import read_content
-from tui_chat.wire.turn_builder import TurnBuilder
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Layout, MessageSemantics
+from tui_chat.models.text import clean
+from tui_chat.protocols.fields import Fields, cleaned, not_json, shown
+from tui_chat.protocols.openai_chat.content import read_content
+from tui_chat.protocols.turn_builder import TurnBuilder
 
 
 def read_history(text: str, source: str) -> tuple[Message, ...]:

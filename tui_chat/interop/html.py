@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from tui_chat.interop import captions
 from tui_chat.interop.branch import shown_branch, siblings
-from tui_chat.model.message import Part
-from tui_chat.model.session import Entry
-from tui_chat.model.transcript import Transcript
-from tui_chat.model.visible import visible
+from tui_chat.models.message import Part
+from tui_chat.models.session import Entry
+from tui_chat.models.transcript import Transcript
+from tui_chat.models.visible import visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -13,10 +13,10 @@ from datetime import UTC, tzinfo
 
 from tui_chat.interop import captions
 from tui_chat.interop.branch import shown_branch, siblings
-from tui_chat.model.message import Message, Part
-from tui_chat.model.session import Entry
-from tui_chat.model.transcript import Transcript
-from tui_chat.model.visible import visible
+from tui_chat.models.message import Message, Part
+from tui_chat.models.session import Entry
+from tui_chat.models.transcript import Transcript
+from tui_chat.models.visible import visible
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _BREAKING_OUT = re.compile(

@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tui_chat.interop.found import Found, Unreadable, readable
 from tui_chat.interop.json_pieces import BadValue, JsonPieces
-from tui_chat.model.request import RequestRecord, Sent
-from tui_chat.model.role import Role
-from tui_chat.model.semantics import MessageSemantics
-from tui_chat.model.session import Entry, Session
-from tui_chat.model.transcript import Transcript
-from tui_chat.model.visible import escape_json
-from tui_chat.wire.fields import cleaned
-from tui_chat.wire.lenient import JsonObject, mapping
+from tui_chat.models.request import RequestRecord, Sent
+from tui_chat.models.role import Role
+from tui_chat.models.semantics import MessageSemantics
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.transcript import Transcript
+from tui_chat.models.visible import escape_json
+from tui_chat.protocols.fields import cleaned
+from tui_chat.protocols.lenient import JsonObject, mapping
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError

@@ -17,11 +17,11 @@ from hashlib import sha256
 
 from tui_chat.interop.found import Growing, Unreadable
 from tui_chat.interop.moments import moment
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message, MessageRole, Part, ToolCall
-from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
-from tui_chat.model.transcript import Transcript
-from tui_chat.wire.lenient import JsonObject, compact, items, mapping, string
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message, MessageRole, Part, ToolCall
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
+from tui_chat.models.transcript import Transcript
+from tui_chat.protocols.lenient import JsonObject, compact, items, mapping, string
 
 LOST = "A picture lies in SillyTavern's folders and is not taken in; its name is kept."
 HIDDEN = "A message that is hidden from the model there stands beside the shown branch."

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tui_chat.model.message import Message
-from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS
-from tui_chat.model.session import Entry
+from tui_chat.models.message import Message
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
+from tui_chat.models.session import Entry
 
 
 def sendable(entries: Sequence[Entry]) -> tuple[Message, ...]:

@@ -20,14 +20,14 @@ from typing import Any, TypeVar
 from tui_chat import __version__
 from tui_chat.context import Inputs, Settings
 from tui_chat.errors import InputError
-from tui_chat.model.endpoint import Endpoint
-from tui_chat.model.envelope import ToolDefinition
-from tui_chat.model.json_values import pack, unpack
-from tui_chat.model.lorebook import Lorebook
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset
-from tui_chat.model.profile import Profile
-from tui_chat.model.role import Role
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.json_values import pack, unpack
+from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
 from tui_chat.recipe.history import prefilled
 from tui_chat.tokens import NO_CORRECTION, Correction
 

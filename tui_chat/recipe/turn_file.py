@@ -22,13 +22,13 @@ from tui_chat import __version__
 from tui_chat.compose import Composed
 from tui_chat.context import Inputs, Settings
 from tui_chat.errors import InputError
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.json_values import pack
-from tui_chat.model.message import Message
-from tui_chat.model.preset import Preset
-from tui_chat.model.reply import NO_USAGE, Usage
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_values import pack
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
+from tui_chat.models.reply import NO_USAGE, Usage
+from tui_chat.protocols.fields import not_json
 from tui_chat.recipe.recipe import without_secrets
-from tui_chat.wire.fields import not_json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tui_chat.model.search import HitPlace
-from tui_chat.model.text import clean
+from tui_chat.models.search import HitPlace
+from tui_chat.models.text import clean
 
 _Object = dict[str, Any]
 Asides = tuple[str, str, str]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tui_chat.errors import InputError, StoreError
-from tui_chat.model.session import Entry, Node, Session
+from tui_chat.models.session import Entry, Node, Session
 from tui_chat.store import index, messages, sessions
 from tui_chat.store.database import Row, Transaction
 from tui_chat.store.growing import folded

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from tui_chat.model.search import Query
+from tui_chat.models.search import Query
 from tui_chat.store.asides import TEXT, Searched
 from tui_chat.store.conditions import (
     Conditions,

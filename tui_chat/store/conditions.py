@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from tui_chat.model.search import Query
+from tui_chat.models.search import Query
 from tui_chat.store.database import Row, Transaction
 
 Conditions = list[tuple[str, object]]

@@ -31,7 +31,7 @@ from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from tui_chat.errors import RecordGone, StoreBusy, StoreError
-from tui_chat.model.text import clean
+from tui_chat.models.text import clean
 from tui_chat.store.faults import told
 
 if TYPE_CHECKING:

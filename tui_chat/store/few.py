@@ -7,7 +7,7 @@ once. Indexes name those messages at once, and nothing else need be read.
 
 from __future__ import annotations
 
-from tui_chat.model.search import Query
+from tui_chat.models.search import Query
 from tui_chat.store.conditions import Conditions, of_time, rows_where
 from tui_chat.store.database import Row, Transaction
 

@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tui_chat.model.message import Message
-from tui_chat.model.text import clean
+from tui_chat.models.message import Message
+from tui_chat.models.text import clean
 from tui_chat.store.database import Row, Transaction
 from tui_chat.store.rows import JsonField, json_text, message_of
 

@@ -16,7 +16,7 @@ import asyncio
 import json
 from collections.abc import Iterable, Iterator
 
-from tui_chat.model.text import clean
+from tui_chat.models.text import clean
 from tui_chat.store.asides import asides_of
 from tui_chat.store.database import Transaction
 from tui_chat.store.words import indexed

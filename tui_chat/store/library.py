@@ -8,8 +8,8 @@ from json import dumps, loads
 from typing import Any, cast
 
 from tui_chat.errors import InputError
-from tui_chat.model.profile import Profile
-from tui_chat.model.text import clean
+from tui_chat.models.profile import Profile
+from tui_chat.models.text import clean
 from tui_chat.store.database import Transaction
 from tui_chat.store.sessions import require
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tui_chat.errors import RecordGone, StoreError
-from tui_chat.model.message import Message
-from tui_chat.model.quick import quick
-from tui_chat.model.reply import NO_USAGE
-from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS
-from tui_chat.model.session import Entry
+from tui_chat.models.message import Message
+from tui_chat.models.quick import quick
+from tui_chat.models.reply import NO_USAGE
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
+from tui_chat.models.session import Entry
 from tui_chat.store.database import Transaction
 from tui_chat.store.growing import drop_changes, folded
 from tui_chat.store.index import (

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 from math import inf
 
-from tui_chat.model.search import Query
+from tui_chat.models.search import Query
 from tui_chat.store.asides import TEXT, Searched
 from tui_chat.store.conditions import (
     Conditions,

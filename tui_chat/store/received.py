@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tui_chat.model.received import Received
+from tui_chat.models.received import Received
 from tui_chat.store.database import Transaction
 from tui_chat.store.faults import readable
 

@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.json_values import pack
-from tui_chat.model.request import RequestRecord, Sent
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_values import pack
+from tui_chat.models.request import RequestRecord, Sent
 from tui_chat.store.database import Row, Transaction
 from tui_chat.store.faults import readable
 

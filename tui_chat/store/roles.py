@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from tui_chat.errors import InputError
-from tui_chat.model.role import Role
+from tui_chat.models.role import Role
 from tui_chat.store.database import Transaction
 from tui_chat.store.rows import ROLE, role_of
 

@@ -9,12 +9,12 @@ from functools import lru_cache
 from sys import intern
 from typing import Any, Literal, TypeAlias, cast
 
-from tui_chat.model.json_values import pack, unpack
-from tui_chat.model.message import Message, Part, ToolCall
-from tui_chat.model.reply import NO_USAGE, Usage
-from tui_chat.model.role import Role
-from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
-from tui_chat.model.session import Entry, Session, SessionSummary
+from tui_chat.models.json_values import pack, unpack
+from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.reply import NO_USAGE, Usage
+from tui_chat.models.role import Role
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
+from tui_chat.models.session import Entry, Session, SessionSummary
 from tui_chat.store.database import Row
 from tui_chat.store.faults import UNREADABLE, readable, unreadable
 

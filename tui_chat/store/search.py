@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from tui_chat.model.search import Hit, Query
+from tui_chat.models.search import Hit, Query
 from tui_chat.store.asides import ASIDES, PLACES, SCANNED, parts
 from tui_chat.store.candidates import COMPARED, Sought, candidates, shown
 from tui_chat.store.conditions import of_titles, rows_where

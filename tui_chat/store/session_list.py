@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from tui_chat.model.session import SessionSummary
+from tui_chat.models.session import SessionSummary
 from tui_chat.store.database import Transaction
 from tui_chat.store.rows import Place, RoleNames
 from tui_chat.store.sessions import places, role_names

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypedDict
 
 from tui_chat.errors import RecordGone
-from tui_chat.model.session import Entry, Session, SessionSummary
+from tui_chat.models.session import Entry, Session, SessionSummary
 from tui_chat.store import index
 from tui_chat.store.database import Transaction
 from tui_chat.store.faults import readable

@@ -10,8 +10,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from tui_chat.model.session import Entry, Session
-from tui_chat.model.transcript import Imported, Transcript
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.transcript import Imported, Transcript
 from tui_chat.store import branches, library, memory, messages, roles, sessions
 from tui_chat.store.database import Transaction
 from tui_chat.store.requests import insert_many, of_session

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias, get_args
 
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import MESSAGE_ROLES
-from tui_chat.model.session import EntryStatus
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import MESSAGE_ROLES
+from tui_chat.models.session import EntryStatus
 from tui_chat.store.faults import UNREADABLE
 from tui_chat.store.received import times_of
 from tui_chat.store.requests import recipe_of

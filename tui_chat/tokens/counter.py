@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from tui_chat.model.envelope import ToolDefinition, Turn
-from tui_chat.model.memo import Memo, Recent
-from tui_chat.model.message import Part, PartKind
-from tui_chat.model.same import same_beginning
-from tui_chat.model.text import Text
+from tui_chat.models.envelope import ToolDefinition, Turn
+from tui_chat.models.memo import Memo, Recent
+from tui_chat.models.message import Part, PartKind
+from tui_chat.models.same import same_beginning
+from tui_chat.models.text import Text
 from tui_chat.tokens.correction import Correction
 
 TURN_OVERHEAD = 4

@@ -7,7 +7,7 @@ from functools import cache
 from operator import sub
 from threading import Lock
 
-from tui_chat.model.text import clean
+from tui_chat.models.text import clean
 from tui_chat.tokens.counter import Counter
 
 _VOCABULARIES: tuple[tuple[str, tuple[str, ...]], ...] = (

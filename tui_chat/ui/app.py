@@ -38,7 +38,7 @@ from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.panes import MEDIUM, WIDE, Desktop
 
 if TYPE_CHECKING:
-    from tui_chat.desk import Change, Desk
+    from tui_chat.workspace import Change, Desk
 
 BREAKPOINTS = [(0, "-narrow"), (MEDIUM, "-medium"), (WIDE, "-wide")]
 """From how many columns on the screen has which class."""

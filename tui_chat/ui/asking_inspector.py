@@ -12,7 +12,7 @@ from tui_chat.ui.forms import Form
 from tui_chat.ui.harmless import TextBox
 
 if TYPE_CHECKING:
-    from tui_chat.desk import Desk, WhatIf
+    from tui_chat.workspace import Desk, WhatIf
 
 
 class PasteRequest(Form[str | None]):
@@ -72,7 +72,7 @@ class AskWhatIf(Form["WhatIf | None"]):
 
     def action_keep(self) -> None:
         """Answer with what stands in the fields."""
-        from tui_chat.desk import WhatIf
+        from tui_chat.workspace import WhatIf
 
         numbers: dict[str, int | None] = {}
         for field in ("limit", "messages"):

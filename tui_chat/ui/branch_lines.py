@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tui_chat.model.session import Node
+from tui_chat.models.session import Node
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tui_chat.model.session import Entry, Node
-from tui_chat.model.visible import visible
+from tui_chat.models.session import Entry, Node
+from tui_chat.models.visible import visible
 from tui_chat.ui.branch_lines import BranchLine, branch_lines
 from tui_chat.ui.dialogs import Dialog
 

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from tui_chat.model.visible import one_line, visible
+from tui_chat.models.visible import one_line, visible
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from textual.app import App
 
 from tui_chat.exporting import ENDINGS, Format
-from tui_chat.model.visible import one_line
+from tui_chat.models.visible import one_line
 from tui_chat.ui.dialogs import Choice, Choose, Confirm
 from tui_chat.ui.path_question import AskPath
 

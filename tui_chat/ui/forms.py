@@ -12,9 +12,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Button, Checkbox, Input, Static, TextArea
 
-from tui_chat.model.profile import Profile
-from tui_chat.model.role import Role
-from tui_chat.model.visible import visible
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
+from tui_chat.models.visible import visible
 from tui_chat.ui.dialogs import Dialog, T, entitle
 from tui_chat.ui.harmless import TextBox
 

@@ -17,7 +17,7 @@ from textual.color import Color
 from textual.filter import LineFilter
 from textual.widgets import TextArea
 
-from tui_chat.model.visible import masked
+from tui_chat.models.visible import masked
 from tui_chat.ui.actions import UNDO_KEYS
 
 _OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")

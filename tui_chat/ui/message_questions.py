@@ -7,9 +7,9 @@ from typing import Any
 
 from textual.app import App
 
-from tui_chat.model.message import Message, ToolCall
-from tui_chat.model.tool import Tool
-from tui_chat.model.visible import one_line, visible
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.tool import Tool
+from tui_chat.models.visible import one_line, visible
 from tui_chat.ui.dialogs import Confirm
 from tui_chat.ui.writing import Write, Written
 

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input, Static
 
 from tui_chat.attachments import paths_beginning
-from tui_chat.model.visible import one_line
+from tui_chat.models.visible import one_line
 from tui_chat.ui.dialogs import AskText
 
 _TOLD = 8

@@ -12,7 +12,7 @@ from tui_chat.ui.dialogs import AskText, Choice, Choose, Confirm
 from tui_chat.ui.path_question import AskPath
 
 if TYPE_CHECKING:
-    from tui_chat.desk import Desk
+    from tui_chat.workspace import Desk
 
 
 async def ask_what(app: App[Any], desk: Desk) -> str | None:

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 
 from tui_chat.errors import StoreDamaged
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.envelope import Note
-from tui_chat.model.role import Role
-from tui_chat.model.visible import one_line, visible
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Note
+from tui_chat.models.role import Role
+from tui_chat.models.visible import one_line, visible
 from tui_chat.ui.branch_lines import branch_lines
 from tui_chat.ui.dialogs import MADE, AskText, Choice, Choose, ChooseMany, Confirm
 from tui_chat.ui.path_question import AskPath
 
 if TYPE_CHECKING:
-    from tui_chat.desk import Desk, WhatIf
+    from tui_chat.workspace import Desk, WhatIf
 
 
 async def ask_model(app: App[Any], desk: Desk) -> tuple[str, str] | None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tui_chat.desk import SentRequest
+    from tui_chat.workspace import SentRequest
 
 
 def told_of(sent: SentRequest) -> str:

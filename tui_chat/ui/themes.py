@@ -16,7 +16,7 @@ from textual.theme import Theme
 
 from tui_chat.config.toml_file import read_toml
 from tui_chat.errors import InputError
-from tui_chat.model.text import OriginKind
+from tui_chat.models.text import OriginKind
 
 DARK = "tui-chat-dark"
 LIGHT = "tui-chat-light"

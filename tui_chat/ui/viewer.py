@@ -20,7 +20,7 @@ from tui_chat.ui.chat import Transcript
 from tui_chat.ui.sidebar import SessionList
 
 if TYPE_CHECKING:
-    from tui_chat.desk import Change, Desk
+    from tui_chat.workspace import Change, Desk
 
 _NOT_HERE = {
     *("new", "again", "choose_model", "choose_preset", "choose_role", "edit_roles"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tui_chat.model.endpoint import Endpoint
+from tui_chat.models.endpoint import Endpoint
 from tui_chat.ui.key_names import USUAL_KEYS
 
 MOST_KEYS = 3

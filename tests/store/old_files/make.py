@@ -16,13 +16,13 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message, ToolCall
-from tui_chat.model.profile import Profile
-from tui_chat.model.reply import Usage
-from tui_chat.model.request import RequestRecord
-from tui_chat.model.role import Role
-from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.profile import Profile
+from tui_chat.models.reply import Usage
+from tui_chat.models.request import RequestRecord
+from tui_chat.models.role import Role
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.store import Store, schema
 
 FOLDER = Path(__file__).parent

@@ -11,11 +11,11 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.message import Message
-from tui_chat.model.search import Hit, Query
-from tui_chat.model.semantics import MessageSemantics, ReasoningBlock
-from tui_chat.model.session import Entry
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.search import Hit, Query
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.session import Entry
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.search import Answer, Known, SearchScreen

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_chat.model.search import Query
+from tui_chat.models.search import Query
 from tui_chat.ui.search.typed import Known, completed, understood
 
 NOON = 1_767_268_800.0

@@ -8,8 +8,8 @@ import pytest
 
 from tests.ui.app_under_test import make_app, opened, replied
 from tests.ui.terminal.test_clipboard import program
-from tui_chat.model.message import Message, ToolCall
-from tui_chat.model.session import Entry
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.session import Entry
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.terminal.notice import Notify, ended, notice
 from tui_chat.ui.terminal.tmux import is_unseen

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tui_chat.errors import StoreError
-from tui_chat.model.session import Entry
+from tui_chat.models.session import Entry
 from tui_chat.store.database import Database
 from tui_chat.store.session_list import SessionList
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 from tui_chat.errors import RecordGone, StoreError
-from tui_chat.model.message import Message
-from tui_chat.model.received import Received
-from tui_chat.model.reply import NO_USAGE, Usage
-from tui_chat.model.request import Exchange, RequestRecord, Sent
-from tui_chat.model.session import Entry
+from tui_chat.models.message import Message
+from tui_chat.models.received import Received
+from tui_chat.models.reply import NO_USAGE, Usage
+from tui_chat.models.request import Exchange, RequestRecord, Sent
+from tui_chat.models.session import Entry
 from tui_chat.store import memory, messages, requests, sessions
 from tui_chat.store import received as responses
 from tui_chat.store.api.base import Base, UnsavedEnd

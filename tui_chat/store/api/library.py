@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 from tui_chat.errors import StoreError
-from tui_chat.model.profile import Profile
-from tui_chat.model.role import Role
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
 from tui_chat.store import library, memory, roles
 from tui_chat.store.api.base import Base
 from tui_chat.store.database import Transaction

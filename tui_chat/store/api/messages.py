@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from tui_chat.model.message import Message
-from tui_chat.model.session import Entry, Node
+from tui_chat.models.message import Message
+from tui_chat.models.session import Entry, Node
 from tui_chat.store import branches, messages, sessions
 from tui_chat.store.api.base import Base
 from tui_chat.store.database import Transaction

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_chat.model.search import Hit, Query
+from tui_chat.models.search import Hit, Query
 from tui_chat.store import few, index, search
 from tui_chat.store.api.base import Base
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Unpack
 
-from tui_chat.model.session import Session, SessionSummary
+from tui_chat.models.session import Session, SessionSummary
 from tui_chat.store import branches, sessions
 from tui_chat.store.api.base import Base
 from tui_chat.store.database import Transaction

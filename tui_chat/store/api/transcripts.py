@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tui_chat.model.transcript import Imported, Transcript
+from tui_chat.models.transcript import Imported, Transcript
 from tui_chat.store import transcripts
 from tui_chat.store.api.base import Base
 from tui_chat.store.database import Transaction

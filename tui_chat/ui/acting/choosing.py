@@ -151,7 +151,7 @@ class Choosing(Drafting):
     @work(group="dialog", exclusive=True)
     async def action_choose_profile(self) -> None:
         """Tell the model of another user, or of nobody."""
-        from tui_chat.model.profile import Profile
+        from tui_chat.models.profile import Profile
         from tui_chat.ui.forms import ProfileForm
         from tui_chat.ui.questions import NEW, ask_profile
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from textual import work
 
 from tui_chat.errors import InputError
-from tui_chat.model.endpoint import Protocol
+from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.acting.drafting import Drafting
 from tui_chat.ui.commands import to_send
 from tui_chat.ui.sent_requests import time_of
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
-    from tui_chat.desk import Desk
-    from tui_chat.model.message import Message
+    from tui_chat.models.message import Message
     from tui_chat.ui.inspector import Inspector
+    from tui_chat.workspace import Desk
 
 LAST = "last"
 """The difference is to the last request that was sent to this endpoint."""
@@ -45,7 +45,7 @@ class Comparing(Drafting):
                 was = desk.composed(draft, other, self.parts).payload
                 inspector.compare_with(f"the same as {other.label}", was)
             case "preset":
-                from tui_chat.desk import WhatIf
+                from tui_chat.workspace import WhatIf
 
                 try:
                     was = desk.what_if(draft, WhatIf(preset=name), self._protocol, self.parts)

@@ -18,8 +18,8 @@ from textual.message import Message
 from textual.timer import Timer
 
 from tui_chat.errors import InputError
-from tui_chat.model.message import Part
-from tui_chat.model.session import Entry
+from tui_chat.models.message import Part
+from tui_chat.models.session import Entry
 from tui_chat.ui.acting.shell import Shell
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.commands import to_send
@@ -27,10 +27,10 @@ from tui_chat.ui.commands import to_send
 if TYPE_CHECKING:
     from tui_chat.attachments import Attachment
     from tui_chat.compose import Composed
-    from tui_chat.desk import Desk
-    from tui_chat.model.reply import Reply
-    from tui_chat.model.session import Session
+    from tui_chat.models.reply import Reply
+    from tui_chat.models.session import Session
     from tui_chat.ui.inspector import Inspector
+    from tui_chat.workspace import Desk
 
 LONG_DRAFT = 30_000
 """Characters from which composing may take longer than a frame."""

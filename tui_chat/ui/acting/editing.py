@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from textual import work
 
 from tui_chat.errors import InputError
-from tui_chat.model.visible import one_line
+from tui_chat.models.visible import one_line
 from tui_chat.paths import typed_path
 from tui_chat.ui.acting.drafting import Drafting
 
 if TYPE_CHECKING:
-    from tui_chat.desk import Desk
-    from tui_chat.model.text import Origin
+    from tui_chat.models.text import Origin
     from tui_chat.ui.inspector import Inspector
     from tui_chat.ui.presets import PresetPane
+    from tui_chat.workspace import Desk
 
 LOOK_EVERY = 1.0
 """Seconds between looks at the preset's file."""
@@ -78,7 +78,7 @@ class Editing(Drafting):
 
     async def on_inspector_origin_chosen(self, event: Inspector.OriginChosen) -> None:
         """Open the preset message that a piece of the request came from."""
-        from tui_chat.model.text import OriginKind
+        from tui_chat.models.text import OriginKind
 
         around = event.origin
         while around.kind is not OriginKind.PRESET and around.within is not None:
@@ -93,7 +93,7 @@ class Editing(Drafting):
         """Give what the cursor of the inspector is on another cache mark, as an edit of the preset;
         a message of the conversation is marked by the history's line.
         """
-        from tui_chat.model.text import Origin, OriginKind
+        from tui_chat.models.text import Origin, OriginKind
 
         desk, around = self.desk, self._pointed_at
         while around is not None and around.kind is not OriginKind.PRESET and around.within:
@@ -234,7 +234,7 @@ class Editing(Drafting):
 
     async def _take_in(self, desk: Desk, named: str) -> None:
         """Make a preset of one of SillyTavern's, use it, and tell what is not as it was."""
-        from tui_chat.preset_files.sillytavern import read_sillytavern
+        from tui_chat.library.sillytavern import read_sillytavern
 
         try:
             found = await asyncio.to_thread(read_sillytavern, typed_path(named))
@@ -249,7 +249,7 @@ class Editing(Drafting):
         self.notify(words, timeout=10 + 3 * len(lines), markup=False)
 
     async def _compare(self, desk: Desk, what: str) -> None:
-        from tui_chat.preset_files import dump_preset
+        from tui_chat.library import dump_preset
         from tui_chat.ui.preset_questions import ask_other
         from tui_chat.ui.presets.differ import Differ
 
@@ -301,7 +301,7 @@ class Editing(Drafting):
     @work(group="dialog", exclusive=True)
     async def on_preset_pane_content_requested(self, event: PresetPane.ContentRequested) -> None:
         """Edit a message's content, outside."""
-        from tui_chat.model.text import clean
+        from tui_chat.models.text import clean
         from tui_chat.ui.terminal.editor import edited_outside
 
         try:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from textual import work
 
 from tui_chat.errors import StoreDamaged, TuiChatError
-from tui_chat.model.session import Entry
+from tui_chat.models.session import Entry
 from tui_chat.paths import database_file
 from tui_chat.ui.acting.editing import Editing
 from tui_chat.ui.welcome import keys_found, welcome
 
 if TYPE_CHECKING:
-    from tui_chat.desk import Change
+    from tui_chat.workspace import Change
 
 
 LOOK_AFTER = 1.0
@@ -96,7 +96,7 @@ class Hearing(Editing):
                 self.unsaved = desk.unsaved
 
     def _hear(self, change: Change) -> None:
-        from tui_chat.desk import (
+        from tui_chat.workspace import (
             BranchChanged,
             Done,
             NewestRead,

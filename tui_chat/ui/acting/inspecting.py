@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 
 from textual import work
 
-from tui_chat.model.session import Entry, last_reply
+from tui_chat.models.session import Entry, last_reply
 from tui_chat.ui.acting.comparing import LAST, Comparing
 from tui_chat.ui.commands import to_send
 
 if TYPE_CHECKING:
     from tui_chat.analysis import Captured, Forecast, Forecaster
     from tui_chat.compose import Composed
-    from tui_chat.desk import Desk, LastSent, WhatIf
-    from tui_chat.model.received import Received
-    from tui_chat.model.reply import Reply
+    from tui_chat.models.received import Received
+    from tui_chat.models.reply import Reply
     from tui_chat.recipe import TurnFile
     from tui_chat.tokens import Counter
     from tui_chat.ui.inspector import Inspector
+    from tui_chat.workspace import Desk, LastSent, WhatIf
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from textual import on, work
 
 from tui_chat.errors import InputError
-from tui_chat.model.session import Entry
+from tui_chat.models.session import Entry
 from tui_chat.ui.acting.drafting import Drafting
 from tui_chat.ui.chat import Transcript
 

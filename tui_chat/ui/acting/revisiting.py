@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from textual import on, work
 
 from tui_chat.errors import InputError
-from tui_chat.model.session import Entry, last_reply
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.session import Entry, last_reply
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
 from tui_chat.ui.acting.inspecting import Inspecting, Seen
 from tui_chat.ui.acting.tracing import Tracing

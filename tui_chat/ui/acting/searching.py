@@ -10,7 +10,7 @@ from tui_chat.errors import TuiChatError
 from tui_chat.ui.acting.drafting import Drafting
 
 if TYPE_CHECKING:
-    from tui_chat.model.search import Hit
+    from tui_chat.models.search import Hit
     from tui_chat.ui.search import SearchScreen
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from textual import on, work
 
-from tui_chat.model.session import SessionSummary
+from tui_chat.models.session import SessionSummary
 from tui_chat.ui.acting.choosing import Choosing
 from tui_chat.ui.sidebar import SessionList
 
@@ -73,7 +73,7 @@ class Sessions(Choosing):
     @on(SessionList.MarkRequested)
     @work(group="organise")
     async def _mark(self, event: SessionList.MarkRequested) -> None:
-        from tui_chat.desk import Order
+        from tui_chat.workspace import Order
 
         if self.desk is None:
             return
@@ -97,8 +97,8 @@ class Sessions(Choosing):
     @on(SessionList.FolderRequested)
     @work(group="dialog", exclusive=True)
     async def _file(self, event: SessionList.FolderRequested) -> None:
-        from tui_chat.desk import Order
         from tui_chat.ui.questions import ask_folder
+        from tui_chat.workspace import Order
 
         sessions = self._listed(event.session_ids)
         if self.desk is None or not sessions:

@@ -19,8 +19,8 @@ from textual.filter import LineFilter
 
 from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.visible import visible
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.visible import visible
 from tui_chat.ui.acting.telling import Telling
 from tui_chat.ui.harmless import Harmless
 from tui_chat.ui.key_names import USUAL_KEYS
@@ -28,7 +28,7 @@ from tui_chat.ui.panes import Panes
 
 if TYPE_CHECKING:
     from tui_chat.attachments import Attachment
-    from tui_chat.desk import Change, Desk
+    from tui_chat.workspace import Change, Desk
 
 _HARMLESS = Harmless()
 

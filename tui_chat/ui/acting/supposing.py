@@ -10,13 +10,13 @@ from textual import work
 
 from tui_chat.errors import InputError
 from tui_chat.files import LARGEST_REQUEST, read_file
-from tui_chat.model.session import Entry, EntryStatus
-from tui_chat.model.visible import one_line
+from tui_chat.models.session import Entry, EntryStatus
+from tui_chat.models.visible import one_line
 from tui_chat.ui.acting.inspecting import Inspecting, Seen
 
 if TYPE_CHECKING:
-    from tui_chat.desk import Desk
     from tui_chat.recipe import CameBack, TurnFile
+    from tui_chat.workspace import Desk
 
 
 class Supposing(Inspecting):

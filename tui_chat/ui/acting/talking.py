@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from textual import on, work
 
 from tui_chat.errors import InputError
-from tui_chat.model.message import Part
+from tui_chat.models.message import Part
 from tui_chat.ui.acting.commanding import Commanding
 from tui_chat.ui.acting.drafting import LeftDraft, Submission, joined_drafts
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.commands import Order, Unknown, understood
 
 if TYPE_CHECKING:
-    from tui_chat.desk import Desk
-    from tui_chat.model.session import Session
+    from tui_chat.models.session import Session
+    from tui_chat.workspace import Desk
 
 
 class Talking(Commanding):

@@ -20,7 +20,7 @@ from textual.screen import Screen
 from textual.signal import Signal
 
 from tui_chat.errors import TuiChatError
-from tui_chat.model.visible import visible
+from tui_chat.models.visible import visible
 from tui_chat.ui.panes import TALL, Panes
 
 MOST, MOST_LOW = 3, 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.acting.shell import Shell
 
 if TYPE_CHECKING:

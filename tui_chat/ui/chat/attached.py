@@ -6,7 +6,7 @@ from textual import events
 from textual.content import Content
 from textual.message import Message
 
-from tui_chat.model.visible import one_line
+from tui_chat.models.visible import one_line
 from tui_chat.ui.chat.lines import clipped
 from tui_chat.ui.ground import Placed
 

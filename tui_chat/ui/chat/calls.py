@@ -8,8 +8,8 @@ from typing import Literal
 
 from rich.cells import cell_len
 
-from tui_chat.model.message import ToolCall
-from tui_chat.model.visible import one_line
+from tui_chat.models.message import ToolCall
+from tui_chat.models.visible import one_line
 from tui_chat.ui.chat.code import code_lines
 from tui_chat.ui.chat.lines import BLANK, Action, Line, Run, clipped, run, wrap
 

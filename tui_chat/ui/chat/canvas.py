@@ -15,7 +15,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_chat.model.session import Entry
+from tui_chat.models.session import Entry
 from tui_chat.ui.chat import picked, posted
 from tui_chat.ui.chat.layouts import Layouts
 from tui_chat.ui.chat.lines import Line

@@ -17,8 +17,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
 
-from tui_chat.model.text import clean
-from tui_chat.model.visible import masked
+from tui_chat.models.text import clean
+from tui_chat.models.visible import masked
 from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.chat.asking import Asked, Candidate, asked_at
 from tui_chat.ui.chat.past import Past

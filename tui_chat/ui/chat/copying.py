@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_chat.model.session import Entry
+from tui_chat.models.session import Entry
 from tui_chat.ui.chat import posted
 from tui_chat.ui.chat.selecting import Selecting
 from tui_chat.ui.chat.viewport import Place

@@ -14,9 +14,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
-from tui_chat.model.message import Message
-from tui_chat.model.semantics import NO_MESSAGE_SEMANTICS
-from tui_chat.model.session import Entry
+from tui_chat.models.message import Message
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
+from tui_chat.models.session import Entry
 from tui_chat.ui.chat.calls import said_by
 from tui_chat.ui.chat.lines import Line
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tui_chat.model.session import Entry
-from tui_chat.model.visible import one_line
+from tui_chat.models.session import Entry
+from tui_chat.models.visible import one_line
 from tui_chat.ui.chat.lines import BLANK, Action, Line, Run, clipped, indented, run, wrap
 from tui_chat.ui.chat.markdown import plain_lines
 

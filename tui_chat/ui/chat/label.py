@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 from rich.cells import cell_len
 
-from tui_chat.model.reply import Usage
-from tui_chat.model.session import Entry
-from tui_chat.model.timing import NO_TIMING, Timing
-from tui_chat.model.visible import one_line
+from tui_chat.models.reply import Usage
+from tui_chat.models.session import Entry
+from tui_chat.models.timing import NO_TIMING, Timing
+from tui_chat.models.visible import one_line
 from tui_chat.ui.chat.lines import Action, Line, Run, clipped, run, wrap
 from tui_chat.ui.chat.progress import Fact, Live, pace
 

@@ -11,9 +11,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from time import monotonic
 
-from tui_chat.model.reply import Reply
-from tui_chat.model.session import Entry
-from tui_chat.model.timing import NO_TIMING, Timing
+from tui_chat.models.reply import Reply
+from tui_chat.models.session import Entry
+from tui_chat.models.timing import NO_TIMING, Timing
 from tui_chat.ui.chat import label
 from tui_chat.ui.chat.message import Around, MessageLayout
 from tui_chat.ui.chat.parts import Guesses

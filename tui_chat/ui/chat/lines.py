@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
-from tui_chat.model.visible import visible
+from tui_chat.models.visible import visible
 
 Styles = tuple[str, ...]
 """Names of styles, the later over the earlier."""

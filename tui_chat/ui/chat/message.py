@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from tui_chat.model.message import ToolCall
-from tui_chat.model.session import Entry
-from tui_chat.model.timing import NO_TIMING, Timing
+from tui_chat.models.message import ToolCall
+from tui_chat.models.session import Entry
+from tui_chat.models.timing import NO_TIMING, Timing
 from tui_chat.ui.chat import label
 from tui_chat.ui.chat.calls import LISTED, CallState, answer_line, call_lines, said_by
 from tui_chat.ui.chat.finding import thought_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.actions import SkipAction
 
-from tui_chat.model.session import Entry
+from tui_chat.models.session import Entry
 from tui_chat.ui.chat import posted
 from tui_chat.ui.chat.copying import Copying
 from tui_chat.ui.chat.search import Hit

@@ -10,9 +10,9 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from tui_chat.model.reply import Reply
-from tui_chat.model.session import Entry
-from tui_chat.model.timing import NO_TIMING, Timing
+from tui_chat.models.reply import Reply
+from tui_chat.models.session import Entry
+from tui_chat.models.timing import NO_TIMING, Timing
 from tui_chat.ui.chat.attached import AttachedLine
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.strips import (

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from tui_chat.model.reply import Rope
+from tui_chat.models.reply import Rope
 from tui_chat.ui.chat import label
 from tui_chat.ui.chat.lines import BLANK, Line, Run, Styles, indented
 from tui_chat.ui.chat.markdown import codes_of, plain_lines, section_lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tui_chat.model.session import Entry
+from tui_chat.models.session import Entry
 
 
 class Past:

@@ -18,7 +18,7 @@ from textual.geometry import Offset
 from textual.selection import Selection
 from textual.strip import Strip
 
-from tui_chat.model.session import Entry
+from tui_chat.models.session import Entry
 from tui_chat.ui.chat.lines import Line
 from tui_chat.ui.chat.viewport import Place
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tui_chat.model.reply import Reply
-from tui_chat.model.timing import NO_TIMING, Timing
+from tui_chat.models.reply import Reply
+from tui_chat.models.timing import NO_TIMING, Timing
 
 Fact = tuple[int, str]
 """Something to say, with its weight: the lightest goes first where there is no room."""

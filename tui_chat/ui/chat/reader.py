@@ -10,9 +10,9 @@ from time import monotonic
 
 from textual.timer import Timer
 
-from tui_chat.model.reply import Reply
-from tui_chat.model.session import Entry
-from tui_chat.model.timing import NO_TIMING, Timing
+from tui_chat.models.reply import Reply
+from tui_chat.models.session import Entry
+from tui_chat.models.timing import NO_TIMING, Timing
 from tui_chat.ui.chat.canvas import Canvas
 from tui_chat.ui.chat.layouts import in_common
 

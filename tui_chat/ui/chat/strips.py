@@ -10,9 +10,9 @@ from textual.app import App
 from textual.content import Content
 from textual.timer import Timer
 
-from tui_chat.model.reply import Reply
-from tui_chat.model.timing import NO_TIMING, Timing
-from tui_chat.model.visible import one_line
+from tui_chat.models.reply import Reply
+from tui_chat.models.timing import NO_TIMING, Timing
+from tui_chat.models.visible import one_line
 from tui_chat.ui.chat.label import lasted
 from tui_chat.ui.chat.lines import clipped
 from tui_chat.ui.chat.progress import speed

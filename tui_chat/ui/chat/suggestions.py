@@ -9,7 +9,7 @@ from rich.text import Text
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tui_chat.model.visible import one_line
+from tui_chat.models.visible import one_line
 from tui_chat.ui.chat.asking import Asked, AskedKind, Candidate
 
 _MARKS: dict[AskedKind, str] = {"command": "/", "path": "@", "argument": ""}

@@ -11,7 +11,7 @@ import time
 from itertools import count
 from threading import Event
 
-from tui_chat.model.payload import Payload
+from tui_chat.models.payload import Payload
 from tui_chat.ui.inspector.layout import Layout
 
 LONG = 4_000

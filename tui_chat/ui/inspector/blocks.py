@@ -20,9 +20,9 @@ from functools import lru_cache
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 from typing import Any
 
-from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree, body_of
-from tui_chat.model.same import same_objects
-from tui_chat.model.text import OriginKind
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, body_of
+from tui_chat.models.same import same_objects
+from tui_chat.models.text import OriginKind
 from tui_chat.ui.inspector.drawn_line import DrawnLine, opening_line
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.wrap import LEAST, breaks

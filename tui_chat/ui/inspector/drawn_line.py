@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from tui_chat.model.json_tree import Str, Tree
-from tui_chat.model.pretty import Piece, first_line
-from tui_chat.model.text import GLUE
+from tui_chat.models.json_tree import Str, Tree
+from tui_chat.models.pretty import Piece, first_line
+from tui_chat.models.text import GLUE
 from tui_chat.ui.inspector.hostile import pieces as visible_pieces
 from tui_chat.ui.inspector.wrap import ESCAPE
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import islice
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 
-from tui_chat.model.json_tree import Lit, Str, body_of
-from tui_chat.model.pretty import Piece
-from tui_chat.model.text import Origin
+from tui_chat.models.json_tree import Lit, Str, body_of
+from tui_chat.models.pretty import Piece
+from tui_chat.models.text import Origin
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.layout import Layout
 

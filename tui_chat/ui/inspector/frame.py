@@ -18,8 +18,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.text import Origin
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.text import Origin
 from tui_chat.ui.ground import Ground
 from tui_chat.ui.inspector.find_line import FindLine
 from tui_chat.ui.inspector.forecast_line import ForecastLine
@@ -46,7 +46,7 @@ from tui_chat.ui.inspector.views import (
 if TYPE_CHECKING:
     from tui_chat.analysis import Forecast
     from tui_chat.compose import Composed
-    from tui_chat.model.payload import Payload
+    from tui_chat.models.payload import Payload
 
 _EMPTY = """[bold]Nothing to send yet[/]
 

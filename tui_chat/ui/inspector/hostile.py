@@ -14,7 +14,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from tui_chat.model.visible import EMOJI_SEQUENCE
+from tui_chat.models.visible import EMOJI_SEQUENCE
 
 _HIDDEN = (
     "\x00-\x1f\x7f-\x9f"  # controls

@@ -13,8 +13,8 @@ from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.text import GLUE, Origin
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.text import GLUE, Origin
 from tui_chat.ui.inspector.figures import size_in_words
 from tui_chat.ui.inspector.find_line import FindLine
 from tui_chat.ui.inspector.forecast_line import ForecastLine

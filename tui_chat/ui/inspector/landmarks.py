@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from tui_chat.model.envelope import Note
-from tui_chat.model.pretty import Piece
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.envelope import Note
+from tui_chat.models.pretty import Piece
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.place import Place, Spot
 

@@ -13,10 +13,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from tui_chat.model.json_tree import Arr, Lit, Obj, Str, Tree
-from tui_chat.model.payload import Payload
-from tui_chat.model.pretty import Piece, last_line
-from tui_chat.model.text import GLUE, Origin, OriginKind
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
+from tui_chat.models.payload import Payload
+from tui_chat.models.pretty import Piece, last_line
+from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.ui.inspector.blocks import BIT, Block, Measure, bits_of, item_of, same_rows
 from tui_chat.ui.inspector.drawn_line import DrawnLine, opening_line
 from tui_chat.ui.inspector.place import Place, Spot, Step

@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 
-from tui_chat.model.text import OriginKind
+from tui_chat.models.text import OriginKind
 from tui_chat.ui.ground import Placed
 from tui_chat.ui.inspector.letters import LETTERS, without_colour
 

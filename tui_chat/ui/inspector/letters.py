@@ -8,7 +8,7 @@ from textual.app import App
 from textual.color import Color
 from textual.widget import Widget
 
-from tui_chat.model.text import OriginKind
+from tui_chat.models.text import OriginKind
 
 LETTERS: dict[OriginKind, str] = {
     OriginKind.SYSTEM: "s",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from tui_chat.model.pretty import Piece
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.pretty import Piece
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.inspector.drawn_line import DrawnLine, Run
 from tui_chat.ui.inspector.hostile import name_of
 from tui_chat.ui.inspector.place import Spot

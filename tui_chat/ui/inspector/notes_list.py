@@ -19,8 +19,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from tui_chat.model.envelope import Level, Note
-from tui_chat.model.text import OriginKind
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.text import OriginKind
 from tui_chat.ui.ground import Ground, Placed
 from tui_chat.ui.inspector.figures import counted, fitting
 from tui_chat.ui.inspector.hostile import shown

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import reactive
 
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.ground import Placed
 from tui_chat.ui.inspector.figures import cut, cut_front
 from tui_chat.ui.inspector.hostile import shown

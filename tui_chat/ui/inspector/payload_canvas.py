@@ -18,9 +18,9 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from tui_chat.model.envelope import Level, Note
-from tui_chat.model.payload import Payload
-from tui_chat.model.text import OriginKind
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.payload import Payload
+from tui_chat.models.text import OriginKind
 from tui_chat.ui.inspector import aside
 from tui_chat.ui.inspector.drawn_line import DrawnLine
 from tui_chat.ui.inspector.finding import places

@@ -8,8 +8,8 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tui_chat.model.json_tree import Arr, Obj
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.json_tree import Arr, Obj
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.inspector.finding import hits, pattern, places
 from tui_chat.ui.inspector.looking import main_run, run_at
 from tui_chat.ui.inspector.payload_canvas import PayloadCanvas

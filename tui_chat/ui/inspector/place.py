@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tui_chat.model.json_tree import Tree
-from tui_chat.model.text import Origin
+from tui_chat.models.json_tree import Tree
+from tui_chat.models.text import Origin
 
 Part = Literal["open", "close", "leaf"]
 

@@ -7,12 +7,12 @@
 
 from __future__ import annotations
 
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.envelope import Turn
-from tui_chat.model.json_tree import Arr, Obj, Str, Tree
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Turn
+from tui_chat.models.json_tree import Arr, Obj, Str, Tree
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.protocols.roles import SYSTEM_INSTRUCTION, role_told
 from tui_chat.ui.inspector.looking import Under
-from tui_chat.wire.roles import SYSTEM_INSTRUCTION, role_told
 
 _APART = ("system", "systemInstruction", "system_instruction", "instructions")
 """Keys of a body under which stands what the system says, apart from the messages."""

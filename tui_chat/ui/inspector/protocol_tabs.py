@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 
-from tui_chat.model.endpoint import Protocol
+from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.ground import Placed
 
 _NAMES: tuple[tuple[Protocol, tuple[str, str, str]], ...] = (

@@ -13,8 +13,8 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_chat.model.envelope import Level
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.envelope import Level
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.inspector.drawn_line import DrawnLine, Run
 from tui_chat.ui.inspector.finding import comes_from
 from tui_chat.ui.inspector.layout import Layout

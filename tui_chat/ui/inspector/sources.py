@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from tui_chat.model.json_tree import Arr, Obj, Str, Tree
-from tui_chat.model.same import same_objects
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.json_tree import Arr, Obj, Str, Tree
+from tui_chat.models.same import same_objects
+from tui_chat.models.text import Origin, OriginKind
 
 Key: TypeAlias = tuple[OriginKind, str]
 """A source: its kind and its id."""

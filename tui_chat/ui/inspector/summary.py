@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import reactive
 
-from tui_chat.model.endpoint import Protocol
-from tui_chat.model.envelope import Budget
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Budget
 from tui_chat.ui.ground import Placed
 from tui_chat.ui.inspector.figures import (
     counted,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from tui_chat.model.json_tree import Lit, Str
+from tui_chat.models.json_tree import Lit, Str
 from tui_chat.ui.inspector.blocks import Block, bits_of, item_of
 
 

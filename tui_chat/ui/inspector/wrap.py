@@ -19,7 +19,7 @@ from functools import lru_cache
 from rich.cells import cell_len
 from rich.cells import get_character_cell_size as cells_of
 
-from tui_chat.model.visible import EMOJI_SEQUENCE
+from tui_chat.models.visible import EMOJI_SEQUENCE
 
 LEAST = 12
 """The fewest cells a row may have; no escape is longer."""

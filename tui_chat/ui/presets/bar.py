@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from tui_chat.editing import Edits
-from tui_chat.model.visible import one_line
+from tui_chat.library.editing import Edits
+from tui_chat.models.visible import one_line
 from tui_chat.ui.presets.look import clipped
 from tui_chat.ui.presets.rows import PresetRows
 

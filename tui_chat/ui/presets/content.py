@@ -11,7 +11,7 @@ from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
 from tui_chat.context.macro_words import MacroWords, macros_beginning
-from tui_chat.model.text import clean
+from tui_chat.models.text import clean
 from tui_chat.ui.harmless import TextBox
 
 _BEGUN = re.compile(r"\{\{([\w/]*)\Z")

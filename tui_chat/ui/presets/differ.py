@@ -11,7 +11,7 @@ from textual.app import App, ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
-from tui_chat.model.visible import visible
+from tui_chat.models.visible import visible
 from tui_chat.ui.dialogs import Dialog, entitle
 
 MOST_LINES = 2_000

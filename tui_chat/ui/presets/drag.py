@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tui_chat.editing import Row, Sketch, Slot, slots
+from tui_chat.library.editing import Row, Sketch, Slot, slots
 from tui_chat.ui.presets.lines import Lines
 
 

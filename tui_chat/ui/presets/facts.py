@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tui_chat.compose import Composed
-from tui_chat.editing import Row
-from tui_chat.model.envelope import Note, Turn
-from tui_chat.model.memo import Memo
-from tui_chat.model.preset import PresetMessage
-from tui_chat.model.text import OriginKind
-from tui_chat.model.visible import one_line
+from tui_chat.library.editing import Row
+from tui_chat.models.envelope import Note, Turn
+from tui_chat.models.memo import Memo
+from tui_chat.models.preset import PresetMessage
+from tui_chat.models.text import OriginKind
+from tui_chat.models.visible import one_line
 from tui_chat.tokens import TURN_OVERHEAD, counter_for
 
 PREVIEW = 120

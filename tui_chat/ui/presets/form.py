@@ -10,10 +10,10 @@ from textual.containers import Horizontal
 from textual.content import Content as Styled
 from textual.widgets import Input, Static, TextArea
 
-from tui_chat.model.envelope import Note
-from tui_chat.model.preset import CHAT_HISTORY, Preset, PresetMessage
-from tui_chat.model.text import clean
-from tui_chat.model.visible import one_line
+from tui_chat.models.envelope import Note
+from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
+from tui_chat.models.text import clean
+from tui_chat.models.visible import one_line
 from tui_chat.ui.presets.content import Content
 from tui_chat.ui.presets.edit_form import EditForm
 from tui_chat.ui.presets.field import Field

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tui_chat.editing import Row, Sketch
-from tui_chat.model.envelope import Level, Note
-from tui_chat.model.preset import PresetMessage
+from tui_chat.library.editing import Row, Sketch
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.preset import PresetMessage
 
 
 @dataclass(frozen=True, slots=True)

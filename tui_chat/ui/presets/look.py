@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len, chop_cells
 
-from tui_chat.editing import Row
-from tui_chat.model.envelope import Level, Turn
-from tui_chat.model.preset import CHAT_HISTORY, PresetMessage
-from tui_chat.model.visible import one_line
+from tui_chat.library.editing import Row
+from tui_chat.models.envelope import Level, Turn
+from tui_chat.models.preset import CHAT_HISTORY, PresetMessage
+from tui_chat.models.visible import one_line
 from tui_chat.ui.presets.facts import Facts
 
 Piece = tuple[str, str]

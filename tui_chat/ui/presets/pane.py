@@ -11,9 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
 
-from tui_chat.editing import Edits, changed, put, touched
-from tui_chat.model.preset import PresetMessage
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.library.editing import Edits, changed, put, touched
+from tui_chat.models.preset import PresetMessage
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.presets import steps
 from tui_chat.ui.presets.content import Content

@@ -15,7 +15,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from tui_chat.editing import Row, Sketch, Slot
+from tui_chat.library.editing import Row, Sketch, Slot
 from tui_chat.ui.presets.colours import Coloured
 from tui_chat.ui.presets.drag import Drag
 from tui_chat.ui.presets.facts import NO_FACTS, Facts, costs

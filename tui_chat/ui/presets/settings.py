@@ -10,9 +10,9 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Input, Static
 
-from tui_chat.model.preset import Preset
-from tui_chat.model.text import clean
-from tui_chat.model.visible import one_line
+from tui_chat.models.preset import Preset
+from tui_chat.models.text import clean
+from tui_chat.models.visible import one_line
 from tui_chat.ui.presets.edit_form import EditForm
 from tui_chat.ui.presets.field import Field
 from tui_chat.ui.presets.options import Options

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tui_chat.editing import (
+from tui_chat.library.editing import (
     Row,
     Sketch,
     added,
@@ -16,15 +16,15 @@ from tui_chat.editing import (
     put,
     removed,
 )
-from tui_chat.model.message import MessageRole
-from tui_chat.model.preset import (
+from tui_chat.models.message import MessageRole
+from tui_chat.models.preset import (
     CHAT_HISTORY,
     CacheLifetime,
     Preset,
     PresetMessage,
     PresetMessageType,
 )
-from tui_chat.model.visible import one_line
+from tui_chat.models.visible import one_line
 
 KINDS: tuple[tuple[PresetMessageType, str, str], ...] = (
     ("message", "Message", "something to send"),

@@ -11,10 +11,10 @@ from textual.content import Content as Styled
 from textual.widgets import Input, Static
 
 from tui_chat.compose import Composed
-from tui_chat.editing import Edits, Row, sketch, touched
-from tui_chat.model.preset import PresetMessage
-from tui_chat.model.text import Origin, OriginKind
-from tui_chat.model.visible import one_line
+from tui_chat.library.editing import Edits, Row, sketch, touched
+from tui_chat.models.preset import PresetMessage
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.visible import one_line
 from tui_chat.ui.presets import steps
 from tui_chat.ui.presets.bar import Bar, Filter, Title
 from tui_chat.ui.presets.edit_form import EditForm

@@ -11,8 +11,8 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from tui_chat.model.search import Hit, HitPlace
-from tui_chat.model.visible import one_line
+from tui_chat.models.search import Hit, HitPlace
+from tui_chat.models.visible import one_line
 from tui_chat.ui.ago import ago
 from tui_chat.ui.palette import Palette
 from tui_chat.ui.scrolling import QuietScroll

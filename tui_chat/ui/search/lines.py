@@ -8,7 +8,7 @@ from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from rich.style import Style
 
-from tui_chat.model.visible import visible
+from tui_chat.models.visible import visible
 
 Piece = tuple[str, Style]
 """Text of one style."""

@@ -10,9 +10,9 @@ from rich.segment import Segment
 from textual.geometry import Size
 from textual.strip import Strip
 
-from tui_chat.model.message import Message as ChatMessage
-from tui_chat.model.search import Hit, HitPlace
-from tui_chat.model.session import Entry
+from tui_chat.models.message import Message as ChatMessage
+from tui_chat.models.search import Hit, HitPlace
+from tui_chat.models.session import Entry
 from tui_chat.ui.palette import Palette
 from tui_chat.ui.scrolling import QuietScroll
 from tui_chat.ui.search.hits import PLACES, WRITERS

@@ -21,9 +21,9 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from tui_chat.model.search import Hit, Query
-from tui_chat.model.session import Entry
-from tui_chat.model.visible import one_line
+from tui_chat.models.search import Hit, Query
+from tui_chat.models.session import Entry
+from tui_chat.models.visible import one_line
 from tui_chat.ui.search.hits import HitList
 from tui_chat.ui.search.preview import Preview
 from tui_chat.ui.search.typed import Known, Order, completed, understood

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from tui_chat.model.message import MessageRole
-from tui_chat.model.search import Query
+from tui_chat.models.message import MessageRole
+from tui_chat.models.search import Query
 
 Order = Literal["rank", "newest"]
 

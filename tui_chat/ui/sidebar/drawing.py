@@ -9,8 +9,8 @@ from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from rich.style import Style
 
-from tui_chat.model.session import SessionSummary
-from tui_chat.model.visible import one_line
+from tui_chat.models.session import SessionSummary
+from tui_chat.models.visible import one_line
 from tui_chat.ui.ago import ago
 from tui_chat.ui.sidebar.layout import Heading
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from math import inf
 from typing import Literal
 
-from tui_chat.model.session import SessionSummary
+from tui_chat.models.session import SessionSummary
 
 Grouping = Literal["time", "folder", "tag"]
 """What sessions can be grouped by."""

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import chain
 
-from tui_chat.model.session import SessionSummary
+from tui_chat.models.session import SessionSummary
 from tui_chat.ui.sidebar.groups import Group
 
 TALL = 2

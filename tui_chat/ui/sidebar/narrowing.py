@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui_chat.model.session import SessionSummary
+from tui_chat.models.session import SessionSummary
 
 
 class Narrowing:

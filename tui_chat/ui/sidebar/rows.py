@@ -12,7 +12,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from tui_chat.model.session import SessionSummary
+from tui_chat.models.session import SessionSummary
 from tui_chat.ui.palette import Palette
 from tui_chat.ui.scrolling import QuietScroll
 from tui_chat.ui.sidebar.drawing import Look, clipped, first_line, heading, second_line

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input
 
-from tui_chat.model.session import SessionSummary
+from tui_chat.models.session import SessionSummary
 from tui_chat.ui.ground import Ground
 from tui_chat.ui.key_names import USUAL_KEYS, with_keys
 from tui_chat.ui.sidebar import posted

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from tui_chat.analysis import Accountant, Shares
-from tui_chat.model.envelope import Budget
-from tui_chat.model.text import OriginKind
+from tui_chat.models.envelope import Budget
+from tui_chat.models.text import OriginKind
 from tui_chat.ui.inspector.figures import counted
 from tui_chat.ui.inspector.figures import shares as divided
 from tui_chat.ui.inspector.views.rows import BLANK, Part, Piece, Rows, line, many

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tui_chat.model.envelope import ChatEnvelope, Dropped, Turn
-from tui_chat.model.message import MessageRole
-from tui_chat.model.preset import Preset, PresetMessage
-from tui_chat.model.text import Origin, OriginKind
+from tui_chat.models.envelope import ChatEnvelope, Dropped, Turn
+from tui_chat.models.message import MessageRole
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.inspector.figures import counted, cut
 from tui_chat.ui.inspector.views.rows import BLANK, Part, Row, Rows, line, many, sides
 from tui_chat.ui.inspector.views.rows_view import RowsView

@@ -20,9 +20,9 @@ from textual.timer import Timer
 
 from tui_chat.analysis import Difference, difference
 from tui_chat.analysis.difference import CONTEXT, Run, changed_part
-from tui_chat.model.payload import Payload
-from tui_chat.model.pretty import Line
-from tui_chat.model.text import Origin
+from tui_chat.models.payload import Payload
+from tui_chat.models.pretty import Line
+from tui_chat.models.text import Origin
 from tui_chat.ui.inspector.figures import counted, cut
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.looking import kind_shown

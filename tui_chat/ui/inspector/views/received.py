@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from tui_chat.model.received import Received
+from tui_chat.models.received import Received
 from tui_chat.ui.inspector.figures import size_in_words
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.views.rows import Part, Row, line

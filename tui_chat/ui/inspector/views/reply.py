@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tui_chat.model.message import Message
-from tui_chat.model.received import Received
-from tui_chat.model.reply import Usage
-from tui_chat.model.session import Entry
+from tui_chat.models.message import Message
+from tui_chat.models.received import Received
+from tui_chat.models.reply import Usage
+from tui_chat.models.session import Entry
 from tui_chat.ui.inspector.figures import cut
 from tui_chat.ui.inspector.views.received import lines_of, told
 from tui_chat.ui.inspector.views.rows import BLANK, Part, Row, Rows, line, many

@@ -9,7 +9,7 @@ from typing import TypeAlias, overload
 
 from rich.cells import cell_len
 
-from tui_chat.model.text import Origin
+from tui_chat.models.text import Origin
 from tui_chat.ui.inspector.figures import cut
 
 Piece: TypeAlias = tuple[str, str]

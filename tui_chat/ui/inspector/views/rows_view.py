@@ -13,7 +13,7 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 
-from tui_chat.model.text import OriginKind
+from tui_chat.models.text import OriginKind
 from tui_chat.ui.inspector.views.rows import Row, Rows
 from tui_chat.ui.palette import Palette
 from tui_chat.ui.scrolling import QuietScroll

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from tui_chat.model.text import Origin
+from tui_chat.models.text import Origin
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.views.rows import Row
 from tui_chat.ui.inspector.wrap import LEAST, breaks

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tui_chat.model.envelope import Turn
-from tui_chat.model.same import same_objects
-from tui_chat.model.text import OriginKind
+from tui_chat.models.envelope import Turn
+from tui_chat.models.same import same_objects
+from tui_chat.models.text import OriginKind
 
 _ZONES = {
     "system": "First of all",

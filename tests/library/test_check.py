@@ -1,0 +1,124 @@
+"""What there is to say about a preset, and at which line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from tests.library.strategies import any_presets, json_values
+from tui_chat.library import dump_preset
+from tui_chat.library.check import check_preset
+from tui_chat.models.preset import Preset
+
+HISTORY = {"type": "chat_history"}
+
+
+def told(*messages: Any, **whole: Any) -> list[tuple[str, str, int]]:
+    """Each message is a line of its own; the first one stands in line 2."""
+    lines = ",\n".join(json.dumps(message) for message in messages)
+    keys = "".join(f",\n{json.dumps(key)}: {json.dumps(value)}" for key, value in whole.items())
+    text = f'{{"presetMessages": [\n{lines}\n]{keys}}}'
+    return [(f.level.value, f.code, f.line) for f in check_preset(text, "p")]
+
+
+def said(content: str = "x", **where: Any) -> dict[str, Any]:
+    return {"role": "user", "content": content, **where}
+
+
+WORLD = {"id": "world", "type": "placeholder"}
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([said(), HISTORY], []),
+        ([said()], [("warning", "no-history-anchor", 1)]),
+        ([HISTORY, said(anchorTarget="nowhere")], [("warning", "unknown-anchor", 3)]),
+        ([WORLD, WORLD, said(anchorTarget="world"), HISTORY], [("warning", "doubled-anchor", 3)]),
+        ([HISTORY, HISTORY], [("warning", "doubled-anchor", 3)]),
+        ([WORLD, HISTORY], [("info", "idle-anchor", 2)]),
+        ([HISTORY, said(role="system", insertionPoint=-1)], [("info", "position-ignored", 3)]),
+        ([HISTORY, said(insertionPoint=1, anchorPoint="after")], [("info", "position-ignored", 3)]),
+        ([{**HISTORY, "insertionPoint": 1}], [("warning", "position-ignored", 2)]),
+        ([HISTORY, said(insertionPoint=500)], [("info", "depth-clamped", 3)]),
+        ([HISTORY, said("")], [("info", "empty-content", 3)]),
+        ([HISTORY, said("  ")], [("warning", "blank-content", 3)]),
+        ([{**HISTORY, "content": "x"}], [("warning", "anchor-content", 2)]),
+        ([HISTORY, said("{{newline}}")], [("warning", "blank-content", 3)]),
+        ([HISTORY, {**said("x"), "requires": "nobody"}], [("info", "empty-value", 3)]),
+        ([{**HISTORY, "requires": "nobody"}], [("warning", "idle-requirement", 2)]),
+        ([HISTORY, said("{{usr}}")], [("warning", "unknown-macro", 3)]),
+        ([HISTORY, said(role="tool")], [("warning", "tool-role", 3)]),
+        ([HISTORY, said(id="a"), said(id="a")],
+         [("warning", "doubled-id", 3), ("warning", "doubled-id", 4)]),
+        ([HISTORY, said(anchorTaget="x")], [("warning", "misspelled-key", 3)]),
+        ([HISTORY, said(**{"insertion-point": 1})], [("warning", "misspelled-key", 3)]),
+        ([HISTORY, said(injection_depth=1)], [("info", "unknown-key", 3)]),
+        ([HISTORY, said(**{"x-mine": 1, "_a": 1, "comment": "c"})], []),
+        ([HISTORY, said(insertionPoint=1, insertion_point=2)], [("warning", "doubled-key", 3)]),
+        ([HISTORY, said(role="boss")], [("error", "bad-value", 3)]),
+        ([HISTORY, said(enabled=False, anchorTarget="nowhere")], []),
+    ],
+)  # fmt: skip
+def test_each_doubt_is_told_at_its_line(messages: list[Any], expected: list[Any]):
+    assert told(*messages) == expected
+
+
+def test_a_misspelled_key_is_told_with_the_right_one():
+    text = '{\n "presetMesages": [],\n "presetMessages": [{"type": "chat_history"}]}'
+    (finding,) = check_preset(text, "p")
+    assert finding.sentence == "“presetMesages” is not a key: did you mean “presetMessages”?"
+    assert (finding.line, finding.column, finding.path) == (2, 2, "$.presetMesages")
+    snake = '[{"type": "chat_history", "anchor_taget": "x"}]'
+    assert "“anchor_target”" in check_preset(snake, "p")[0].sentence
+
+
+def test_a_key_that_stands_twice_is_told():
+    text = '[{"type": "chat_history"},\n{"content": "a",\n"content": "b"}]'
+    (finding,) = check_preset(text, "p")
+    assert (finding.code, finding.line) == ("doubled-key", 3)
+
+
+def test_half_characters_are_told():
+    (finding,) = check_preset('[{"type": "chat_history"}, {"content": "\\ud800"}]', "p")
+    assert finding.code == "half-character"
+
+
+def test_text_that_is_no_json_is_one_error():
+    (finding,) = check_preset('[\n{"a": tru}]', "p")
+    assert (finding.level.value, finding.code, finding.line) == ("error", "not-json", 2)
+
+
+def test_a_lorebook_is_checked_as_one():
+    text = json.dumps(
+        {
+            "entries": [
+                {"keys": ["a"], "content": "b", "anchorTarget": "elsewhere"},
+                {"content": "b"},
+                {"keys": ["a"]},
+                {"keys": ["/(/"], "content": "b"},
+            ]
+        }
+    )
+    assert [(f.code, f.path) for f in check_preset(text, "p")] == [
+        ("lore-idle", "$.entries[1]"),
+        ("empty-content", "$.entries[2]"),
+        ("lore-key", "$.entries[3]"),
+    ]
+
+
+@given(any_presets)
+def test_every_enabled_message_is_sent_or_told_about(preset: Preset):
+    findings = check_preset(dump_preset(preset), "p")
+    assert not [f for f in findings if f.code == "never-sent"]
+    assert all(f.level.value != "error" for f in findings)
+
+
+@given(json_values)
+def test_any_json_can_be_checked(value: Any):
+    for finding in check_preset(json.dumps(value, indent=1), "p"):
+        assert finding.line >= 1
+        assert finding.column >= 1

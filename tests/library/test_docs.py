@@ -1,0 +1,48 @@
+"""docs/presets.md tells the truth: every key, every macro, every code of a finding."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tui_chat.context.macro_table import MACROS
+from tui_chat.context.scene import is_word
+from tui_chat.library import lorebooks, presets
+from tui_chat.library.check import check_preset
+
+ROOT = Path(__file__).parents[2]
+DOCS = (ROOT / "docs" / "presets.md").read_text(encoding="utf-8")
+WORDS = ("user", "char", "preset", "model", "date", "time", "weekday", "lastMessage")
+
+
+@pytest.mark.parametrize(
+    "keys", [presets.PRESET_KEYS, presets.MESSAGE_KEYS, lorebooks.BOOK_KEYS, lorebooks.ENTRY_KEYS]
+)
+def test_every_key_is_told(keys: presets.Keys):
+    camels = [key for key in keys.field_of if "_" not in key]
+    assert [key for key in camels if f"`{key}`" not in DOCS] == []
+
+
+def test_every_macro_is_told():
+    assert all(is_word(word.lower()) for word in WORDS)
+    told = [name.lower() for name in re.findall(r"\{\{(\w+)", DOCS)]
+    assert {*MACROS, *(word.lower() for word in WORDS), "trim"} <= set(told)
+
+
+def test_every_code_is_told():
+    sources = [
+        path.read_text(encoding="utf-8") for path in (ROOT / "tui_chat/library").glob("*.py")
+    ]
+    codes = re.findall(r'(?:Level\.\w+, |code = )"([a-z]+-[a-z-]+)"', "".join(sources))
+    assert len(set(codes)) > 10
+    assert [code for code in codes if f"`{code}`" not in DOCS] == []
+
+
+def test_the_example_is_a_preset_without_faults():
+    example = re.search(r"```json\n(.*?)```", DOCS, re.DOTALL)
+    assert example
+    assert json.loads(example[1])["name"] == "tutor"
+    assert check_preset(example[1], "tutor") == ()

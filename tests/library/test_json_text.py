@@ -1,0 +1,149 @@
+"""JSON text that knows its places."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import any_text
+from tui_chat.errors import InputError
+from tui_chat.library.json_text import (
+    MAX_DEPTH,
+    JsonFault,
+    Lines,
+    Path,
+    line_and_column,
+    parse,
+    parse_json,
+    path_words,
+    survey,
+)
+
+values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), any_text).filter(
+        lambda value: value not in (float("inf"), float("-inf"))
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(any_text, inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+def paths_of(value: Any, path: Path = ()) -> dict[Path, Any]:
+    found = {path: value}
+    inner = value.items() if isinstance(value, dict) else ()
+    for step, part in enumerate(value) if isinstance(value, list) else inner:
+        found |= paths_of(part, (*path, step))
+    return found
+
+
+@given(values, st.sampled_from([None, 2, "\t"]), st.booleans())
+def test_every_value_is_found_where_it_stands(value: Any, indent: Any, escaped: bool):
+    text = json.dumps(value, indent=indent, ensure_ascii=escaped)
+    wanted = paths_of(value)
+    found = survey(text, wanted)
+    assert found.doubled == []
+    assert found.spots.keys() == wanted.keys()
+    for path, spot in found.spots.items():
+        assert json.loads(text[spot.start : spot.end]) == wanted[path]
+        if path and isinstance(path[-1], str):
+            assert json.loads(text[spot.key : spot.start].rstrip(" :\n\t")) == path[-1]
+
+
+@given(values)
+def test_what_is_json_is_read_as_it_is(value: Any):
+    assert parse(json.dumps(value)) == (value, False)
+    assert parse_json(json.dumps(value, ensure_ascii=False), "x") == value
+
+
+@given(st.text("[]{}\",:\\ 1.-eNaIfinity\n/'", max_size=40))
+def test_any_text_is_json_or_a_fault_inside_it(text: str):
+    fault = None
+    try:
+        parse(text)
+    except JsonFault as error:
+        fault = error
+    if fault is None:
+        survey(text)
+    else:
+        assert 0 <= fault.offset <= len(text)
+
+
+@given(any_text, st.data())
+def test_lines_and_columns_count_from_one(text: str, data: st.DataObject):
+    offset = data.draw(st.integers(0, len(text)))
+    line, column = line_and_column(text, offset)
+    assert (line, column) == Lines(text).at(offset)
+    assert sum(len(part) + 1 for part in text.split("\n")[: line - 1]) + column - 1 == offset
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        ("", 1, 1, "empty"),
+        (" \n ", 1, 1, "empty"),
+        ("{", 1, 2, "ends too early"),
+        ('{"a": 1', 1, 8, "ends too early"),
+        ("[\n1,\n]", 2, 2, "a comma, and then only “]”"),
+        ('{"a": 1,}', 1, 8, "a comma, and then only “}”"),
+        ("[1 // one\n]", 1, 4, "comments"),
+        ("[\n# one\n]", 2, 1, "comments"),
+        ("{'a': 1}", 1, 2, "text stands in"),
+        ('{"a": “b”}', 1, 7, "text stands in"),
+        ('["a\nb"]', 1, 4, "a line break"),
+        ('["a]', 1, 2, "no closing quote"),
+        ('["\\x"]', 1, 3, "backslash"),
+        ("[1 2]", 1, 4, "comma"),
+        ('{"a" 1}', 1, 6, "colon"),
+        ("[] []", 1, 4, "more after its end"),
+        ("[NaN]", 1, 2, "NaN"),
+        ('{"NaN": "NaN", "b":\n -Infinity}', 2, 2, "NaN"),
+        ("[1, 1e999]", 1, 5, "infinite"),
+        ("[" + "9" * 5000 + "]", 1, 2, "endless"),
+        ("[" * 100_000, 1, MAX_DEPTH + 1, "nested too deeply"),
+        ("[" * 200 + "]" * 200, 1, MAX_DEPTH + 1, "nested too deeply"),
+        ('{"a":' * 100_000, 1, 5 * MAX_DEPTH + 1, "nested too deeply"),
+    ],
+)
+def test_a_fault_has_a_place_and_words(text: str, line: int, column: int, words: str):
+    with pytest.raises(InputError) as caught:
+        parse_json(text, "file.json")
+    said = str(caught.value)
+    assert said.startswith(f"file.json: line {line}, column {column}: ")
+    assert words in said
+    assert "\n" not in said
+
+
+def test_nesting_up_to_the_limit_is_read():
+    text = "[" * MAX_DEPTH + "]" * MAX_DEPTH
+    assert parse(text)[1] is False
+
+
+def test_doubled_keys_are_told_with_their_place():
+    found = survey('{"a": 1, "b": {"c": 1,\n"c": 2}, "a": 3}')
+    assert [(path_words(path), offset) for path, offset in found.doubled] == [
+        ("$.b.c", 23),
+        ("$.a", 32),
+    ]
+
+
+def test_half_characters_become_whole_ones():
+    assert parse(r'["\ud800", {"\udc00": 1}, "\ud83d\ude00", "\\ud800"]') == (
+        ["\ufffd", {"\ufffd": 1}, "😀", "\\ud800"],
+        True,
+    )
+    assert parse(r'["\ud83d\ude00", "\\ud800"]')[1] is False
+
+
+def test_odd_keys_are_quoted_in_a_path():
+    assert path_words(("a", 0, "b c", "你")) == '$.a[0]["b c"].你'
+
+
+def test_a_huge_hostile_file_takes_no_long_time():
+    text = "[" + ",".join(["[]"] * 300_000) + "]"
+    assert survey(text, {(299_999,)}).spots[(299_999,)].start == len(text) - 3

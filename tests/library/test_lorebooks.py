@@ -1,0 +1,177 @@
+"""Lorebook files, ours and SillyTavern's."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from tests.library.strategies import any_lorebooks, json_values
+from tui_chat.errors import InputError
+from tui_chat.library.lorebooks import (
+    dump_lorebook,
+    load_lorebook,
+    parse_lorebook,
+    read_lorebook,
+    save_lorebook,
+)
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+
+
+def taken_over(**entry: Any) -> LorebookEntry:
+    text = json.dumps({"entries": {"7": {"key": ["k"], "content": "c", **entry}}})
+    return parse_lorebook(text, "w.json", "w").entries[0]
+
+
+def told(**entry: Any) -> list[tuple[str, str]]:
+    text = json.dumps({"entries": {"7": {"key": ["k"], "content": "c", **entry}}})
+    return [(f.level.value, f.path) for f in read_lorebook(text, "w").reading.findings()]
+
+
+@given(any_lorebooks)
+def test_what_is_written_is_read_back(book: Lorebook):
+    assert parse_lorebook(dump_lorebook(book), "b", "other") == book
+
+
+def test_both_spellings_and_a_bare_list(tmp_path: Path):
+    path = tmp_path / "town.json"
+    path.write_text('[{"keys": ["a"], "secondaryKeys": ["b"], "scan_depth": 3}]')
+    entry = LorebookEntry("entry-1", keys=("a",), secondary_keys=("b",), scan_depth=3)
+    assert load_lorebook(path) == Lorebook("town", (entry,))
+    save_lorebook(Lorebook("town", (entry,)), path)
+    assert load_lorebook(path) == Lorebook("town", (entry,))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("3", "$ (line 1, column 1): must be a list of entries"),
+        ("{}", "“entries” is missing"),
+        ('{"entries": 3}', "$.entries (line 1, column 13): must be a list, not 3"),
+        ('[{"keys": "a"}]', "$[0].keys (line 1, column 11): must be a list, not “a”"),
+        ('[{"keys": [1]}]', "$[0].keys[0] (line 1, column 12): must be text, not 1"),
+        ('[{"probability": 101}]', "$[0].probability (line 1, column 18): must be from 0 to 100"),
+        ('[{"scanDepth": -1}]', "$[0].scanDepth (line 1, column 16): must be 0 or more, not -1"),
+        ('{"entries": {"0": 3}}', '$.entries["0"] (line 1, column 19): must be an object'),
+    ],
+)
+def test_a_fault_names_place_and_line(text: str, words: str):
+    with pytest.raises(InputError) as caught:
+        parse_lorebook(text, "b.json", "b")
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "fields"),
+    [
+        ({}, {}),
+        ({"comment": "Fox", "order": 5, "constant": True, "disable": True},
+         {"name": "Fox", "order": 5, "constant": True, "enabled": False}),
+        ({"keysecondary": ["a"], "selective": True, "selectiveLogic": 3},
+         {"secondary_keys": ("a",), "secondary_logic": "and_all"}),
+        ({"keysecondary": ["a"], "selective": False}, {}),
+        ({"position": 4, "depth": 2, "role": 1}, {"insertion_point": -2, "role": "user"}),
+        ({"position": 4, "depth": 0, "role": 2}, {"anchor_point": "after", "role": "assistant"}),
+        ({"position": 0, "role": 1}, {}),
+        ({"position": 2}, {"insertion_point": -4}),
+        ({"position": 7}, {"enabled": False}),
+        ({"scanDepth": 3, "caseSensitive": True, "matchWholeWords": False},
+         {"scan_depth": 3, "case_sensitive": True, "whole_words": False}),
+        ({"preventRecursion": True, "excludeRecursion": True, "delayUntilRecursion": 2},
+         {"prevent_recursion": True, "exclude_recursion": True, "delay_until_recursion": True}),
+        ({"probability": 40, "ignoreBudget": True}, {"probability": 40.0, "ignore_budget": True}),
+        ({"probability": 40, "useProbability": False}, {}),
+        ({"content": "@@activate\nc"}, {"constant": True}),
+        ({"content": "@@dont_activate\nc"}, {"enabled": False}),
+        ({"content": "c\n@@activate"}, {"content": "c\n@@activate"}),
+        ({"key": "a, b"}, {"keys": ("a", "b")}),
+        ({"sticky": 3, "group": ""}, {"extras": {"sticky": 3}}),
+    ],
+)  # fmt: skip
+def test_world_info_is_taken_over(given: dict[str, Any], fields: dict[str, Any]):
+    expected = {"id": "7", "content": "c", "keys": ("k",), **fields}
+    assert taken_over(**given) == LorebookEntry(**expected)
+
+
+ENTRIES = [
+    {"uid": 7, "key": ["fox"], "content": "a", "role": 0, "position": 4, "depth": 2,
+     "delayUntilRecursion": 0, "scanDepth": None, "disable": False},
+    {"uid": 7, "key": ["owl"], "content": "@@activate\nb", "sticky": 3},
+    {"key": [], "constant": True, "content": "c", "comment": "Always"},
+    {"disable": True, "content": "d"},
+]  # fmt: skip
+
+
+def test_world_info_may_be_a_list():
+    of_list = read_lorebook(json.dumps({"name": "W", "entries": ENTRIES}), "w")
+    of_object = read_lorebook(
+        json.dumps({"name": "W", "entries": dict(zip("7abc", ENTRIES, strict=True))}), "w"
+    )
+    assert of_list.book is not None
+    assert of_object.book is not None
+    assert [entry.id for entry in of_list.book.entries] == ["7", "entry-2", "entry-3", "entry-4"]
+    for ours, theirs in zip(of_list.book.entries, of_object.book.entries, strict=True):
+        assert replace(ours, id="") == replace(theirs, id="")
+    told = [(finding.sentence, finding.level) for finding in of_list.reading.findings()]
+    assert told == [(f.sentence, f.level) for f in of_object.reading.findings()]
+    assert "$.entries[1].sticky" in [finding.path for finding in of_list.reading.findings()]
+    assert parse_lorebook(dump_lorebook(of_list.book), "again", "w") == of_list.book
+
+
+def test_entries_of_ours_and_of_sillytavern_may_stand_in_one_list():
+    book = parse_lorebook(
+        json.dumps([{"keys": ["a"], "wholeWords": False}, {"key": ["b"]}, {"content": "c"}]), "", ""
+    )
+    assert [(entry.id, entry.keys) for entry in book.entries] == [
+        *(("entry-1", ("a",)), ("entry-2", ("b",)), ("entry-3", ())),
+    ]
+    both = read_lorebook(json.dumps([{"keys": ["a"], "key": ["b"], "wholeWords": False}]), "")
+    assert both.book is not None
+    assert both.book.entries[0].keys == ("a",), "it is one of ours, with a key too many"
+    assert [finding.code for finding in both.reading.findings()] == ["misspelled-key"]
+
+
+@pytest.mark.parametrize("fault", [3, None, "x", ["k"]])
+def test_a_list_of_world_info_is_read_wholly_or_refused_with_the_place(fault: object):
+    with pytest.raises(InputError, match=r"\$\.entries\[1\]"):
+        parse_lorebook(json.dumps({"entries": [ENTRIES[0], fault]}), "b.json", "b")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, []),
+        ({"sticky": 3}, [("warning", '$.entries["7"].sticky')]),
+        ({"group": "a", "groupWeight": 50}, [("warning", '$.entries["7"].group')]),
+        ({"characterFilter": {"isExclude": False, "names": [], "tags": []}}, []),
+        ({"characterFilter": {"names": ["Ada"]}}, [("warning", '$.entries["7"].characterFilter')]),
+        ({"order": "50"}, [("warning", '$.entries["7"].order')]),
+        ({"order": True}, [("warning", '$.entries["7"].order')]),
+        ({"position": 7}, [("warning", '$.entries["7"].position')]),
+        ({"position": 3}, [("info", '$.entries["7"].position')]),
+        ({"key": "a"}, [("info", '$.entries["7"]')]),
+        ({"content": "@@depth 4\nc"}, [("warning", '$.entries["7"].content')]),
+    ],
+)
+def test_what_is_not_taken_over_is_told(given: dict[str, Any], expected: list[tuple[str, str]]):
+    assert told(**given) == expected
+
+
+@given(json_values)
+def test_world_info_of_any_shape_is_read_or_refused(value: Any):
+    asked = ({"entries": {"0": value}}, {"entries": [value]}, {"entries": [{"uid": value}]})
+    for whole in (value, {"entries": value}, *asked):
+        found = read_lorebook(json.dumps(whole), "b")
+        assert (found.book is None) == bool(found.reading.errors())
+
+
+def test_every_lorebook_of_the_corpus_is_read():
+    files = Path(__file__).parents[3] / "shared" / "corpus" / "sillytavern" / "lorebooks"
+    if not files.is_dir():
+        pytest.skip("the corpus is not here")
+    for path in files.glob("*.json"):
+        assert load_lorebook(path).entries

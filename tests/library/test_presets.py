@@ -1,0 +1,226 @@
+"""Preset files: read, refused with a place, written back as they were."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.library.strategies import any_presets
+from tui_chat.errors import InputError
+from tui_chat.library import dump_preset, load_preset, parse_preset, save_preset
+from tui_chat.library.presets import FileStyle, read_preset
+from tui_chat.models.preset import Preset, PresetMessage
+
+CAMEL = """{
+    "name": "mine",
+    "author": {"name": "Ada", "mail": null},
+    "presetMessages": [
+        {"id": "a", "role": "user", "content": "x", "insertionPoint": -2, "x-colour": [1, 2.5]},
+        {"id": "h", "type": "chat_history"}
+    ],
+    "systemPlacement": "in_place",
+    "variables": {"my_tone": "dry"}
+}"""
+
+
+def parsed(value: Any) -> Preset:
+    return parse_preset(json.dumps(value), "p.json", "stem")
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+@pytest.mark.parametrize("spelling", ["camel", "snake"])
+@given(any_presets)
+def test_what_is_written_is_read_back(spelling: Any, is_list: bool, preset: Preset):
+    text = dump_preset(preset, FileStyle(spelling, is_list=is_list))
+    if not text.startswith("["):
+        assert parse_preset(text, "p", "other") == preset
+    else:
+        assert parse_preset(text, "p", preset.name) == preset
+
+
+def test_both_spellings_mean_the_same():
+    snake = CAMEL
+    for camel, other in [
+        ("presetMessages", "preset_messages"),
+        ("insertionPoint", "insertion_point"),
+        ("systemPlacement", "system_placement"),
+    ]:
+        snake = snake.replace(camel, other)
+    assert parse_preset(snake, "p", "p") == parse_preset(CAMEL, "p", "p")
+
+
+def test_a_list_is_a_preset_named_after_its_file(tmp_path: Path):
+    path = tmp_path / "short.json"
+    path.write_text('\ufeff[{"content": "a"}, {"type": "chat_history"}]', encoding="utf-8")
+    assert load_preset(path) == Preset(
+        "short",
+        (
+            PresetMessage("message-1", "system", "a"),
+            PresetMessage("chat_history", "user", "", "chat_history"),
+        ),
+    )
+
+
+def test_an_id_that_is_made_up_hides_none_that_is_given():
+    preset = parsed([{"content": "a"}, {"id": "message-1", "content": "b"}, {"content": "c"}])
+    assert [message.id for message in preset.messages] == ["message-2", "message-1", "message-3"]
+
+
+def test_null_means_left_out():
+    message = parsed(
+        [{"id": "a", "role": None, "order": None, "enabled": None, "anchorPoint": None}]
+    )
+    assert message.messages == (PresetMessage("a"),)
+
+
+def test_unknown_keys_survive_load_and_save(tmp_path: Path):
+    path = tmp_path / "p.json"
+    path.write_text(CAMEL)
+    save_preset(load_preset(path), path)
+    body = json.loads(path.read_text())
+    assert body["author"] == {"name": "Ada", "mail": None}
+    assert body["presetMessages"][0]["x-colour"] == [1, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "style"),
+    [
+        (CAMEL, FileStyle("camel", "    ")),
+        ('{"messages": []}', FileStyle(list_key="messages")),
+        ('[\n\t{"insertion_point": 1}\n]', FileStyle("snake", "\t", is_list=True)),
+        ('{"preset_messages": [{"anchorTarget": "a"}]}', FileStyle()),
+        ("{broken", FileStyle()),
+    ],
+)
+def test_the_style_of_a_file_is_told(text: str, style: FileStyle):
+    assert FileStyle.of(text) == style
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n  "name": "p",\n  "preset_messages": [\n    {\n      "id": "a",\n'
+        '      "role": "user",\n      "content": "x",\n      "anchor_target": "w"\n    }\n  ]\n}\n',
+        '[\n\t{\n\t\t"id": "a",\n\t\t"role": "system",\n\t\t"content": "x"\n\t}\n]\n',
+    ],
+)
+def test_a_save_keeps_the_style(text: str, tmp_path: Path):
+    path = tmp_path / "p.json"
+    path.write_text(text)
+    save_preset(load_preset(path), path)
+    assert path.read_text() == text
+
+
+def test_a_list_becomes_an_object_where_a_list_cannot_say_it(tmp_path: Path):
+    path = tmp_path / "p.json"
+    path.write_text("[]")
+    save_preset(Preset("p", system_placement="in_place"), path)
+    assert load_preset(path) == Preset("p", system_placement="in_place")
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("5", "$ (line 1, column 1)", "must be a list of preset messages, or an object, not 5"),
+        ("{}", "$ (line 1, column 1)", "“presetMessages” is missing"),
+        ('{"messages": {}}', "$.messages (line 1, column 14)", "must be a list, not an object"),
+        ("[\n 3\n]", "$[0] (line 2, column 2)", "must be an object, not 3"),
+        ('[\n {"role":\n "boss"}]', "$[0].role (line 3, column 2)", "not “boss”"),
+        (
+            '[{"insertion_point": "deep"}]',
+            "$[0].insertion_point (line 1, column 22)",
+            "whole number",
+        ),
+        ('[{"insertionPoint": true}]', "$[0].insertionPoint", "a whole number, not true"),
+        ('[{"order": 1.5}]', "$[0].order", "a whole number, not 1.5"),
+        ('[{"enabled": "no"}]', "$[0].enabled", "true or false, not “no”"),
+        ('[{"content": ["a"]}]', "$[0].content", "text, not a list"),
+        ('[{"type": "history"}]', "$[0].type", "message, chat_history, user_profile, placeholder"),
+        ('[{"anchorPoint": "beside"}]', "$[0].anchorPoint", "before, after"),
+        ('{"messages": [], "systemPlacement": "up"}', "$.systemPlacement", "hoist, in_place"),
+        ('{"messages": [], "variables": {"a_b": 1}}', "$.variables.a_b", "text, not 1"),
+        ('{"messages": [], "name": 1}', "$.name", "text, not 1"),
+        ('[{"role": 1, "order": "a"}]', "$[0].role", "(and 1 more)"),
+    ],
+)
+def test_a_fault_names_file_path_line_and_what_is_wrong(text: str, place: str, words: str):
+    with pytest.raises(InputError) as caught:
+        parse_preset(text, "p.json", "p")
+    said = str(caught.value)
+    assert said.startswith(f"p.json: {place}")
+    assert words in said
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_preset_or_has_errors(text: str):
+    found = read_preset(text, "p")
+    assert (found.preset is None) == bool(found.reading.errors())
+
+
+@given(
+    st.recursive(
+        st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=5)),
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=4),
+            st.dictionaries(
+                st.sampled_from(["presetMessages", "id", "type", "role", "content", "variables"]),
+                inner,
+            ),
+        ),
+    )
+)
+def test_any_json_is_a_preset_or_has_errors(value: Any):
+    found = read_preset(json.dumps(value), "p")
+    assert (found.preset is None) == bool(found.reading.errors())
+
+
+def test_a_thousand_faults_are_told_in_part():
+    found = read_preset(json.dumps([{"role": "x"}] * 1000), "p")
+    assert found.preset is None
+    assert len(found.reading.findings()) == 100
+
+
+def test_files_that_cannot_be_read_are_input_errors(tmp_path: Path):
+    (tmp_path / "latin.json").write_bytes(b'[\n"\xe9"]')
+    big = tmp_path / "big.json"
+    with big.open("wb") as file:
+        file.truncate(17 * 2**20)
+    for path, words in [
+        (tmp_path / "none.json", "cannot be read"),
+        (tmp_path, "cannot be read"),
+        (Path("a\0b"), "cannot be read"),
+        (tmp_path / "latin.json", "line 2: is not UTF-8"),
+        (big, "larger than 16 MiB"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            load_preset(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions and links are POSIX's")
+def test_a_save_keeps_links_and_permissions_and_leaves_nothing_behind(tmp_path: Path):
+    real = tmp_path / "real.json"
+    real.write_text("[]")
+    real.chmod(0o640)
+    link = tmp_path / "link.json"
+    link.symlink_to(real)
+    save_preset(Preset("real", (PresetMessage("a", content="b"),)), link)
+    assert link.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert load_preset(real).messages[0].content == "b"
+    assert sorted(os.listdir(tmp_path)) == ["link.json", "real.json"]
+
+
+def test_a_save_that_fails_changes_nothing(tmp_path: Path):
+    with pytest.raises(InputError, match="cannot be written"):
+        save_preset(Preset("p"), tmp_path / "nowhere" / "p.json")
+    (tmp_path / "p.json").mkdir()
+    with pytest.raises(InputError, match="cannot be written"):
+        save_preset(Preset("p"), tmp_path / "p.json")
+    assert os.listdir(tmp_path) == ["p.json"]

@@ -1,0 +1,60 @@
+"""Files by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tui_chat import paths
+from tui_chat.errors import InputError
+from tui_chat.library import Shelf
+from tui_chat.library.shelf import file_name
+from tui_chat.models.profile import Profile
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path, paths.bundled("sample_presets"))
+
+
+def test_samples_are_there_and_ones_own_hide_them(shelf: Shelf, tmp_path: Path):
+    assert "plain" in shelf.names("presets")
+    (tmp_path / "presets").mkdir()
+    (tmp_path / "presets" / "plain.json").write_text('[{"role": "user", "content": "mine"}]')
+    assert shelf.names("presets").count("plain") == 1
+    assert shelf.preset("plain").messages[0].content == "mine"
+
+
+def test_what_is_not_there_is_told_with_what_is(shelf: Shelf):
+    with pytest.raises(InputError) as told:
+        shelf.preset("nope")
+    assert "There is no preset “nope”" in str(told.value)
+    assert "plain" in told.value.advice
+    with pytest.raises(InputError) as told:
+        shelf.lorebook("nope")
+    assert "lorebooks" in told.value.advice
+
+
+def test_a_profile_comes_back_as_it_was_written(shelf: Shelf):
+    profile = Profile("Zoë “Z”", "Two\nlines, and 中文")
+    assert shelf.profile(shelf.save_profile(profile)) == profile
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("Ada", "Ada"),
+        ("a/b\\c", "a b c"),
+        ("..", None),
+        ("", None),
+        ("x\ny", "x y"),
+        ("A" * 99, "A" * 80),
+    ],
+)
+def test_names_of_files(name: str, file: str | None):
+    if file is None:
+        with pytest.raises(InputError):
+            file_name(name)
+    else:
+        assert file_name(name) == file

@@ -1,0 +1,94 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import sources, trees
+from tui_chat.models.json_tree import Arr, Obj, Str, plain, tree_of
+from tui_chat.models.payload import render
+from tui_chat.models.text import GLUE, Origin, OriginKind, Text
+
+DRAFT = Origin(OriginKind.DRAFT, "draft")
+
+
+@given(st.data())
+def test_the_body_and_the_pretty_text_say_the_same(data: st.DataObject):
+    tree = data.draw(trees(data.draw(sources)))
+    payload = render(tree)
+    assert payload.text == json.dumps(plain(tree), indent=2, ensure_ascii=False)
+    assert json.loads(payload.text) == json.loads(payload.body) == plain(tree)
+    assert (
+        payload.body == json.dumps(plain(tree), ensure_ascii=False, separators=(",", ":")).encode()
+    )
+
+
+@given(st.data())
+def test_every_quoted_regions_characters_come_from_its_origin(data: st.DataObject):
+    source = data.draw(sources)
+    payload = render(data.draw(trees(source)))
+    lines = payload.text.split("\n")
+    for region in payload.regions():
+        shown = region.piece.text
+        assert lines[region.line][region.column : region.column + len(shown)] == shown
+        if region.piece.start is not None:
+            said = json.loads(f'"{shown}"')
+            start = region.piece.start
+            assert source[region.piece.origin.id][start : start + len(said)] == said
+
+
+@given(st.data())
+def test_regions_cover_the_body_without_a_gap(data: st.DataObject):
+    payload = render(data.draw(trees(data.draw(sources))))
+    at = 0
+    for region in payload.regions():
+        is_colon = region.piece.text == ": " and region.piece.start is None
+        shown = ":" if is_colon and not region.piece.is_key else region.piece.text
+        assert region.byte == at
+        assert payload.body[at : at + len(shown.encode())] == shown.encode()
+        at += len(shown.encode())
+    assert at == len(payload.body)
+
+
+@given(st.data())
+def test_any_slice_of_the_lines_is_that_slice_of_the_text(data: st.DataObject):
+    payload = render(data.draw(trees(data.draw(sources))))
+    lines = payload.text.split("\n")
+    start = data.draw(st.integers(0, len(lines)))
+    stop = data.draw(st.integers(0, len(lines)))
+    assert len(payload.lines) == len(lines)
+    assert [line.text for line in payload.lines[start:stop]] == lines[start:stop]
+    if start < len(lines):
+        assert payload.lines[start].text == lines[start]
+
+
+def test_a_keystroke_renders_only_what_it_changed():
+    turns = tuple(Obj((("content", Str(Text.of(f"turn {n}", DRAFT))),), DRAFT) for n in range(3))
+    before = render(Obj((("messages", Arr(turns)),)))
+    assert before.body
+    remembered = [turn.body for turn in turns]
+    after = render(
+        Obj((("messages", Arr((*turns, Obj((("content", Str(Text.of("x", DRAFT))),))))),))
+    )
+    assert after.body.endswith(b'{"content":"x"}]}')
+    assert [turn.body for turn in turns] == remembered
+    assert all(old is new.body for old, new in zip(remembered, turns, strict=True))
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_what_json_has_no_word_for_is_refused(number: float):
+    with pytest.raises(ValueError, match="not a JSON number"):
+        tree_of({"temperature": number})
+
+
+def test_a_lone_surrogate_cannot_break_the_body():
+    assert render(tree_of({"text": "a\ud800b"}, GLUE)).body == '{"text":"a\ufffdb"}'.encode()
+
+
+def test_a_colon_that_somebody_wrote_keeps_its_blank() -> None:
+    text = Text.of("Ada", Origin(OriginKind.MACRO, "char")) + Text.of(
+        ": ", Origin(OriginKind.DRAFT)
+    )
+    payload = render(Obj((("content", Str(text + Text.glue("!"))),)))
+    last = next(region for region in payload.regions() if region.piece.text == "!")
+    assert payload.body[last.byte :] == b'!"}'

@@ -1,0 +1,107 @@
+import pytest
+
+from tui_chat.models import reply
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.reply import (
+    Finished,
+    OtherBlock,
+    ReasoningDelta,
+    RefusalDelta,
+    Reply,
+    Rope,
+    Started,
+    StreamEvent,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+    UsageReport,
+    advance,
+)
+
+
+def folded(*events: StreamEvent) -> Reply:
+    reply = Reply()
+    for event in events:
+        reply = advance(reply, event)
+    return reply
+
+
+def test_events_fold_into_one_reply():
+    reply = folded(
+        Started("m-1", "r-1"),
+        ReasoningDelta(0, text="Let me "),
+        ReasoningDelta(0, text="see.", signature="sig"),
+        TextDelta("Hel"),
+        TextDelta("lo"),
+        ToolCallDelta(0, id="c1", name="look", arguments='{"a"'),
+        ToolCallDelta(0, arguments=":1}"),
+        UsageReport(Usage(input=5, output=1)),
+        UsageReport(Usage(output=7)),
+        Finished("stop", "end_turn"),
+    )
+    assert (reply.text, reply.thought, reply.model, reply.id) == (
+        "Hello",
+        "Let me see.",
+        "m-1",
+        "r-1",
+    )
+    assert reply.usage == Usage(input=5, output=7)
+    message = reply.message(Protocol.ANTHROPIC, id="x")
+    assert message.content == "Hello"
+    assert [(c.id, c.name, c.arguments) for c in message.tool_calls] == [("c1", "look", '{"a":1}')]
+    assert message.semantics.reasoning[0].signature == "sig"
+
+
+def test_a_rope_is_the_string_it_was_grown_from():
+    rope = Rope()
+    pieces = [f"piece {n} " * (n % 50) for n in range(500)]
+    for piece in pieces:
+        rope = rope.add(piece)
+    assert str(rope) == "".join(pieces)
+    assert len(rope) == len("".join(pieces))
+    assert len(rope.tail) < 4096
+
+
+def test_nothing_has_arrived_until_something_has():
+    assert folded(Started("m"), UsageReport(Usage(input=1))).is_empty
+    assert not folded(TextDelta("x")).is_empty
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reply, "REPLY_SIZE", 20)
+    monkeypatch.setattr(reply, "ARGUMENTS_SIZE", 10)
+    monkeypatch.setattr(reply, "MOST_CALLS", 2)
+    monkeypatch.setattr(reply, "MOST_PIECES", 4)
+
+
+def test_a_reply_is_cut_where_its_ceiling_is(small: None):
+    found = folded(TextDelta("a" * 15), ReasoningDelta(0, "b" * 9), TextDelta("c"))
+    assert (found.text, found.thought, found.size) == ("a" * 15, "b" * 5, 20)
+    assert found.excess == "The reply is longer than 20 characters; what came up to there is kept."
+    ended = advance(advance(found, UsageReport(Usage(output=7))), Finished("stop", "stop"))
+    assert ended.usage.output == 7
+    assert ended.finish is not None
+    assert folded(OtherBlock("x", "d" * 30)).pieces == ()
+    assert folded(RefusalDelta("e" * 21)).excess
+    assert not folded(TextDelta("a" * 20)).excess
+
+
+def test_text_has_a_ceiling_of_its_own(small: None, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reply, "TEXT_SIZE", 5)
+    found = folded(OtherBlock("x", "d" * 9), TextDelta("abc"), ReasoningDelta(0, "defg"))
+    assert (found.text, found.thought, found.text_size) == ("abc", "de", 5)
+    assert found.excess.startswith("The text of the reply is longer than 5 characters;")
+    assert folded(TextDelta("abcde"), ToolCallDelta(0, "c", "f", "1")).excess == ""
+
+
+def test_arguments_calls_and_pieces_have_ceilings(small: None):
+    found = folded(ToolCallDelta(0, "c", "f", "12345"), ToolCallDelta(0, arguments="678901"))
+    assert str(found.calls[0].arguments) == "1234567890"
+    assert found.excess.startswith("The arguments of a tool call are longer than 10 characters;")
+    found = folded(*(ToolCallDelta(index, "c") for index in range(3)))
+    assert len(found.calls) == 2
+    assert found.excess == "The reply has more than 2 tool calls; the first 2 are kept."
+    found = folded(*(TextDelta("", id=f"{index}") for index in range(5)))
+    assert len(found.pieces) == 4
+    assert found.excess == "The reply has more than 4 parts; the first 4 are kept."

@@ -1,0 +1,61 @@
+"""A world whose time passes only by sleeping, and the two doors opened onto it."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from tui_chat.offline import LoopbackTransport, Received, World, serve
+from tui_chat.offline.server import Server
+
+
+class Clock:
+    """Time that passes at once, and remembers."""
+
+    def __init__(self) -> None:
+        self.time = 1_800_000_000.0
+        self.slept: list[float] = []
+        self.ids = itertools.count(1)
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.time += seconds
+        await asyncio.sleep(0)
+
+    def token(self, length: int) -> str:
+        return f"{next(self.ids):0{length}d}"
+
+    @property
+    def world(self) -> World:
+        return World(
+            now=lambda: self.time, monotonic=lambda: self.time, sleep=self.sleep, token=self.token
+        )
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def received() -> list[Received]:
+    """Every request that reached the provider."""
+    return []
+
+
+@pytest.fixture
+async def client(clock: Clock, received: list[Received]) -> AsyncIterator[httpx.AsyncClient]:
+    transport = LoopbackTransport(on_request=received.append, world=clock.world)
+    headers = {"anthropic-version": "2026-10-21", "authorization": "Bearer sk-very-secret"}
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://loopback.invalid", headers=headers
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+async def server(clock: Clock, received: list[Received]) -> AsyncIterator[Server]:
+    async with serve(on_request=received.append, world=clock.world) as server:
+        yield server

@@ -1,0 +1,375 @@
+"""The two doors: bytes as they come, cuts, stalls, closing, and many at once."""
+
+import asyncio
+import json
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from tui_chat.offline import LoopbackTransport, World, serve
+from tui_chat.offline.provider import MAX_BODY
+
+from .conftest import Clock
+from .speech import PROTOCOLS, hear, request
+
+both = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+every = pytest.mark.parametrize("protocol", PROTOCOLS)
+
+
+class Gate:
+    """A clock that stands still until told, and knows who gave up waiting."""
+
+    def __init__(self) -> None:
+        self.waiting = asyncio.Event()
+        self.opened = asyncio.Event()
+        self.cancelled = asyncio.Event()
+        self.naps = 0
+
+    async def sleep(self, _seconds: float) -> None:
+        self.naps += 1
+        self.waiting.set()
+        try:
+            await self.opened.wait()
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+
+    @property
+    def world(self) -> World:
+        return World(now=lambda: 0.0, monotonic=lambda: 0.0, sleep=self.sleep)
+
+
+@pytest.fixture(params=["transport", "socket"])
+async def door(request, client, server):
+    """A client through either door; both record into `received`."""
+    if request.param == "transport":
+        yield client
+        return
+    async with httpx.AsyncClient(base_url=server.base_url, headers=client.headers) as through:
+        yield through
+
+
+async def drain(door: httpx.AsyncClient, into: bytearray, path: str, body, **options) -> None:
+    async with door.stream("POST", path, json=body, **options) as response:
+        assert response.status_code == 200
+        async for data in response.aiter_raw():
+            into += data
+
+
+@every
+@both
+async def test_the_exact_bytes_arrive(door, received, protocol, stream):
+    path, body = request(protocol, "echo", "exact: \u2028 é 🌸", stream=stream)
+    sent = json.dumps(body, ensure_ascii=False, indent=1).encode()
+    response = await door.post(path, content=sent)
+    assert hear(protocol, response).text == "exact: \u2028 é 🌸"
+    (seen,) = received
+    assert seen.body == sent
+    assert seen.method == "POST"
+    assert seen.target == path
+    assert seen.header("Authorization") == "Bearer sk-very-secret"
+    assert "secret" not in repr(seen)
+
+
+@every
+async def test_a_cut_stream_ends_without_its_end(door, protocol):
+    path, body = request(protocol, "flaky-cut", stream=True)
+    got = bytearray()
+    with pytest.raises(httpx.RemoteProtocolError, match="peer closed connection"):
+        await drain(door, got, path, body)
+    assert b" never" in got
+    for end in (b"[DONE]", b"message_stop", b"response.completed", b"finishReason"):
+        assert end not in got
+
+
+@every
+async def test_a_cut_whole_reply_is_half_a_body(door, protocol):
+    path, body = request(protocol, "flaky-cut")
+    with pytest.raises(httpx.RemoteProtocolError, match="peer closed connection"):
+        await door.post(path, json=body)
+
+
+@both
+async def test_a_stall_runs_into_the_read_timeout(door, stream):
+    path, body = request("anthropic", "flaky-stall", stream=stream)
+    got = bytearray()
+    with pytest.raises(httpx.ReadTimeout):
+        await drain(door, got, path, body, timeout=httpx.Timeout(5, read=0.05))
+    assert (b"text_delta" in got) is stream
+
+
+async def test_the_first_words_come_before_the_last_are_made(door, clock):
+    path, body = request("openai_chat", "lorem:1:100", stream=True)
+    start = clock.time
+    async with door.stream("POST", path, json=body) as response:
+        first = await anext(response.aiter_raw())
+    assert b'"role":"assistant"' in first
+    assert clock.time - start < 50
+
+
+async def test_a_bad_hook_is_heard(clock):
+    def hook(_received: object) -> None:
+        raise ZeroDivisionError
+
+    transport = LoopbackTransport(on_request=hook, world=clock.world)
+    async with httpx.AsyncClient(transport=transport) as client:
+        with pytest.raises(ZeroDivisionError):
+            await client.get("http://x/v1/models")
+
+
+class TestTransport:
+    async def test_closing_wakes_the_task_that_reads(self):
+        gate = Gate()
+        async with httpx.AsyncClient(transport=LoopbackTransport(world=gate.world)) as client:
+            path, body = request("openai_chat", "lorem:1", stream=True)
+            sent = client.build_request("POST", f"http://x{path}", json=body)
+            response = await client.send(sent, stream=True)
+
+            async def read() -> None:
+                async for _ in response.aiter_raw():
+                    pass
+
+            reader = asyncio.create_task(read())
+            await gate.waiting.wait()
+            await response.aclose()
+            with pytest.raises(httpx.ReadError):
+                await reader
+            assert gate.cancelled.is_set()
+
+    async def test_closing_at_full_speed_is_no_clean_end(self, client):
+        path, body = request("openai_chat", "lorem:max:5000", stream=True)
+        sent = client.build_request("POST", path, json=body)
+        response = await client.send(sent, stream=True)
+        begun = asyncio.Event()
+
+        async def read() -> None:
+            async for _ in response.aiter_raw():
+                begun.set()
+
+        reader = asyncio.create_task(read())
+        await begun.wait()
+        await response.aclose()
+        with pytest.raises(httpx.ReadError):
+            await reader
+
+    async def test_cancelling_the_reader_stops_the_model(self):
+        gate = Gate()
+        async with httpx.AsyncClient(transport=LoopbackTransport(world=gate.world)) as client:
+            path, body = request("gemini", "lorem:1")
+            post = asyncio.create_task(client.post(f"http://x{path}", json=body))
+            await gate.waiting.wait()
+            post.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await post
+            await asyncio.wait_for(gate.cancelled.wait(), 2)
+
+    async def test_leaving_in_the_middle_makes_no_more(self, client, clock: Clock):
+        path, body = request("openai_chat", "lorem:10:5000", stream=True)
+        async with client.stream("POST", path, json=body) as response:
+            await anext(response.aiter_raw())
+        before = len(clock.slept)
+        await asyncio.sleep(0)
+        assert len(clock.slept) == before < 100
+
+    async def test_a_model_at_full_speed_lets_others_run(self, client):
+        path, body = request("openai_chat", "lorem:max:2000", stream=True)
+        turns = 0
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        task = asyncio.create_task(other())
+        await client.post(path, json=body)
+        task.cancel()
+        assert turns > 1_000
+
+
+class TestServer:
+    async def test_it_keeps_the_connection(self, server):
+        async with httpx.AsyncClient(base_url=server.base_url) as client:
+            for protocol in ("openai_chat", "gemini", "openai_responses"):
+                path, body = request(protocol, "echo", stream=protocol == "gemini")
+                assert (await client.post(path, json=body)).status_code == 200
+                assert server.connections == 1
+
+    async def test_twenty_streams_at_once(self, server):
+        async def one(client: httpx.AsyncClient, number: int) -> str:
+            protocol = PROTOCOLS[number % 4]
+            text = f"stream {number} " + "word " * 200 + "end"
+            path, body = request(protocol, "echo:100", text, stream=True)
+            headers = {"anthropic-version": "2026-10-21"}
+            heard = hear(protocol, await client.post(path, json=body, headers=headers))
+            return heard.text.replace("word ", "")
+
+        async with httpx.AsyncClient(base_url=server.base_url) as client:
+            texts = await asyncio.gather(*(one(client, number) for number in range(20)))
+        assert texts == [f"stream {number} end" for number in range(20)]
+
+    @both
+    async def test_a_client_that_leaves_stops_the_work(self, stream):
+        gate = Gate()
+        path, body = request("openai_chat", "lorem:1", stream=stream)
+        async with serve(world=gate.world) as server:
+            async with httpx.AsyncClient(base_url=server.base_url) as client:
+                post = asyncio.create_task(client.post(path, json=body))
+                await gate.waiting.wait()
+                post.cancel()
+                await asyncio.wait_for(gate.cancelled.wait(), 2)
+            assert gate.naps == 1
+
+    async def test_closing_the_server_ends_its_connections(self):
+        gate = Gate()
+        path, body = request("openai_chat", "lorem:1", stream=True)
+        server = serve(world=gate.world)
+        await server.start()
+        async with httpx.AsyncClient(base_url=server.base_url) as client:
+            post = asyncio.create_task(client.post(path, json=body))
+            await gate.waiting.wait()
+            await asyncio.wait_for(server.close(), 2)
+            with pytest.raises(httpx.RemoteProtocolError):
+                await post
+        assert server.connections == 0
+
+    @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "example.com", ""])
+    def test_it_refuses_hosts_that_others_reach(self, host):
+        with pytest.raises(ValueError, match="this machine only"):
+            serve(host=host)
+
+    @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1.2.3", "::1"])
+    def test_it_takes_hosts_that_nobody_else_reaches(self, host):
+        assert serve(port=1234, host=host).base_url.endswith(":1234")
+
+    async def test_a_port_that_is_taken(self, server):
+        with pytest.raises(OSError):
+            await serve(port=server.port).start()
+
+    async def raw(self, server, data: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(data)
+        answer = await asyncio.wait_for(reader.read(), 5)
+        writer.close()
+        await writer.wait_closed()
+        return answer
+
+    async def test_broken_http_gets_a_400(self, server):
+        answer = await self.raw(server, b"NOT HTTP AT ALL\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert b"invalid_request_error" in answer
+
+    async def test_endless_headers_are_refused(self, server):
+        answer = await self.raw(server, b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 20_000)
+        assert answer.startswith(b"HTTP/1.1 431 ")
+
+    async def test_chunked_bodies_and_continue(self, server, received):
+        _, body = request("gemini", "echo", "chunky")
+        data = json.dumps(body).encode()
+        chunks = b"".join(b"%x\r\n%s\r\n" % (len(c), c) for c in (data[:7], data[7:]))
+        answer = await self.raw(
+            server,
+            b"POST /v1/models/echo:generateContent HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n",
+        )
+        assert b"chunky" in answer
+        assert received[0].body == data
+
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        head = f"Host: x\r\nContent-Length: {len(data)}\r\nExpect: 100-continue\r\n\r\n"
+        writer.write(b"POST /v1/models/echo:generateContent HTTP/1.1\r\n" + head.encode())
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 ")
+        writer.write(data)
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+        writer.close()
+        await writer.wait_closed()
+
+    async def test_pipelined_requests_are_answered_in_order(self, server):
+        get = b"GET /v1/models/%s HTTP/1.1\r\nHost: x\r\n%s\r\n"
+        answer = await self.raw(
+            server, get % (b"mirror", b"") + get % (b"echo", b"Connection: close\r\n")
+        )
+        assert answer.count(b"HTTP/1.1 200 ") == 2
+        assert answer.index(b'"id":"mirror"') < answer.index(b'"id":"echo"')
+
+    async def test_head_has_no_body(self, server):
+        answer = await self.raw(
+            server, b"HEAD /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        )
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200 ")
+        assert b"content-length: " in head
+        assert body == b""
+
+    async def test_a_body_over_the_limit_is_refused(self, server, monkeypatch):
+        monkeypatch.setattr("tui_chat.offline.server.MAX_BODY", 1_000)
+        answer = await self.raw(
+            server,
+            b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n" + b"x" * 5000,
+        )
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        assert b"request_too_large" in answer
+
+    async def test_a_large_body_is_taken(self, server, received):
+        text = "x" * 5_000_000
+        path, body = request("openai_chat", "mirror", text)
+        async with httpx.AsyncClient(base_url=server.base_url) as client:
+            response = await client.post(path, json=body)
+        assert "5,000,000 characters" in response.text
+        assert MAX_BODY > len(received[0].body) > 5_000_000
+
+
+@every
+async def test_provider_true_headers(door, protocol):
+    path, body = request(protocol, "echo", stream=True)
+    headers = (await door.post(path, json=body)).headers
+    assert headers["content-type"].startswith("text/event-stream")
+    match protocol:
+        case "anthropic":
+            assert headers["request-id"].startswith("req_01")
+            assert headers["anthropic-ratelimit-requests-reset"].endswith("Z")
+        case "gemini":
+            assert "request-id" not in headers
+            assert headers["server-timing"].startswith("gfet4t7")
+        case _:
+            assert headers["x-request-id"].startswith("req_")
+            assert headers["x-ratelimit-reset-requests"] == "6ms"
+
+
+@pytest.mark.parametrize(
+    ("headers", "key", "first"),
+    [
+        ({}, "data", "mirror"),
+        ({"anthropic-version": "2026-10-21"}, "first_id", "mirror"),
+        ({"x-goog-api-key": "k"}, "models", "models/mirror"),
+    ],
+)
+async def test_whose_list_of_models(clock, headers, key, first):
+    transport = LoopbackTransport(world=clock.world)
+    async with httpx.AsyncClient(transport=transport, headers=headers) as client:
+        listed = (await client.get("http://x/v1/models")).json()
+        assert first in json.dumps(listed[key])
+        missing = await client.get("http://x/v1/models/nobody")
+        assert missing.status_code == 404
+
+
+@pytest.mark.parametrize("status", [429, 500, 529])
+async def test_failures_give_in_after_n(client, status):
+    path, body = request("anthropic", f"flaky-{status}:2", "at last", stream=True)
+    statuses = [(await client.post(path, json=body)).status_code for _ in range(3)]
+    assert statuses == [status, status, 200]
+    path, body = request("anthropic", f"flaky-{status}")
+    assert [(await client.post(path, json=body)).status_code for _ in range(3)] == [status] * 3
+
+
+def test_asking_for_the_catalogue_loads_no_network_code():
+    code = (
+        "import sys; from tui_chat.offline import MODELS; "
+        "bad = {'h11', 'httpx', 'asyncio', 'tui_chat.protocols', 'tui_chat.models'}"
+        " & set(sys.modules); "
+        "assert MODELS and not bad, bad; "
+        "from tui_chat.offline import LoopbackTransport; assert 'h11' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,119 @@
+"""The small parts: tokens, the meter, samples of schemas, Markdown safety."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui_chat.offline import MODELS, tokens
+from tui_chat.offline.markdown import code, fence
+from tui_chat.offline.meter import meter
+from tui_chat.offline.models import find
+from tui_chat.offline.pieces import Finish, Pace, Reasoning, Text, ToolCall, Wait
+from tui_chat.offline.toolsmith import sample
+
+
+def measured(pieces, limit=None, stops=()):
+    return list(meter(pieces, limit, stops, lambda n: "i" * n))
+
+
+@given(st.text())
+def test_tokens_join_to_the_text(text):
+    assert "".join(tokens.split(text)) == text
+    assert "".join(piece for piece, _ in tokens.deltas(text)) == text
+    assert sum(cost for _, cost in tokens.deltas(text)) == tokens.count(text)
+
+
+@given(st.text(alphabet="ab", max_size=30), st.lists(st.text("ab", min_size=1), max_size=3))
+def test_stop_sequences_cut_at_the_first(text, stops):
+    *said, finish = measured([Text(text)], stops=tuple(stops))
+    whole = "".join(piece.text for piece in said)
+    met = [(text.index(stop) + len(stop), -len(stop)) for stop in stops if stop in text]
+    assert whole == text[: sum(min(met, default=(len(text), 0)))]
+    assert (finish.reason == "stop_sequence") == bool(met)
+
+
+@given(st.text(min_size=1), st.integers(0, 20))
+def test_the_limit_is_never_passed(text, limit):
+    *said, finish = measured([Reasoning(text), Text(text)], limit=limit)
+    assert sum(tokens.count(piece.text) for piece in said) == finish.output <= limit
+    assert finish.reasoning == min(limit, tokens.count(text))
+    assert (finish.reason == "length") == (2 * tokens.count(text) > limit)
+
+
+def test_waits_come_before_each_token():
+    assert measured([Pace(10), Text("one two"), Pace(None), Text("!")]) == [
+        Wait(0.1),
+        Text("one"),
+        Wait(0.1),
+        Text(" two"),
+        Text("!"),
+        Finish("stop", None, 3, 0),
+    ]
+
+
+def test_a_call_that_does_not_fit_is_left_out():
+    call = ToolCall("weather", '{"city": "x"}')
+    assert measured([call], limit=3) == [Finish("length", None, 0, 0)]
+    named, finish = measured([call])
+    assert named.id == "i" * 24
+    assert finish.reason == "tool_calls"
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_every_model_of_the_catalogue_exists(model):
+    assert find(model.name) is not None
+    assert model.about.endswith(".")
+
+
+@pytest.mark.parametrize("name", ["", "Mirror", "lorem:", "lorem:-1", "lorem:١", "lorem:max:max",
+                                  "flaky-cut:2", "mirror:0", "echo:max:1"])  # fmt: skip
+def test_nonsense_names_are_nobody(name):
+    assert find(name) is None
+
+
+NODE = {"type": "object", "properties": {"l": {"$ref": "#"}, "r": {"$ref": "#"}},
+        "required": ["l", "r"]}  # fmt: skip
+
+SAMPLES = [
+    ({}, "example value"),
+    ({"type": "string", "enum": ["a", "b"]}, "a"),
+    ({"type": ["null", "integer"]}, 1),
+    ({"type": "integer", "minimum": 3, "multipleOf": 5}, 5),
+    ({"type": "integer", "exclusiveMinimum": 3}, 4),
+    ({"type": "number", "maximum": 0}, 0.0),
+    ({"type": "INTEGER"}, 1),
+    ({"type": "boolean"}, True),
+    ({"type": "null"}, None),
+    ({"const": {"a": 1}}, {"a": 1}),
+    ({"type": "string", "format": "date"}, "2024-02-29"),
+    ({"type": "string", "maxLength": 3}, "exa"),
+    ({"type": "string", "minLength": 20}, "example valuexxxxxxx"),
+    ({"type": "array", "items": {"type": "integer"}, "minItems": 2}, [1, 1]),
+    ({"anyOf": [{"type": "boolean"}, {"type": "string"}]}, True),
+    ({"allOf": [{"type": "object", "properties": {"a": {"type": "null"}}},
+                {"properties": {"b": {"type": "boolean"}}}]}, {"a": None, "b": True}),
+    ({"$defs": {"n": {"type": "integer"}}, "properties": {"x": {"$ref": "#/$defs/n"}}}, {"x": 1}),
+    ({"$ref": "#/nowhere"}, "example value"),
+    ({"type": "integer", "minimum": 10**400}, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "value"), SAMPLES, ids=lambda value: json.dumps(value)[:40])
+def test_samples_fit_their_schema(schema, value):
+    assert sample(schema) == value
+
+
+@pytest.mark.parametrize("schema", [NODE, {"$ref": "#"}, {"allOf": [{"$ref": "#"}]}])
+def test_a_schema_without_end_has_a_sample(schema):
+    assert len(json.dumps(sample(schema))) < 200_000
+
+
+@given(st.text(alphabet="`a \n"))
+def test_fences_and_code_hold(text):
+    opening, *inside, closing = fence(text).split("\n")
+    assert "\n".join(inside) == text
+    assert opening.startswith(closing)
+    assert closing not in text
+    assert "\n" not in code(text)

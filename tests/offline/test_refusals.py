@@ -1,0 +1,298 @@
+"""What is refused, and in whose words."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tui_chat.offline.provider import Provider
+from tui_chat.offline.received import Received
+
+from .speech import PROTOCOLS, request
+
+CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
+GEMINI = "/v1beta/models/echo:generateContent"
+PATHS = dict(zip(PROTOCOLS, (CHAT, RESPONSES, MESSAGES, GEMINI), strict=True))
+
+
+def shaped(protocol: str, response) -> str:
+    """The message of an error, after checking the provider's shape around it."""
+    body = response.json()
+    match protocol:
+        case "anthropic":
+            assert body["type"] == "error"
+            assert body["request_id"] == response.headers["request-id"]
+            assert set(body["error"]) == {"type", "message"}
+        case "gemini":
+            assert body["error"]["code"] == response.status_code
+            assert body["error"]["status"].isupper()
+        case _:
+            assert set(body["error"]) == {"message", "type", "param", "code"}
+            assert response.headers["x-request-id"].startswith("req_")
+    return body["error"]["message"]
+
+
+BROKEN = {
+    "empty": b"",
+    "not json": b"{",
+    "bad utf-8": b'{"model": "\xff"}',
+    "utf-16": '{"model": "echo"}'.encode("utf-16"),
+    "nan": b'{"model": NaN}',
+    "infinite": b'{"model": 1e999}',
+    "huge integer": b'{"model": ' + b"9" * 10_000 + b"}",
+    "lone surrogate": b'{"model": "\\ud800"}',
+    "deep array": b"[" * 100_000,
+    "deep object": b'{"a":' * 5_000 + b"1" + b"}" * 5_000,
+    "deep but legal": b'{"model": "echo", "x": ' + b"[" * 500 + b"]" * 500 + b"}",
+    "a list": b"[]",
+    "a string": b'"hello"',
+    "null": b"null",
+    "a number": b"7",
+    "no fields": b"{}",
+}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
+async def test_broken_bodies(client, protocol, body):
+    response = await client.post(PATHS[protocol], content=body)
+    assert response.status_code == 400
+    assert shaped(protocol, response)
+
+
+USER = {"role": "user", "content": "hi"}
+CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+USE = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
+GEMINI_CALL = {"role": "model", "parts": [{"functionCall": {"name": "f"}}]}
+GEMINI_USER = {"role": "user", "parts": [{"text": "hi"}]}
+
+WRONG = [
+    (CHAT, {"messages": [USER]}, "you must provide a model parameter"),
+    (CHAT, {"model": "echo"}, "Missing required parameter: 'messages'"),
+    (CHAT, {"model": 7, "messages": [USER]}, "Invalid type for 'model': expected a string"),
+    (CHAT, {"model": "echo", "messages": []}, "empty array"),
+    (CHAT, {"model": "echo", "messages": "hi"}, "expected an array, but got a string"),
+    (CHAT, {"model": "echo", "messages": ["hi"]}, "'messages[0]': expected an object"),
+    (CHAT, {"model": "echo", "messages": [{"role": "boss", "content": "x"}]}, "Invalid value"),
+    (CHAT, {"model": "echo", "messages": [{"role": "user"}]}, "'messages[0].content'"),
+    (CHAT, {"model": "echo", "messages": [{"role": "user", "content": 5}]}, "expected a string"),
+    (CHAT, {"model": "echo", "messages": [{"role": "user", "content": [{"type": "x"}]}]}, "'x'"),
+    (CHAT, {"model": "echo", "messages": [USER], "temperature": -1}, ">= 0, but got -1"),
+    (CHAT, {"model": "echo", "messages": [USER], "temperature": "hot"}, "expected a decimal"),
+    (CHAT, {"model": "echo", "messages": [USER], "stream": "yes"}, "expected a boolean"),
+    (CHAT, {"model": "echo", "messages": [USER], "max_tokens": 0}, "below minimum"),
+    (CHAT, {"model": "echo", "messages": [USER], "max_tokens": True}, "expected an integer"),
+    (CHAT, {"model": "echo", "messages": [USER], "stop": list("abcde")}, "array too long"),
+    (CHAT, {"model": "echo", "messages": [USER], "stop": {}}, "expected a string"),
+    (CHAT, {"model": "echo", "messages": [USER], "tool_choice": "auto"}, "only allowed when"),
+    (CHAT, {"model": "echo", "messages": [USER], "tools": [
+        {"type": "function", "function": {"name": "a b"}}]}, "does not match pattern"),
+    (CHAT, {"model": "echo", "messages": [
+        USER, {"role": "tool", "tool_call_id": "c1", "content": "x"}]}, "must be a response"),
+    (CHAT, {"model": "echo", "messages": [
+        USER, {"role": "assistant", "tool_calls": [CALL]}, USER]}, "did not have response"),
+    (RESPONSES, {"input": "hi"}, "you must provide a model parameter"),
+    (RESPONSES, {"model": "echo"}, "'input'"),
+    (RESPONSES, {"model": "echo", "input": 5}, "expected a string"),
+    (RESPONSES, {"model": "echo", "input": [{"role": "tool", "content": "x"}]}, "Invalid value"),
+    (RESPONSES, {"model": "echo", "input": "x", "max_output_tokens": 5}, ">= 16"),
+    (RESPONSES, {"model": "echo", "input": [
+        {"type": "function_call", "id": "c1", "call_id": "c1", "name": "f", "arguments": "{}"}]},
+     "begins with 'fc'"),
+    (RESPONSES, {"model": "echo", "input": [
+        {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}]},
+     "No tool output found for function call c1"),
+    (RESPONSES, {"model": "echo", "input": [
+        {"type": "function_call_output", "call_id": "c1", "output": "x"}]},
+     "No tool call found"),
+    (RESPONSES, {"model": "echo", "previous_response_id": "r", "conversation": "c"}, "exclusive"),
+    (MESSAGES, {"model": "echo", "messages": [USER]}, "max_tokens: Field required"),
+    (MESSAGES, {"max_tokens": 9, "messages": [USER]}, "model: Field required"),
+    (MESSAGES, {"model": "echo", "max_tokens": 9}, "messages: Field required"),
+    (MESSAGES, {"model": "echo", "max_tokens": 9, "messages": []}, "at least one message"),
+    (MESSAGES, {"model": "echo", "max_tokens": "9", "messages": [USER]}, "valid integer"),
+    (MESSAGES, {"model": "echo", "max_tokens": -1, "messages": [USER]}, "greater than or equal"),
+    (MESSAGES, {"model": "echo", "max_tokens": 9, "messages": [{"role": "user", "content": ""}]},
+     "text content blocks must be non-empty"),
+    (MESSAGES, {"model": "echo", "max_tokens": 9, "messages": [{"role": "user", "content": " "}]},
+     "must contain non-whitespace text"),
+    (MESSAGES, {"model": "echo", "max_tokens": 9, "messages": [
+        USER, {"role": "assistant", "content": "so "}]}, "trailing whitespace"),
+    (MESSAGES, {"model": "echo", "max_tokens": 9, "messages": [
+        USER, {"role": "assistant", "content": [USE]}, USER]}, "without `tool_result`"),
+    (MESSAGES, {"model": "echo", "max_tokens": 9, "messages": [
+        USER, {"role": "assistant", "content": [USE]}, {"role": "user", "content": [
+            {"type": "text", "text": "first"}, {"type": "tool_result", "tool_use_id": "t1"}]}]},
+     "without `tool_result`"),
+    (MESSAGES, {"model": "echo", "max_tokens": 9, "messages": [{"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "t9"}]}]}, "unexpected `tool_use_id`"),
+    (MESSAGES, {"model": "echo", "max_tokens": 9, "messages": [USER], "tools": [
+        {"name": "f", "input_schema": {"type": "array"}}]}, "Input should be 'object'"),
+    (MESSAGES, {"model": "echo", "max_tokens": 9, "messages": [USER], "system": [
+        {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}] * 5}, "Found 5"),
+    (MESSAGES, {"model": "echo", "max_tokens": 2000, "messages": [USER], "thinking": {
+        "type": "enabled", "budget_tokens": 2000}}, "must be greater than"),
+    (GEMINI, {"contents": []}, "contents is not specified"),
+    (GEMINI, {"contents": "hi"}, "expected an object"),
+    (GEMINI, {"contents": [{"role": "boss", "parts": [{"text": "x"}]}]}, "valid role"),
+    (GEMINI, {"contents": [{"role": "user", "parts": []}]}, "must not be empty"),
+    (GEMINI, {"contents": [{"role": "user", "parts": [{}]}]}, "one initialized field"),
+    (GEMINI, {"contents": [GEMINI_USER, GEMINI_CALL, GEMINI_USER]}, "number of function response"),
+    (GEMINI, {"contents": [GEMINI_CALL]}, "immediately after a user turn"),
+    (GEMINI, {"contents": [GEMINI_USER], "generationConfig": {"maxOutputTokens": "x"}}, "integer"),
+    (GEMINI, {"contents": [GEMINI_USER], "generationConfig": []}, "expected an object"),
+    (GEMINI, {"contents": [GEMINI_USER], "tools": [{"functionDeclarations": [{"name": "1"}]}]},
+     "Invalid function name"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "body", "message"), WRONG, ids=[w[2] for w in WRONG])
+async def test_wrong_requests(client, path, body, message):
+    protocol = next(name for name, known in PATHS.items() if known == path)
+    response = await client.post(path, json=body)
+    assert response.status_code == 400
+    assert message in shaped(protocol, response)
+
+
+async def test_openai_points_at_the_place(client):
+    body = {"model": "echo", "messages": [USER, {"role": "user", "content": 5}]}
+    error = (await client.post(CHAT, json=body)).json()["error"]
+    assert error["param"] == "messages[1].content"
+    assert error["code"] == "invalid_type"
+    assert error["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    "model",
+    ["gpt-9", "lorem:0", "lorem:x", "lorem:9999999999", "lorem:1:2:3", "echo:1:2", "flaky-429:0"],
+)
+async def test_unknown_models_are_not_found(client, protocol, model):
+    path, body = request(protocol, model)
+    response = await client.post(path, json=body)
+    assert response.status_code == 404
+    assert model in shaped(protocol, response)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "protocol"),
+    [
+        ("POST", "/", 404, "anthropic"),
+        ("POST", "/v1/embeddings", 404, "anthropic"),
+        ("POST", "/v1/messages/nope", 404, "anthropic"),
+        ("POST", "/v1beta/models/echo:explode", 404, "gemini"),
+        ("POST", "/v1beta/models/", 405, "gemini"),
+        ("GET", "/v1/messages", 405, "anthropic"),
+        ("PUT", "/v1beta/models/echo:generateContent", 405, "gemini"),
+        ("DELETE", "/v1beta/models/echo", 405, "gemini"),
+    ],
+)
+async def test_wrong_paths_and_methods(client, method, path, status, protocol):
+    response = await client.request(method, path)
+    assert response.status_code == status
+    assert shaped(protocol, response)
+
+
+async def test_openai_paths_and_methods(client):
+    del client.headers["anthropic-version"]
+    missing = await client.post("/v1/embeddings", json={})
+    assert missing.status_code == 404
+    assert shaped("openai_chat", missing) == "Invalid URL (POST /v1/embeddings)"
+    wrong = await client.get(CHAT)
+    assert wrong.status_code == 405
+    assert wrong.json()["error"]["code"] == "method_not_supported"
+
+
+async def test_anthropic_insists_on_its_version(client):
+    del client.headers["anthropic-version"]
+    response = await client.post(MESSAGES, json={})
+    assert response.status_code == 400
+    assert shaped("anthropic", response) == "anthropic-version: header is required"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner),
+    max_leaves=8,
+)
+VALID = {
+    CHAT: {
+        "model": "mirror", "messages": [
+            USER, {"role": "assistant", "content": "x", "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "y"}]}],
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": {
+            "type": "object", "properties": {"a": {"type": "string"}}}}}],
+        "tool_choice": {"type": "function", "function": {"name": "f"}}, "stop": ["q"], "n": 1,
+        "max_tokens": 50, "temperature": 1, "stream": False, "stream_options": {}},
+    RESPONSES: {
+        "model": "mirror", "instructions": "i", "input": [
+            USER, {"type": "reasoning", "id": "rs_1", "summary": [{"text": "t"}]},
+            {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": "x"}],
+        "tools": [{"type": "function", "name": "f", "parameters": {"type": "object"}}],
+        "tool_choice": {"type": "function", "name": "f"}, "text": {}, "metadata": {},
+        "max_output_tokens": 50, "stream": False, "include": [], "truncation": "auto"},
+    MESSAGES: {
+        "model": "mirror", "max_tokens": 3000, "system": [{"type": "text", "text": "s"}],
+        "messages": [USER, {"role": "assistant", "content": [USE]}, {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "t1", "content": [
+                {"type": "text", "text": "r"}]}]}],
+        "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+        "tool_choice": {"type": "tool", "name": "f"}, "stop_sequences": ["q"],
+        "thinking": {"type": "enabled", "budget_tokens": 1024}, "stream": False},
+    "/v1beta/models/mirror:generateContent": {
+        "systemInstruction": {"parts": [{"text": "s"}]}, "contents": [
+            GEMINI_USER, GEMINI_CALL, {"parts": [
+                {"functionResponse": {"name": "f", "response": {"output": "x"}}}]}],
+        "tools": [{"functionDeclarations": [{"name": "f", "parameters": {"type": "OBJECT"}}]}],
+        "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["f"]}},
+        "generationConfig": {"maxOutputTokens": 50, "stopSequences": ["q"], "temperature": 1}},
+}  # fmt: skip
+
+
+def places(value: object, path: tuple = ()) -> list[tuple]:
+    found = [path]
+    if isinstance(value, dict):
+        found += [p for key, inner in value.items() for p in places(inner, (*path, key))]
+    if isinstance(value, list):
+        found += [p for i, inner in enumerate(value) for p in places(inner, (*path, i))]
+    return found
+
+
+def changed(value, path: tuple, new: object):
+    if not path:
+        return new
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = changed(copy[path[0]], path[1:], new)
+    return copy
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+@pytest.mark.parametrize("path", VALID)
+def test_anything_anywhere_is_answered_cleanly(path, data):
+    place = data.draw(st.sampled_from(places(VALID[path])))
+    model = data.draw(st.sampled_from(["mirror", "toolsmith", "thinker"]))
+    body = VALID[path] | ({"model": model} if "model" in VALID[path] else {})
+    body = changed(body, place, data.draw(JSON))
+    sent = json.dumps(body).encode()
+    headers = (("anthropic-version", "2026-10-21"),)
+    target = path.replace("mirror", model)
+    answer = Provider().answer(Received("POST", target, headers, sent))
+    whole = b"".join(step for step in answer.steps if isinstance(step, bytes))
+    assert answer.status in (200, 400, 404)
+    if whole.startswith((b"data:", b"event:")):  # the changed place asked for a stream
+        events = [line[6:] for line in whole.decode().split("\n") if line.startswith("data: {")]
+        assert events
+        assert all(isinstance(json.loads(event), dict) for event in events)
+    else:
+        assert isinstance(json.loads(whole), dict)
+
+
+@pytest.mark.parametrize("path", VALID)
+def test_the_unchanged_bodies_are_accepted(path):
+    sent = json.dumps(VALID[path]).encode()
+    headers = (("anthropic-version", "2026-10-21"),)
+    answer = Provider().answer(Received("POST", path, headers, sent))
+    assert answer.status == 200

@@ -1,0 +1,105 @@
+"""Random envelopes: conversations as they come, with calls gone wrong, pictures and settings."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from tests.strategies import any_text
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import (
+    ChatEnvelope,
+    Parameters,
+    Placement,
+    Sourced,
+    ToolChoice,
+    ToolDefinition,
+    Turn,
+)
+from tui_chat.models.message import MESSAGE_ROLES, MessageRole, Part, ToolCall
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.text import Origin, OriginKind, Text
+
+SETTING = Origin(OriginKind.SETTING, "s", "s")
+ids = st.sampled_from(["", "a", "b", "c:1", "call 2"])
+names = st.sampled_from(["f", "g", "a.b", "a/b", "1x", "ü" * 70])
+arguments = st.sampled_from(["", "{}", '{"a": [1, null, "x"]}', "[1]", "{broken", '{"a": NaN}'])
+parts = st.sampled_from(
+    [
+        Part("image", "image/png", data="iVBORw0KGgo="),
+        Part("image", url="https://example.invalid/a.png"),
+        Part("image", "image/tiff", data="AA=="),
+        Part("audio", "audio/wav", data="UklGRg=="),
+        Part("file", "application/pdf", data="JVBERi0=", name="a.pdf"),
+        Part("file", "text/plain", text="words", name="t"),
+        Part("file", file_id="file-1", protocol=Protocol.OPENAI_CHAT),
+    ]
+)
+blocks = st.builds(
+    ReasoningBlock,
+    st.sampled_from(list(Protocol)),
+    any_text,
+    st.sampled_from(["", "U0lH"]),
+    st.sampled_from(["", "RU5D"]),
+    st.sampled_from(["", "rs_1"]),
+)
+
+
+@st.composite
+def turns(draw: st.DrawFn, number: int) -> Turn:
+    role: MessageRole = draw(st.sampled_from(MESSAGE_ROLES))
+    origin = Origin(OriginKind.HISTORY, str(number))
+    model, user = role == "assistant", role == "user"
+    calls = st.lists(st.builds(ToolCall, ids, names, arguments), max_size=3)
+    return Turn(
+        role,
+        Text.of(draw(any_text), origin),
+        origin,
+        Placement("history"),
+        tool_calls=tuple(draw(calls)) if model else (),
+        tool_call_id=draw(ids) if role == "tool" else "",
+        name=draw(st.sampled_from(["", "", "bob"])) if user else "",
+        parts=tuple(draw(st.lists(parts, max_size=2))) if role in ("user", "tool") else (),
+        semantics=MessageSemantics(
+            reasoning=tuple(draw(st.lists(blocks, max_size=2))) if model else (),
+            refusal=draw(st.sampled_from(["", "", "no"])) if model else "",
+            failed=draw(st.sampled_from([None, True, False])) if role == "tool" else None,
+        ),
+    )
+
+
+def maybe(values: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    return st.one_of(st.none(), values.map(lambda value: Sourced(value, SETTING)))
+
+
+@st.composite
+def envelopes(draw: st.DrawFn) -> ChatEnvelope:
+    count = draw(st.integers(1, 8))
+    tools = draw(
+        st.one_of(st.none(), st.lists(names, min_size=1, max_size=4, unique=True).map(tuple))
+    )
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    parameters = Parameters(
+        Sourced("m", SETTING),
+        temperature=draw(maybe(st.floats(0, 1))),  # type: ignore[arg-type]
+        max_tokens=draw(maybe(st.integers(1, 9999))),  # type: ignore[arg-type]
+        stream=draw(st.booleans()),
+        top_p=draw(maybe(st.floats(0, 1))),  # type: ignore[arg-type]
+        stop=draw(maybe(st.lists(any_text, max_size=6).map(tuple))),  # type: ignore[arg-type]
+        seed=draw(maybe(st.integers(0, 99))),  # type: ignore[arg-type]
+        tool_choice=draw(  # type: ignore[arg-type]
+            maybe(
+                st.builds(
+                    ToolChoice,
+                    st.sampled_from(["auto", "none", "required"]),
+                    st.lists(names, max_size=1).map(tuple),
+                )
+            )
+        ),
+    )
+    return ChatEnvelope(
+        tuple(draw(turns(number)) for number in range(count)),
+        parameters,
+        None
+        if tools is None
+        else tuple(ToolDefinition(name, draw(any_text), schema) for name in tools),
+    )

@@ -1,0 +1,53 @@
+"""Feeding parsers the way the transport does: bytes through httpx and httpx-sse."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+
+import httpx
+from httpx_sse import EventSource
+
+from tui_chat.models.reply import Reply, StreamEvent, advance
+from tui_chat.protocols.protocol import StreamParser
+
+
+class _Pieces(httpx.AsyncByteStream):
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        self._pieces = pieces
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+
+
+def sse_events(*pieces: bytes) -> list[tuple[str, str]]:
+    """Split a stream that arrives in these pieces."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        headers = {"content-type": "text/event-stream; charset=utf-8"}
+        return httpx.Response(200, headers=headers, stream=_Pieces(pieces))
+
+    async def split() -> list[tuple[str, str]]:
+        transport = httpx.MockTransport(answer)
+        async with (
+            httpx.AsyncClient(transport=transport) as client,
+            client.stream("GET", "http://test.invalid/") as response,
+        ):
+            return [(sse.event, sse.data) async for sse in EventSource(response).aiter_sse()]
+
+    return asyncio.run(split())
+
+
+def parse(parser: StreamParser, events: Iterable[tuple[str, str]]) -> list[StreamEvent]:
+    """Feed all events and close."""
+    parsed = [ours for event, data in events for ours in parser.feed(event, data)]
+    return [*parsed, *parser.close()]
+
+
+def fold(events: Iterable[StreamEvent]) -> Reply:
+    """Fold events into a reply."""
+    reply = Reply()
+    for event in events:
+        reply = advance(reply, event)
+    return reply

@@ -1,0 +1,103 @@
+"""The official SDKs' own types as oracles: they accept whatever we send.
+
+A TypedDict is turned into a strict pydantic type that forbids unknown keys; unions of TypedDicts
+are told apart by `type` and `role` as the providers do, and otherwise tried in turn.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, NotRequired, Required
+
+import typing_extensions as te
+from anthropic.types.message_create_params import MessageCreateParamsNonStreaming as AnthropicWhole
+from anthropic.types.message_create_params import MessageCreateParamsStreaming as AnthropicStream
+from google.genai import types as google
+from openai.types.chat.completion_create_params import (
+    CompletionCreateParamsNonStreaming as ChatWhole,
+)
+from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming as ChatStream
+from openai.types.responses.response_create_params import (
+    ResponseCreateParamsNonStreaming as ResponsesWhole,
+)
+from openai.types.responses.response_create_params import (
+    ResponseCreateParamsStreaming as ResponsesStream,
+)
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from tests.protocols.requests import ANTHROPIC, CHAT, GEMINI, RESPONSES
+from tui_chat.models.endpoint import Protocol
+
+SDK = {
+    CHAT: (ChatWhole, ChatStream),
+    RESPONSES: (ResponsesWhole, ResponsesStream),
+    ANTHROPIC: (AnthropicWhole, AnthropicStream),
+}
+TOLERATED = {"id", "status", "type", "detail", "annotations", "strict", "parameters"}
+"""Keys that Responses types demand and the server does not: recorded calls lack them."""
+
+
+@cache
+def strict(kind: Any) -> Any:
+    """Return the type with every TypedDict in it closed to unknown keys."""
+    origin, arguments = te.get_origin(kind), te.get_args(kind)
+    if te.is_typeddict(kind):
+        return closed(kind)
+    if origin in (Required, NotRequired, te.Required, te.NotRequired, Annotated):
+        return strict(arguments[0])
+    if origin is typing.Union or origin is types.UnionType:
+        kept = [a for a in arguments if not (isinstance(a, type) and issubclass(a, BaseModel))]
+        if not kept:  # models of replies, which requests may repeat
+            return dict[str, Any]
+        return typing.Union[tuple(strict(a) for a in kept)]  # noqa: UP007 - made at run time
+    if origin is typing.Literal or kind in (str, int, float, bool, type(None)):
+        return kind
+    if origin is dict or str(origin).endswith("Mapping'>"):
+        return dict[str, Any]
+    if origin is not None and arguments:
+        return list[strict(arguments[0])]
+    return Any
+
+
+busy: set[Any] = set()
+
+
+def closed(kind: Any) -> Any:
+    if kind in busy:  # a schema within a schema
+        return dict[str, Any]
+    busy.add(kind)
+    open_ended = "InputSchema" in kind.__name__ or "extra_items" in vars(kind)
+    fields = {
+        key: (Required if key in kind.__required_keys__ and key not in TOLERATED else NotRequired)[
+            strict(hint)
+        ]
+        for key, hint in te.get_type_hints(kind, include_extras=True).items()
+    }
+    made = te.TypedDict(kind.__name__, fields)  # type: ignore[operator]
+    made.__pydantic_config__ = ConfigDict(extra="allow" if open_ended else "forbid", strict=True)
+    busy.discard(kind)
+    return made
+
+
+@cache
+def adapter(protocol: Protocol, stream: bool) -> TypeAdapter[Any]:
+    return TypeAdapter(strict(SDK[protocol][stream]))
+
+
+def accept(protocol: Protocol, body: Any) -> None:
+    """Raise where the SDK's types do not take the body."""
+    if protocol is not GEMINI:
+        adapter(protocol, body.get("stream") is True).validate_python(body)
+        return
+    readers: dict[str, Callable[[Any], Any]] = {
+        "contents": lambda each: [google.Content.model_validate(c) for c in each],
+        "systemInstruction": google.Content.model_validate,
+        "tools": lambda each: [google.Tool.model_validate(t) for t in each],
+        "toolConfig": google.ToolConfig.model_validate,
+        "generationConfig": google.GenerationConfig.model_validate,
+    }
+    for key, value in body.items():
+        readers[key](value)

@@ -1,0 +1,244 @@
+"""Recorded answers read as their official SDKs read them.
+
+The recordings are not part of this project. They are looked for beside it, or where
+`TUI_CHAT_CORPUS` says; without them these tests are skipped. What an SDK counts or joins
+otherwise than we do is translated here, each with its reason.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.protocols.reply_streams import fold, parse, sse_events
+from tui_chat.errors import Refused
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.reply import Reply, Usage
+from tui_chat.protocols.anthropic import replies as anthropic
+from tui_chat.protocols.gemini import replies as gemini
+from tui_chat.protocols.openai_chat import replies as openai_chat
+from tui_chat.protocols.openai_responses import replies as openai_responses
+from tui_chat.protocols.protocol import StreamParser
+
+CORPUS = Path(
+    os.environ.get("TUI_CHAT_CORPUS") or Path(__file__).parents[2].parent / "shared" / "corpus"
+)
+READERS: dict[str, tuple[Any, Callable[[], StreamParser]]] = {
+    "openai_chat": (openai_chat, openai_chat.OpenAIChatParser),
+    "openai_responses": (openai_responses, openai_responses.OpenAIResponsesParser),
+    "anthropic": (anthropic, anthropic.AnthropicParser),
+    "gemini": (gemini, gemini.GeminiParser),
+}
+
+
+@dataclass(frozen=True)
+class Recording:
+    protocol: str
+    name: str
+    body: bytes
+    is_stream: bool
+    status: int
+    expected: dict[str, Any]
+
+    def read(self) -> Reply:
+        module, parser = READERS[self.protocol]
+        if self.status >= 400:
+            raise module.refusal(self.status, self.body)
+        if self.is_stream:
+            return fold(parse(parser(), sse_events(self.body)))
+        return module.read(self.body)
+
+
+def _recordings() -> list[Recording]:
+    found: list[Recording] = []
+    for path in sorted((CORPUS / "wire").glob("*/*.expected.json")):
+        said = json.loads(path.read_bytes())
+        name = path.name.removesuffix(".expected.json")
+        for kind in ("sse", "json"):
+            answer = path.with_name(f"{name}.response.{kind}")
+            if answer.exists():
+                found.append(
+                    Recording(
+                        path.parent.name,
+                        name,
+                        answer.read_bytes(),
+                        kind == "sse",
+                        said["meta"].get("http_status") or 200,
+                        said["expected"],
+                    )
+                )
+    return found
+
+
+RECORDINGS = _recordings()
+
+if not RECORDINGS:
+    pytest.skip(f"no recordings under {CORPUS / 'wire'}", allow_module_level=True)
+
+
+def _cases(*, errors: bool) -> list[Any]:
+    chosen = [r for r in RECORDINGS if bool(r.expected.get("error")) is errors]
+    return [pytest.param(r, id=f"{r.protocol}/{r.name}") for r in chosen]
+
+
+def _turns(recording: Recording) -> int:
+    """How many answers stand in one file: some fixtures hold several, one after another."""
+    starts = (b'"type":"message_start"', b'"type":"response.created"')
+    return max(map(recording.body.count, starts)) if recording.is_stream else 1
+
+
+@pytest.mark.parametrize("recording", _cases(errors=False))
+def test_reads_as_recorded(recording: Recording) -> None:
+    expected = recording.expected
+    reply = recording.read()
+
+    assert reply.id == (expected["id"] or "")
+    assert reply.model == (expected["model"] or "")
+    if recording.protocol == "anthropic" and _turns(recording) > 1:
+        # The SDK adds later messages to the blocks of the first by index, which jumbles them.
+        assert not Counter(expected["text"]) - Counter(reply.text)
+        assert {c["id"] for c in expected["tool_calls"]} <= {c.id for c in reply.calls}
+    else:
+        assert reply.text == expected["text"]
+        assert _calls(recording, reply) == _expected_calls(recording)
+    assert str(reply.refusal) == (expected.get("refusal") or "")
+    assert _thought(recording, reply) == expected["thinking"]
+    assert _signatures(recording, reply) == sorted(
+        s["sha256"] for s in expected.get("signatures", ())
+    )
+    assert reply.finish is not None
+    raw = expected["finish_reason"]
+    if recording.protocol == "gemini" and raw is None:
+        raw = expected["prompt_feedback"]["block_reason"]
+    assert reply.finish.raw == (raw or "")
+    if expected["usage"] is not None or b'"usage":{' not in recording.body:
+        # The SDK forgets the usage where a moderation chunk with `"usage": null` comes after it.
+        assert reply.usage == _usage(recording)
+
+
+@pytest.mark.parametrize("recording", _cases(errors=False))
+def test_every_recording_makes_a_message_whose_layout_fits(recording: Recording) -> None:
+    message = recording.read().message(Protocol(recording.protocol))
+    layout = message.semantics.layout
+    assert layout is None or layout.fits(
+        message.content, message.semantics.reasoning, message.tool_calls
+    )
+
+
+@pytest.mark.parametrize("recording", _cases(errors=True))
+def test_errors_keep_the_provider_s_words(recording: Recording) -> None:
+    with pytest.raises(Refused) as raised:
+        recording.read()
+    error = recording.expected["error"]
+    words = " ".join((error.get("message") or "").split())
+    assert words[:500] in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert raised.value.status == (None if recording.status == 200 else recording.status)
+    code = error.get("status") if recording.protocol == "gemini" else error.get("code")
+    if isinstance(code, str):
+        assert raised.value.code == code
+    elif error.get("type"):
+        assert raised.value.code == error["type"]
+
+
+def _thought(recording: Recording, reply: Reply) -> str:
+    if recording.protocol == "openai_responses":
+        # The SDK's reading leaves out reasoning that is not a summary.
+        blocks = [b for b in reply.reasoning if b.kind != "reasoning_text"]
+        return "\n\n".join(text for b in blocks if (text := str(b.text)))
+    return "".join(str(b.text) for b in reply.reasoning)
+
+
+def _calls(recording: Recording, reply: Reply) -> list[tuple[str, str, Any]]:
+    if recording.protocol.startswith("openai"):
+        return [(c.id, c.name, str(c.arguments)) for c in reply.calls]
+    return [(c.id, c.name, json.loads(str(c.arguments))) for c in reply.calls]
+
+
+def _expected_calls(recording: Recording) -> list[tuple[str, str, Any]]:
+    calls = recording.expected["tool_calls"]
+    if recording.protocol.startswith("openai"):
+        return [(c["id"], c["name"], c["arguments"]) for c in calls]
+    if any(c.get("partial") for c in calls):
+        return _from_partial_arguments(recording)
+    return [(c["id"] or "", c["name"], c["args"]) for c in calls]
+
+
+def _from_partial_arguments(recording: Recording) -> list[tuple[str, str, Any]]:
+    """Put the calls of a Vertex stream together in the plainest way; the SDK does not."""
+    calls: list[tuple[str, str, Any]] = []
+    for _, data in sse_events(recording.body):
+        for part in json.loads(data)["candidates"][0].get("content", {}).get("parts", ()):
+            call = part.get("functionCall", {})
+            if "name" in call:
+                calls.append((call.get("id", ""), call["name"], {}))
+            for piece in call.get("partialArgs", ()):
+                _set(calls[-1][2], piece)
+    return calls
+
+
+def _set(args: Any, piece: dict[str, Any]) -> None:
+    path = piece["jsonPath"].removeprefix("$.").replace("[", ".[").split(".")
+    for step, following in zip(path, [*path[1:], ""], strict=True):
+        if following:
+            fresh: Any = [] if following.startswith("[") else {}
+        else:
+            fresh = next(v for k, v in piece.items() if k.endswith("Value"))
+        key: Any = int(step[1:-1]) if step.startswith("[") else step
+        known = len(args) > key if isinstance(key, int) else key in args
+        if known and not following:
+            args[key] += fresh
+        elif not known and isinstance(key, int):
+            args.append(fresh)
+        elif not known:
+            args[key] = fresh
+        args = args[key]
+
+
+def _signatures(recording: Recording, reply: Reply) -> list[str]:
+    """Return the digests of what the recordings call signatures."""
+    if recording.protocol == "gemini":
+        on_parts = [p.signature for p in (*reply.pieces, *reply.calls)]
+        on_thoughts = [str(b.signature) for b in reply.reasoning]
+        values = [base64.b64decode(s) for s in (*on_parts, *on_thoughts) if s]
+    elif recording.protocol == "anthropic":
+        values = [
+            (b.encrypted or str(b.signature)).encode()
+            for b in reply.reasoning
+            if b.encrypted or len(b.signature)
+        ]
+    else:
+        values = []
+    return sorted(hashlib.sha256(value).hexdigest() for value in values)
+
+
+def _usage(recording: Recording) -> Usage:
+    norm = recording.expected["usage_norm"]
+    given, output = norm["input"], norm["output"]
+    cached, written, reasoning = norm["cached"], norm.get("cache_write"), norm["reasoning"]
+    if recording.protocol == "anthropic" and given is not None:
+        given += (cached or 0) + (written or 0)  # counted apart there, all input here
+    if recording.protocol == "gemini" and (output, reasoning) != (None, None):
+        output = (output or 0) + (reasoning or 0)  # thoughts are counted apart there
+    raw = recording.expected.get("usage") or {}
+    if recording.protocol == "openai_chat" and reasoning:
+        output = raw["total_tokens"] - given if _apart(raw) else output
+    if recording.protocol.startswith("openai"):
+        details = raw.get("prompt_tokens_details") or raw.get("input_tokens_details") or {}
+        written = details.get("cache_write_tokens")
+    return Usage(given, output, cached, written, reasoning)
+
+
+def _apart(raw: dict[str, Any]) -> bool:
+    """Whether reasoning is counted beside the completion, as xAI does."""
+    reasoning = raw["completion_tokens_details"]["reasoning_tokens"]
+    return raw["total_tokens"] == raw["prompt_tokens"] + raw["completion_tokens"] + reasoning

@@ -1,0 +1,368 @@
+"""Settings on their way from one protocol to another."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.protocols.requests import (
+    ANTHROPIC,
+    CHAT,
+    GEMINI,
+    RESPONSES,
+    body_of,
+    chat,
+    converted,
+    decoded,
+    encoded,
+    endpoint,
+    function,
+    said,
+    user,
+)
+from tui_chat.compose import compose
+from tui_chat.context import Inputs
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import Level, Note, Sourced
+from tui_chat.models.preset import Preset
+from tui_chat.models.text import Origin, OriginKind
+
+SAMPLING = chat(user(), temperature=0.5, top_p=0.9, max_tokens=99, stop=["a"], seed=7)
+
+SAID: list[tuple[Protocol, dict[str, Any], list[str]]] = [
+    (RESPONSES, {"temperature": 0.5, "top_p": 0.9, "max_output_tokens": 99}, ["stop", "seed"]),
+    (
+        ANTHROPIC,
+        {"temperature": 0.5, "top_p": 0.9, "max_tokens": 99, "stop_sequences": ["a"]},
+        ["seed"],
+    ),
+    (
+        GEMINI,
+        {
+            "generationConfig": {
+                "temperature": 0.5,
+                "topP": 0.9,
+                "maxOutputTokens": 99,
+                "stopSequences": ["a"],
+                "seed": 7,
+            }
+        },
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("target", "expected", "missing"), SAID)
+def test_settings_under_their_names_and_what_is_missing_is_told(
+    target: Protocol, expected: dict[str, Any], missing: list[str]
+) -> None:
+    body, notes = converted(SAMPLING, target, model="x", sampling=True)
+    assert {key: body[key] for key in expected} == expected
+    assert notes == ["setting-left-out"] * len(missing)
+
+
+@pytest.mark.parametrize("target", [RESPONSES, ANTHROPIC, GEMINI])
+def test_a_model_that_takes_no_sampling_gets_none(target: Protocol) -> None:
+    out = encoded(decoded(SAMPLING, CHAT, "x"), target, endpoint(target, "x", sampling=False))
+    assert [n.code for n in out.notes].count("sampling-left-out") == 2
+
+
+def test_anthropic_says_back_the_sampling_it_was_captured_with() -> None:
+    own = {"model": "m", "max_tokens": 9, "temperature": 1, "top_k": 3, "messages": [user()]}
+    assert converted(own, ANTHROPIC, source=ANTHROPIC)[0] == own
+
+
+STOPS: list[tuple[Protocol, list[str]]] = [
+    (ANTHROPIC, ["1", "2", "3", "4", "5", "6"]),
+    (GEMINI, ["1", " ", "2", "3", "4"]),
+]
+
+
+@pytest.mark.parametrize(("target", "kept"), STOPS)
+def test_too_many_stops_are_cut_and_told(target: Protocol, kept: list[str]) -> None:
+    request = chat(user(), stop=["1", " ", "2", "3", "4", "5", "6"])
+    body, notes = converted(request, target)
+    assert (body.get("stop_sequences") or body["generationConfig"]["stopSequences"]) == kept
+    assert notes == ["setting-left-out"]
+
+
+def test_a_limit_below_the_least_is_raised() -> None:
+    body, notes = converted(chat(user(), max_tokens=3), RESPONSES)
+    assert body["max_output_tokens"] == 16
+    assert notes == ["limit-raised"]
+
+
+SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
+FORMAT = {
+    "type": "json_schema",
+    "json_schema": {"name": "n", "schema": SCHEMA, "strict": True},
+}
+
+
+def test_a_reply_schema_in_every_protocol() -> None:
+    request = chat(user(), response_format=FORMAT)
+    assert converted(request, CHAT)[0] == request
+    assert converted(request, RESPONSES)[0]["text"] == {
+        "format": {"type": "json_schema", "name": "n", "schema": SCHEMA, "strict": True}
+    }
+    assert converted(request, ANTHROPIC)[0]["output_config"] == {
+        "format": {"type": "json_schema", "schema": SCHEMA}
+    }
+    assert converted(request, GEMINI)[0]["generationConfig"] == {
+        "responseMimeType": "application/json",
+        "responseJsonSchema": SCHEMA,
+    }
+
+
+def test_any_json_needs_the_word_in_openai_and_is_unknown_to_anthropic() -> None:
+    body: dict[str, Any] = {
+        "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+        "generationConfig": {"responseMimeType": "application/json"},
+    }
+    told, notes = converted(body, CHAT, source=GEMINI)
+    assert "response_format" not in told
+    assert notes == ["setting-left-out"]
+    body["contents"][0]["parts"][0]["text"] = "as JSON"
+    assert converted(body, CHAT, source=GEMINI)[0]["response_format"] == {"type": "json_object"}
+    assert converted(body, ANTHROPIC, source=GEMINI)[1] == ["setting-left-out"]
+
+
+def test_namespaces_stay_at_home_and_say_how_much_it_matters() -> None:
+    request = chat(user(), user="u1", logit_bias={"1": 2}, n=1, verbosity=None)
+    assert converted(request, CHAT)[0] == request
+    out = encoded(decoded(request), ANTHROPIC)
+    assert {(n.level, n.sentence.split()[0]) for n in out.notes} == {
+        (Level.INFO, "user"),
+        (Level.WARNING, "logit_bias"),
+        (Level.INFO, "Nobody"),  # set a reply limit
+    }
+
+
+CONTINUED = {
+    "model": "m",
+    "previous_response_id": "resp_1",
+    "store": True,
+    "include": ["reasoning.encrypted_content"],
+    "input": [{"type": "function_call_output", "call_id": "c1", "output": "done"}],
+}
+
+
+def test_a_kept_response_is_continued_with_nothing_but_a_tool_output() -> None:
+    body, notes = converted(CONTINUED, RESPONSES, source=RESPONSES)
+    assert body == CONTINUED
+    assert notes == []
+    assert decoded(CONTINUED, RESPONSES).semantics.session.previous_response_id == "resp_1"
+
+
+@pytest.mark.parametrize("target", [CHAT, ANTHROPIC, GEMINI])
+def test_elsewhere_the_kept_turns_are_missed_loudly(target: Protocol) -> None:
+    out = encoded(decoded(CONTINUED, RESPONSES), target)
+    assert Level.ERROR in {note.level for note in out.notes}
+    assert "result-without-call" in {note.code for note in out.notes}
+
+
+def notes_of(body: dict[str, Any], target: Protocol, source: Protocol, model: str) -> list[Note]:
+    return list(encoded(decoded(body, source, model), target).notes)
+
+
+TAKES = [
+    "claude-sonnet-4-5",
+    "anthropic/claude-haiku-4.5",
+    "us.anthropic.claude-opus-4-6-v1:0",
+    "claude-3-5-sonnet-20241022",
+    "kimi-k2",  # nothing is known of it, so nothing is claimed
+]
+
+
+@pytest.mark.parametrize("model", TAKES)
+def test_temperature_goes_to_who_takes_it_on_any_endpoint(model: str) -> None:
+    request = chat(user(), temperature=0.5, max_tokens=99)
+    body = converted(request, ANTHROPIC, model=model)[0]
+    assert body["temperature"] == 0.5
+    assert notes_of(request, ANTHROPIC, CHAT, model) == []
+
+
+def test_why_a_temperature_is_not_sent_is_true() -> None:
+    request = chat(user(), temperature=0.5, max_tokens=99)
+    reasons = {
+        "claude-opus-4-8": "claude-opus-4-8 takes no sampling settings",
+        "claude-opus-7": "nothing is known of claude-opus-7",
+        "gpt-5": "gpt-5 takes no sampling settings",
+        "gpt-5.5": "only at the reasoning effort “none”",
+    }
+    for model, reason in reasons.items():
+        target = ANTHROPIC if "claude" in model else RESPONSES
+        (note,) = [
+            note
+            for note in notes_of(request, target, CHAT, model)
+            if note.code == "sampling-left-out"
+        ]
+        assert reason in note.sentence
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "sent"),
+    [
+        ("gpt-5.1", None, True),
+        ("gpt-5.1", "none", True),
+        ("gpt-5.1", "low", False),
+        ("gpt-5.5", None, False),
+        ("openai/gpt-5.6-sol", "none", True),
+        ("gpt-5-mini", "minimal", False),
+    ],
+)
+def test_temperature_while_a_model_does_not_reason(
+    model: str, effort: str | None, sent: bool
+) -> None:
+    more = {} if effort is None else {"reasoning_effort": effort}
+    body, _ = converted(chat(user(), temperature=0.5, **more), RESPONSES, model=model)
+    assert ("temperature" in body) is sent
+
+
+def test_another_model_in_its_own_protocol_loses_what_it_refuses() -> None:
+    own = {"model": "claude-sonnet-4-5", "max_tokens": 9, "temperature": 1, "messages": [user()]}
+    envelope = decoded(own, ANTHROPIC)
+    origin = Origin(OriginKind.SETTING, "model", "--model")
+    asked = replace(envelope.parameters, model=Sourced("claude-opus-4-8", origin))
+    out = encoded(replace(envelope, parameters=asked), ANTHROPIC)
+    assert "temperature" not in body_of(out)
+    assert [note.code for note in out.notes] == ["sampling-left-out"]
+
+
+LIMITS = {
+    "claude-haiku-4-5": 64_000,
+    "anthropic/claude-opus-4.8": 128_000,
+    "claude-3-opus-20240229": 4_096,
+    "claude-opus-9": 128_000,
+    "kimi-k2": 4_096,
+}
+
+
+@pytest.mark.parametrize("model", LIMITS)
+def test_the_limit_that_nobody_set_is_the_models_own_and_told(model: str) -> None:
+    body = converted(chat(user()), ANTHROPIC, model=model)[0]
+    assert body["max_tokens"] == LIMITS[model]
+    (note,) = notes_of(chat(user()), ANTHROPIC, CHAT, model)
+    assert (note.level, note.code) == (Level.INFO, "default-invented")
+    assert f"{LIMITS[model]:,}" in note.sentence
+
+
+def test_the_endpoints_limit_is_nobodys_invention() -> None:
+    to = replace(endpoint(ANTHROPIC), max_tokens=777)
+    out = encoded(decoded(chat(user()), CHAT, "claude-haiku-4-5"), ANTHROPIC, to)
+    assert body_of(out)["max_tokens"] == 777
+    assert out.notes == ()
+
+
+def test_a_limit_above_the_models_own_is_lowered_and_told() -> None:
+    body, notes = converted(chat(user(), max_tokens=100_000), ANTHROPIC, model="claude-haiku-4-5")
+    assert (body["max_tokens"], notes) == (64_000, ["setting-changed"])
+    body, notes = converted(chat(user(), max_tokens=64_000), ANTHROPIC, model="claude-haiku-4-5")
+    assert (body["max_tokens"], notes) == (64_000, [])
+
+
+def test_the_default_limit_leaves_room_for_a_long_input_and_is_no_reserve() -> None:
+    to = Endpoint("e", ANTHROPIC, "https://e", models=("claude-haiku-4-5",))
+    short = compose(Inputs(to, Preset("p"), draft="hi"))
+    assert json.loads(short.payload.body)["max_tokens"] == 64_000
+    assert short.envelope.budget is not None
+    assert short.envelope.budget.reserve == 4096
+    long = compose(Inputs(to, Preset("p"), draft="word " * 150_000))
+    assert long.envelope.budget is not None
+    asked = json.loads(long.payload.body)["max_tokens"]
+    assert 0 < asked < 64_000
+    assert asked + long.envelope.budget.total <= 200_000
+
+
+def test_a_schemas_name_and_strictness_survive_there_and_back() -> None:
+    for strict in (True, False, None):
+        form = {"name": "n", "description": "d", "schema": SCHEMA}
+        form |= {} if strict is None else {"strict": strict}
+        request = chat(user(), response_format={"type": "json_schema", "json_schema": form})
+        there = converted(request, RESPONSES)[0]
+        back = converted(there, CHAT, source=RESPONSES)[0]
+        assert back["response_format"] == request["response_format"]
+
+
+@pytest.mark.parametrize("target", [ANTHROPIC, GEMINI])
+def test_what_a_protocol_loses_of_a_schema_is_told(target: Protocol) -> None:
+    form = {"name": "n", "description": "d", "schema": SCHEMA, "strict": False}
+    request = chat(
+        user(), response_format={"type": "json_schema", "json_schema": form}, max_tokens=9
+    )
+    told = " ".join(note.sentence for note in notes_of(request, target, CHAT, "m"))
+    for what in ("name", "description", "strict"):
+        assert what in told
+    form |= {"strict": True}
+    told = " ".join(note.sentence for note in notes_of(request, target, CHAT, "m"))
+    assert ("strict" in told) is (target is GEMINI)
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES])
+def test_a_schema_that_came_without_a_name_gets_one_and_it_is_told(target: Protocol) -> None:
+    for title, name in ((None, "reply"), ("Rivers", "Rivers"), ("no name!", "reply")):
+        schema = SCHEMA | ({"title": title} if title else {})
+        config = {"responseMimeType": "application/json", "responseJsonSchema": schema}
+        request = {"contents": [{"parts": [{"text": "hi"}]}], "generationConfig": config}
+        body = converted(request, target, source=GEMINI)[0]
+        form = body["response_format"]["json_schema"] if target is CHAT else body["text"]["format"]
+        assert form["name"] == name
+        told = [n for n in notes_of(request, target, GEMINI, "m") if n.code == "default-invented"]
+        assert any(f"“{name}”" in note.sentence for note in told)
+
+
+def test_an_open_schema_is_closed_for_anthropic_and_told() -> None:
+    inner = {"type": "object", "properties": {"properties": {"type": "object"}}}
+    schema = {"type": "object", "properties": {"a": {"type": "array", "items": inner}}}
+    form = {"name": "n", "schema": schema, "strict": True}
+    request = chat(user(), response_format={"type": "json_schema", "json_schema": form})
+    body, notes = converted(request, ANTHROPIC)
+    said = body["output_config"]["format"]["schema"]
+    assert said["additionalProperties"] is False
+    within = said["properties"]["a"]["items"]
+    assert within["additionalProperties"] is False
+    assert within["properties"]["properties"] == {"type": "object", "additionalProperties": False}
+    assert notes == ["setting-changed"]
+
+
+NATIVE: list[tuple[dict[str, Any], list[str]]] = [
+    ({"googleSearch": {}}, ["googleSearch"]),
+    ({"google_search": {}, "codeExecution": {}}, ["googleSearch", "codeExecution"]),
+    ({"functionDeclarations": [{"name": "f"}], "urlContext": {}}, ["urlContext"]),
+]
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, ANTHROPIC])
+@pytest.mark.parametrize(("tool", "names"), NATIVE)
+def test_geminis_own_tools_are_missed_loudly(
+    tool: dict[str, Any], names: list[str], target: Protocol
+) -> None:
+    request = {"contents": [{"parts": [{"text": "hi"}]}], "tools": [tool]}
+    told = [n for n in notes_of(request, target, GEMINI, "m") if n.code == "tool-left-out"]
+    assert [name for name in names if any(f"“{name}”" in n.sentence for n in told)] == names
+    assert all(note.level is Level.WARNING for note in told)
+
+
+def test_unknown_keys_are_named_as_they_stand_in_the_body() -> None:
+    answer = {
+        "role": "assistant",
+        "content": "x",
+        "thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}],
+    }
+    tool = function()
+    tool["function"]["vendor"] = 1
+    request = chat(user(), answer, user(), tools=[tool], top_a=1)
+    (note,) = notes_of(request, CHAT, CHAT, "m")
+    assert note.sentence.endswith(": top_a, thinking_blocks, function.vendor.")
+    strict = encoded(decoded(request), CHAT, endpoint(CHAT, strict_keys=True))
+    assert body_of(strict) == chat(user(), said("x"), user(), tools=[function()])
+
+
+def test_no_note_denies_a_setting_that_the_other_protocol_has() -> None:
+    request = chat(user(), reasoning_effort="high", max_tokens=9, metadata={"a": "b"})
+    for target in (ANTHROPIC, GEMINI):
+        for note in notes_of(request, target, CHAT, "m"):
+            assert "has no such setting" not in note.sentence

@@ -1,0 +1,185 @@
+"""Requests that somebody broke: every body is read or refused with a sentence, and what is read
+can be said in all four protocols.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.protocols.requests import (
+    ANTHROPIC,
+    CHAT,
+    GEMINI,
+    PICTURE,
+    PNG,
+    RESPONSES,
+    call,
+    calls,
+    chat,
+    converted,
+    function,
+    result,
+    said,
+    system,
+    user,
+)
+from tui_chat.errors import InputError
+from tui_chat.models.endpoint import Protocol
+
+WHOLE = chat(
+    system("Be exact."),
+    user([{"type": "text", "text": "w", "cache_control": {"type": "ephemeral"}}, PICTURE]),
+    calls(call("a", "f", '{"x": 1}'), call("b", "g.h"), content="Looking."),
+    result("b"),
+    result("a", [{"type": "text", "text": "done"}]),
+    said("Said.", reasoning_content="Thought."),
+    user(),
+    tools=[function("f"), function("g.h"), {"type": "custom", "custom": {"name": "c"}}],
+    tool_choice="required",
+    temperature=0.5,
+    max_tokens=9,
+    stop=["x"],
+    response_format={"type": "json_schema", "json_schema": {"name": "r", "schema": {}}},
+)
+BODIES = {protocol: converted(WHOLE, protocol, model="m")[0] for protocol in Protocol}
+
+WORDS = ["", "  ", "x", "a b/c", "\ud83d", "{broken", "data:x", "tool"]
+OTHERS = [None, True, 0, -1, 10**30, 0.5, [], {}, [[]], [{}], [None], ["x"], {"a": None}]
+ODD = st.sampled_from([*WORDS, *OTHERS, {"type": "text"}, {"type": "weird"}])
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [at] if at else []
+    if not isinstance(value, dict | list):
+        return found
+    inner = value.items() if isinstance(value, dict) else enumerate(value)
+    return found + [place for key, each in inner for place in places(each, (*at, key))]
+
+
+places_of = {protocol: places(body) for protocol, body in BODIES.items()}
+
+
+@st.composite
+def broken(draw: st.DrawFn, protocol: Protocol) -> Any:
+    body = copy.deepcopy(BODIES[protocol])
+    for place in draw(st.lists(st.sampled_from(places_of[protocol]), min_size=1, max_size=3)):
+        holder = body
+        try:
+            for key in place[:-1]:
+                holder = holder[key]
+            match draw(st.sampled_from(["put", "drop", "double", "add"])):
+                case "put":
+                    holder[place[-1]] = copy.deepcopy(draw(ODD))
+                case "drop":
+                    del holder[place[-1]]
+                case "double":
+                    holder.append(copy.deepcopy(holder[place[-1]]))
+                case _:
+                    holder[place[-1]]["x_new"] = copy.deepcopy(draw(ODD))
+        except (KeyError, IndexError, TypeError, AttributeError):
+            continue  # an earlier change has taken the place away
+    return body
+
+
+@pytest.mark.parametrize("source", list(Protocol))
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_broken_request_is_refused_in_words_or_can_be_said_anywhere(
+    source: Protocol, data: st.DataObject
+) -> None:
+    body = data.draw(broken(source))
+    for target in Protocol:
+        try:
+            told, _ = converted(body, target, source=source)
+        except InputError:
+            return
+        assert json.dumps(told, ensure_ascii=False).encode()
+
+
+def test_a_tool_without_a_kind_or_any_key_is_passed_on() -> None:
+    body = chat(user(), tools=[{}, function()])
+    assert converted(body, CHAT)[0] == body
+
+
+@pytest.mark.parametrize("holder", ["function_call", "functionCall"])
+def test_gemini_s_unknown_keys_keep_their_spelling(holder: str) -> None:
+    made = {holder: {"name": "f", "args": {"a_b": 1}, "will_continue": True, "xNew": 1}}
+    body = {
+        "contents": [
+            {"role": "user", "parts": [{"text": "hi"}]},
+            {"role": "model", "parts": [made]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]},
+        ]
+    }
+    assert converted(body, GEMINI, source=GEMINI)[0] == body
+
+
+LINKS = [
+    ("https://example.invalid/a.png", True),
+    ("ftp://example.invalid/a.png", False),
+    ("a.png", False),
+    ("data:image/png;base64,!!", False),
+    (f"data:image/png;base64,{PNG}", True),
+]
+
+
+@pytest.mark.parametrize("target", [RESPONSES, ANTHROPIC, GEMINI])
+@pytest.mark.parametrize(("url", "sent"), LINKS)
+def test_only_pictures_that_can_be_had_are_sent(target: Protocol, url: str, sent: bool) -> None:
+    body = chat(user([{"type": "image_url", "image_url": {"url": url}}, "w"]))
+    told, notes = converted(body, target)
+    assert ((PNG in json.dumps(told)) or ("example.invalid" in json.dumps(told))) is sent
+    assert ("piece-left-out" in notes) is not sent
+    assert (
+        converted(body, CHAT)[0]["messages"][0]["content"][0] == body["messages"][0]["content"][0]
+    )
+
+
+def test_url_safe_base64_is_made_plain_and_google_s_own_files_stay_there() -> None:
+    def asked(**part: Any) -> dict[str, Any]:
+        return {"contents": [{"role": "user", "parts": [part, {"text": "w"}]}]}
+
+    safe = asked(inlineData={"mimeType": "image/png", "data": "_-8"})
+    told, _ = converted(safe, ANTHROPIC, source=GEMINI, model="m")
+    assert told["messages"][0]["content"][0]["source"]["data"] == "/+8="
+    kept = asked(fileData={"mimeType": "image/png", "fileUri": "gs://bucket/a.png"})
+    for target in (CHAT, RESPONSES, ANTHROPIC):
+        told, notes = converted(kept, target, source=GEMINI, model="m")
+        assert "gs://" not in json.dumps(told)
+        assert "piece-left-out" in notes
+    assert converted(kept, GEMINI, source=GEMINI)[0] == kept
+
+
+def test_a_text_document_is_text_for_anthropic() -> None:
+    file = {"file_data": "data:text/plain;base64,aGk=", "filename": "a.txt"}
+    told, _ = converted(chat(user([{"type": "file", "file": file}])), ANTHROPIC)
+    assert told["messages"][0]["content"][0] == {
+        "type": "document",
+        "source": {"type": "text", "media_type": "text/plain", "data": "hi"},
+        "title": "a.txt",
+    }
+
+
+@pytest.mark.parametrize("target", [RESPONSES, ANTHROPIC, GEMINI])
+def test_settings_that_nobody_takes_are_left_out_and_told(target: Protocol) -> None:
+    told, notes = converted(chat(user(), max_tokens=-3, reasoning_effort="zany"), target)
+    assert "zany" not in json.dumps(told)
+    assert "-3" not in json.dumps(told)
+    assert notes.count("setting-left-out") == 2
+
+
+def test_calls_in_the_mouth_of_the_user_stay_in_their_protocol() -> None:
+    gemini = {"contents": [{"role": "user", "parts": [{"functionCall": {"name": "f"}}]}]}
+    block = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
+    anthropic = {"model": "m", "max_tokens": 1, "messages": [user([block])]}
+    for source, body in ((GEMINI, gemini), (ANTHROPIC, anthropic)):
+        assert converted(body, source, source=source)[0] == body
+        told, notes = converted(body, CHAT, source=source, model="m")
+        assert "tool_calls" not in json.dumps(told)
+        assert "piece-left-out" in notes

@@ -1,0 +1,52 @@
+"""What is remembered of runs of turns."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from weakref import ref
+
+from tui_chat.models.envelope import Placement, Turn
+from tui_chat.models.text import GLUE, Text
+from tui_chat.protocols.segments import RunMemo, forget_runs
+
+
+def turn(text: str) -> Turn:
+    return Turn("user", Text.glue(text), GLUE, Placement("history"))
+
+
+def test_a_run_is_computed_once_for_its_very_turns():
+    asked: list[str] = []
+
+    def spell(turns: Sequence[Turn]) -> str:
+        asked.append("".join(each.text.plain for each in turns))
+        return asked[-1]
+
+    memo = RunMemo(spell)
+    a, b = turn("a"), turn("b")
+    assert [memo((a, b)), memo((a, b)), memo((a,)), memo((turn("a"), b))] == ["ab", "ab", "a", "ab"]
+    assert asked == ["ab", "a", "ab"]
+
+
+def test_old_runs_are_let_go_even_where_their_results_refer_to_them():
+    memo = RunMemo(tuple, size=4)
+    first = turn("first")
+    memo((first,))
+    gone = ref(first)
+    del first
+    for number in range(8):
+        memo((turn(str(number)),))
+    gc.collect()
+    assert gone() is None
+
+
+def test_what_was_made_of_another_conversation_is_let_go_of():
+    memo: RunMemo[tuple[Turn, ...]] = RunMemo(tuple)
+    a = turn("a")
+    memo((a,))
+    kept = ref(a)
+    del a
+    assert kept() is not None
+    forget_runs()
+    gc.collect()
+    assert kept() is None

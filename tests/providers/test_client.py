@@ -1,0 +1,251 @@
+"""What leaves: headers, keys, timeouts, proxies; and what never shows."""
+
+from __future__ import annotations
+
+import io
+import logging
+import sys
+import traceback
+from dataclasses import replace
+
+import httpx
+import pytest
+from rich.console import Console
+from rich.traceback import Traceback
+
+from tests.providers.conftest import URL, Closing, Provider, request
+from tui_chat.compose import compose
+from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.context import Inputs, Settings
+from tui_chat.errors import ConfigError, TooLarge, Unreachable
+from tui_chat.models.endpoint import Endpoint, Protocol, Timeouts
+from tui_chat.models.preset import Preset
+from tui_chat.providers import Transport
+from tui_chat.request_text import as_curl, as_http
+from tui_chat.send import outgoing
+
+KEY = "sk-proj-0123456789abcdef"
+BASE = "https://provider.test/v1"
+BEARER = ("authorization", f"Bearer {KEY}")
+
+
+def endpoint(protocol: Protocol, **changes: object) -> Endpoint:
+    fields: dict[str, object] = {"key": "env:KEY", "models": ("m",)}
+    return Endpoint("e", protocol, BASE, **(fields | changes))  # type: ignore[arg-type]
+
+
+async def sent(provider: Provider, closing: Closing, to: Endpoint) -> httpx.Request:
+    composed = compose(Inputs(to, Preset("p"), draft="hi"))
+    async with closing(provider.transport({"KEY": KEY})).open(outgoing(composed)) as response:
+        assert response.status == 200
+    request = provider.seen[-1]
+    assert request.content == composed.payload.body
+    assert str(request.url) == composed.url
+    for text in (as_http(composed), as_curl(composed)):
+        assert KEY not in text
+        assert (composed.key_header is None) or composed.key_header[0] in text
+    return request
+
+
+AUTH = {
+    "openai": (endpoint(Protocol.OPENAI_CHAT), BEARER),
+    "responses": (endpoint(Protocol.OPENAI_RESPONSES), BEARER),
+    "anthropic": (endpoint(Protocol.ANTHROPIC), BEARER),
+    "gemini": (endpoint(Protocol.GEMINI), ("x-goog-api-key", KEY)),
+    "bearer": (endpoint(Protocol.GEMINI, auth="bearer"), BEARER),
+    "x-api-key": (endpoint(Protocol.ANTHROPIC, auth="x-api-key"), ("x-api-key", KEY)),
+    "x-goog-api-key": (
+        endpoint(Protocol.OPENAI_CHAT, auth="x-goog-api-key"),
+        ("x-goog-api-key", KEY),
+    ),
+    "own": (endpoint(Protocol.OPENAI_CHAT, auth="header:api-key"), ("api-key", KEY)),
+    "none": (endpoint(Protocol.OPENAI_CHAT, auth="none"), None),
+    "no key": (endpoint(Protocol.OPENAI_CHAT, key=""), None),
+}
+
+
+@pytest.mark.parametrize("style", AUTH)
+async def test_the_key_is_in_its_header_and_nowhere_else(
+    style: str, provider: Provider, closing: Closing
+):
+    to, expected = AUTH[style]
+    request = await sent(provider, closing, to)
+    carriers = [(k, v) for k, v in request.headers.items() if KEY in v]
+    assert carriers == ([expected] if expected else [])
+    assert KEY not in str(request.url)
+    assert KEY.encode() not in request.content
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+async def test_headers_and_query_are_added_and_win(
+    protocol: Protocol, provider: Provider, closing: Closing
+):
+    to = endpoint(
+        protocol,
+        headers=(("X-Team", "search"), ("ANTHROPIC-VERSION", "mine"), ("accept", "*/*")),
+        query=(("api-version", "2026 10"),),
+    )
+    request = await sent(provider, closing, to)
+    assert request.headers["x-team"] == "search"
+    assert request.headers.get_list("anthropic-version") == ["mine"]
+    assert request.headers.get_list("accept") == ["*/*"]
+    assert request.url.params["api-version"] == "2026 10"
+    assert request.url.params.get("alt") == ("sse" if protocol is Protocol.GEMINI else None)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "version", "path", "header"),
+    [
+        (Protocol.GEMINI, "", "/v1/models/m:streamGenerateContent", None),
+        (Protocol.GEMINI, "v1alpha", "/v1alpha/models/m:streamGenerateContent", None),
+        (Protocol.ANTHROPIC, "", "/v1/messages", "2026-10-21"),
+        (Protocol.ANTHROPIC, "2023-06-01", "/v1/messages", "2023-06-01"),
+    ],
+)
+async def test_the_api_version_behind_a_url_that_ends_in_one(
+    protocol: Protocol,
+    version: str,
+    path: str,
+    header: str | None,
+    provider: Provider,
+    closing: Closing,
+):
+    request = await sent(provider, closing, endpoint(protocol, api_version=version))
+    assert request.url.path == path
+    assert request.headers.get("anthropic-version") == header
+
+
+async def test_timeouts_reach_httpx(provider: Provider, closing: Closing):
+    asked = request(timeouts=Timeouts(connect=3, silence=40))
+    async with closing(provider.transport()).open(asked):
+        pass
+    limits = provider.seen[0].extensions["timeout"]
+    assert (limits["connect"], limits["read"], limits["write"]) == (3, 40, 40)
+
+
+def proxies(client: httpx.AsyncClient) -> dict[str, bytes | None]:
+    """Return which proxy a client takes for which URLs."""
+    found: dict[str, bytes | None] = {}
+    for pattern, transport in client._mounts.items():
+        url = getattr(getattr(transport, "_pool", None), "_proxy_url", None)
+        found[pattern.pattern] = bytes(url.host) if url is not None else None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("proxy", "url", "expected"),
+    [
+        ("http://one.test:1", URL, {"all://": b"one.test"}),
+        ("env:MY_PROXY", URL, {"all://": b"two.test"}),
+        ("none", URL, {}),
+        ("", URL, {"http://": b"three.test", "https://": b"three.test"}),
+        ("", "http://127.0.0.1:11434/v1", {}),
+        ("", "http://localhost:11434/v1", {}),
+        ("http://one.test:1", "http://127.0.0.1:11434/v1", {"all://": b"one.test"}),
+    ],
+)
+async def test_proxies_reach_httpx(
+    proxy: str,
+    url: str,
+    expected: dict[str, bytes],
+    closing: Closing,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setenv("HTTP_PROXY", "http://three.test:3")
+    monkeypatch.setenv("HTTPS_PROXY", "http://three.test:3")
+    transport = closing(Transport(environ={"MY_PROXY": f"http://user:{KEY}@two.test:2"}))
+    client = await transport._client(request(url=url, proxy=proxy))
+    assert proxies(client) == expected
+    assert await transport._client(request(url=url, proxy=proxy)) is client
+
+
+@pytest.mark.parametrize(
+    ("proxy", "words"),
+    [("env:NOT_SET", "NOT_SET"), ("env:BAD", "no URL"), ("socks5://h:1", "SOCKS")],
+)
+async def test_a_proxy_that_cannot_be_used_is_told(
+    proxy: str, words: str, closing: Closing, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    transport = closing(Transport(environ={"BAD": f"ftp://{KEY}"}))
+    with pytest.raises(ConfigError, match=words) as raised:
+        async with transport.open(request(proxy=proxy)):
+            pass
+    assert raised.value.advice
+    assert KEY not in str(raised.value)
+
+
+class HeaderShown(Exception):
+    """What h11 does: an error that quotes the header it does not like."""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        httpx.LocalProtocolError(f"Illegal header value b'Bearer {KEY}'"),
+        httpx.ConnectError(f"no {KEY}"),
+        HeaderShown(f"bad: {KEY}"),
+        UnicodeEncodeError("ascii", KEY, 0, 1, KEY),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+async def test_no_error_log_or_traceback_shows_the_key(
+    error: Exception, provider: Provider, closing: Closing, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.DEBUG)
+    provider.answers = [error]
+    transport = closing(provider.transport({"KEY": KEY}))
+    composed = compose(Inputs(endpoint(Protocol.OPENAI_CHAT), Preset("p"), draft="hi"))
+    with pytest.raises(Unreachable) as raised:
+        async with transport.open(outgoing(composed)):
+            pass
+    assert provider.seen[0].headers["authorization"] == f"Bearer {KEY}", "it was there"
+    shown = "".join(traceback.format_exception(raised.value)) + raised.value.advice
+    # A crash of the screen is printed by Rich, with the local variables of our frames.
+    console = Console(file=io.StringIO(), width=200)
+    frames = raised.value.__traceback__
+    while frames is not None and "transport/client" not in frames.tb_frame.f_code.co_filename:
+        frames = frames.tb_next
+    assert frames is not None
+    console.print(
+        Traceback.from_exception(
+            Unreachable, raised.value, frames, show_locals=True, locals_max_string=10_000
+        )
+    )
+    shown += console.file.getvalue()  # type: ignore[attr-defined]
+    shown += caplog.text + repr(outgoing(composed)) + repr(composed.endpoint) + repr(transport)
+    assert "Secret(" in shown, "the key was in a variable, and is masked"
+    assert KEY not in shown
+
+
+async def test_a_redirect_is_not_followed(provider: Provider, closing: Closing):
+    provider.answers = [httpx.Response(307, headers={"location": "https://evil.test/"})]
+    asked = request(key="env:KEY")
+    async with closing(provider.transport({"KEY": KEY})).open(asked) as response:
+        assert response.status == 307
+    assert len(provider.seen) == 1
+
+
+async def test_a_body_is_read_no_further_than_asked(provider: Provider, closing: Closing):
+    provider.answers = [httpx.Response(200, content=b"x" * 1_000_000)]
+    async with closing(provider.transport()).open(request()) as response:
+        assert await response.beginning(10) == (b"x" * 10, False)
+    provider.answers = [httpx.Response(200, content=b"x" * 1_000_000)]
+    async with closing(provider.transport()).open(request()) as response:
+        with pytest.raises(TooLarge, match="larger than 0 KB"):
+            await response.body(10)
+
+
+def test_what_is_known_of_a_server_shapes_its_requests():
+    mistral = next(e for e in BUILT_IN_ENDPOINTS if e.name == "mistral")
+    settings = Settings(max_tokens=5, temperature=0.5)
+    body = compose(Inputs(mistral, Preset("p"), draft="hi", settings=settings)).payload.body
+    assert b"stream_options" not in body
+    assert b'"max_tokens":5' in body
+    other = replace(mistral, facts=(), max_tokens_key="max_completion_tokens")
+    body = compose(Inputs(other, Preset("p"), draft="hi", settings=settings)).payload.body
+    assert b"stream_options" in body
+    assert b'"max_completion_tokens":5' in body

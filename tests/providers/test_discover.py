@@ -1,0 +1,218 @@
+"""Servers on this machine, found when somebody asks: on real loopback sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from tests.providers.conftest import Closing, Provider
+from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.errors import ProviderError, Refused
+from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
+from tui_chat.offline import serve
+from tui_chat.providers import Transport, discover, list_models, with_discovered
+
+Answers = dict[str, object]
+
+OLLAMA: Answers = {
+    "/v1/models": {"object": "list", "data": [{"id": "qwen3:8b", "owned_by": "library"},
+                                              {"id": "gemma3:4b", "owned_by": "library"}]},
+    "/api/tags": {"models": [{"name": "qwen3:8b"}, {"name": "gemma3:4b"}]},
+    "/api/ps": {"models": [{"name": "gemma3:4b", "context_length": 4096}]},
+}  # fmt: skip
+OLD_OLLAMA: Answers = {
+    "/api/tags": {"models": [{"name": "llama2:7b"}]},
+    "/api/ps": {"models": []},
+}
+LLAMA_CPP: Answers = {
+    "/v1/models": {
+        "object": "list",
+        "models": [{"name": "other", "model": "other"}],
+        "data": [{"id": "m.gguf", "owned_by": "llamacpp", "meta": {"n_ctx_train": 131072}}],
+    },
+    "/props": {"default_generation_settings": {"n_ctx": 8192}, "total_slots": 1},
+}
+LM_STUDIO: Answers = {
+    "/v1/models": {"data": [{"id": "a", "owned_by": "organization_owner"}, {"id": "b"}]},
+    "/api/v0/models": {
+        "object": "list",
+        "data": [
+            {"id": "a", "state": "loaded", "max_context_length": 32768,
+             "loaded_context_length": 4096},
+            {"id": "b", "state": "not-loaded", "max_context_length": 32768},
+        ],
+    },
+}  # fmt: skip
+VLLM: Answers = {
+    "/v1/models": {"data": [{"id": "org/m", "owned_by": "vllm", "max_model_len": 40960}]}
+}
+
+
+@asynccontextmanager
+async def server(answers: Answers, seen: list[str] | None = None) -> AsyncIterator[int]:
+    """Answer GET requests on a loopback socket; what is not JSON is sent as it is."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        path = head.split()[1]
+        if seen is not None:
+            seen.append(head)
+        answer = answers.get(path)
+        if answer is Ellipsis:
+            await asyncio.sleep(60)
+        found = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        status = "200 OK" if answer is not None else "404 Not Found"
+        lines = (f"HTTP/1.1 {status}", f"Content-Length: {len(found)}", "Connection: close")
+        writer.write("\r\n".join((*lines, "", "")).encode() + found)
+        await writer.drain()
+        writer.close()
+
+    listening = await asyncio.start_server(handle, "127.0.0.1", 0)
+    try:
+        yield listening.sockets[0].getsockname()[1]
+    finally:
+        listening.close()
+
+
+def at(port: int, name: str = "ollama") -> Endpoint:
+    return Endpoint(name, Protocol.OPENAI_CHAT, f"http://127.0.0.1:{port}/v1")
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+KINDS = {
+    "ollama": (OLLAMA, "ollama", ("qwen3:8b", "gemma3:4b"), {"gemma3:4b": 4096, "qwen3:8b": None}),
+    "old ollama": (OLD_OLLAMA, "ollama", ("llama2:7b",), {"llama2:7b": None}),
+    "llama.cpp": (LLAMA_CPP, "llama.cpp", ("m.gguf",), {"m.gguf": 8192}),
+    "lm-studio": (LM_STUDIO, "lm-studio", ("a", "b"), {"a": 4096, "b": None}),
+    "vllm": (VLLM, "vllm", ("org/m",), {"org/m": 40960}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_server_is_found_with_its_models_and_limits(kind: str, closing: Closing):
+    answers, name, models, limits = KINDS[kind]
+    transport = closing(Transport())
+    async with server(answers) as port:
+        # At a port that another kind takes by itself: the answer tells which one it is.
+        found = await discover([at(port, "vllm" if name != "vllm" else "ollama")], transport)
+    assert [(each.name, each.models) for each in found] == [(name, models)]
+    assert found[0].base_url == f"http://127.0.0.1:{port}/v1"
+    for model, limit in limits.items():
+        assert found[0].facts_of(model) == ModelFacts(limit)
+
+
+async def test_an_endpoint_of_ones_own_keeps_its_name_and_its_first_model(closing: Closing):
+    async with server(OLLAMA) as port:
+        mine = Endpoint(
+            "mine", Protocol.OPENAI_CHAT, f"http://localhost:{port}/v1", models=("gemma3:4b",)
+        )
+        (found,) = await discover([mine], closing(Transport()))
+    assert (found.name, found.models) == ("mine", ("gemma3:4b", "qwen3:8b"))
+
+
+async def test_two_of_a_kind_have_names_of_their_own(closing: Closing):
+    async with server(VLLM) as one, server(VLLM) as two:
+        found = await discover([at(one, "vllm"), at(two, "ollama")], closing(Transport()))
+    assert [each.name for each in found] == ["vllm", f"vllm-{two}"]
+
+
+NOBODY = {
+    "a web site": {"/v1/models": b"<html>hello</html>"},
+    "another JSON": {"/v1/models": {"hello": "world"}},
+    "a list of nothing known": {"/v1/models": [1, 2]},
+    "nothing at all": {},
+    "silence": {"/v1/models": ..., "/api/tags": ...},
+    "deep JSON": {"/v1/models": b"[" * 100_000},
+}
+
+
+@pytest.mark.parametrize("who", NOBODY)
+async def test_who_lists_no_models_is_not_found(who: str, closing: Closing):
+    async with server(NOBODY[who]) as port, asyncio.timeout(6):
+        assert await discover([at(port)], closing(Transport())) == ()
+
+
+async def test_nobody_there_is_soon_known(closing: Closing):
+    async with asyncio.timeout(5):
+        assert await discover([at(free_port())], closing(Transport())) == ()
+
+
+async def test_only_this_machine_is_asked_and_no_key_is_sent(closing: Closing, provider: Provider):
+    seen: list[str] = []
+    transport = closing(provider.transport({"KEY": "sk-secret"}))
+    async with server(OLLAMA, seen) as port:
+        local = Endpoint("l", Protocol.OPENAI_CHAT, f"http://127.0.0.1:{port}/v1", key="env:KEY")
+        remote = Endpoint("r", Protocol.OPENAI_CHAT, "https://provider.test/v1", key="env:KEY")
+        found = await discover([remote, local], transport)
+    assert [each.name for each in found] == ["l"]
+    assert found[0].key == "env:KEY"
+    assert provider.seen == []
+    assert seen
+    assert "sk-secret" not in "".join(seen)
+
+
+async def test_the_models_of_each_protocol_are_listed(closing: Closing):
+    transport = closing(Transport())
+    async with serve() as offline:
+        for endpoint in BUILT_IN_ENDPOINTS[:4]:
+            base = endpoint.base_url.replace("http://loopback.invalid", offline.base_url)
+            there = Endpoint(endpoint.name, endpoint.protocol, base)
+            assert "mirror" in await list_models(there, transport)
+
+
+@pytest.mark.parametrize(
+    ("answers", "error"),
+    [({}, Refused), ({"/v1/models": b"no"}, ProviderError), ({"/v1/models": {}}, ProviderError)],
+)
+async def test_no_list_of_models_is_told(
+    answers: Answers, error: type[Exception], closing: Closing
+):
+    async with server(answers) as port:
+        with pytest.raises(error) as raised:
+            await list_models(at(port), closing(Transport()))
+    assert len(str(raised.value).split()) > 3
+
+
+async def test_endpoints_of_one_server_all_get_its_models(closing: Closing):
+    """LM Studio and vLLM serve Chat and Responses at one URL; the second had no models."""
+    seen: list[str] = []
+    async with server(VLLM | {"/v1/models?limit=1000": VLLM["/v1/models"]}, seen) as port:
+        base = f"http://127.0.0.1:{port}/v1"
+        known = (
+            Endpoint("mine", Protocol.OPENAI_CHAT, base),
+            Endpoint("remote", Protocol.OPENAI_CHAT, "https://provider.test/v1"),
+            Endpoint("mine-too", Protocol.OPENAI_CHAT, base, models=("gone",)),
+            Endpoint("mine-responses", Protocol.OPENAI_RESPONSES, base),
+            Endpoint("vllm", Protocol.OPENAI_RESPONSES, base),
+            Endpoint("mine-claude", Protocol.ANTHROPIC, f"http://127.0.0.1:{port}"),
+        )
+        found = await discover(known, closing(Transport()))
+    assert [each.name for each in found] == [
+        "mine", "mine-too", "mine-responses", "vllm", "mine-claude",
+    ]  # fmt: skip
+    assert {each.models for each in found} == {("org/m",)}
+    assert sum("GET /v1/models " in head for head in seen) == 1
+    laid = with_discovered(known, found)
+    assert [each.name for each in laid] == [each.name for each in known]
+    assert [bool(each.models) for each in laid] == [True, False, True, True, True, True]
+
+
+def test_who_was_found_under_another_name_takes_the_place_it_was_found_for():
+    base = "http://127.0.0.1:8000/v1"
+    chat, twin = (Endpoint(name, Protocol.OPENAI_CHAT, base) for name in ("vllm", "mine"))
+    found = (replace(chat, name="llama.cpp", models=("m",)), replace(twin, models=("m",)))
+    assert with_discovered((chat, twin), found) == found
+    assert with_discovered((twin, chat), tuple(reversed(found))) == tuple(reversed(found))
+    assert with_discovered((twin,), found[1:]) == found[1:]
+    assert with_discovered((), found) == found

@@ -1,0 +1,157 @@
+"""Key references: what they find, what they say when they do not, and what they never show."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+import sys
+import time
+import types
+
+import pytest
+
+from tui_chat.errors import KeyMissing
+from tui_chat.providers import keys
+from tui_chat.providers.keys import Secret, find_key, place_of
+
+KEY = "sk-proj-0123456789abcdef"
+PYTHON = sys.executable
+
+
+def printing(code: str) -> str:
+    return f"command:{PYTHON} -c '{code}'"
+
+
+class Backend(types.ModuleType):
+    """A stand-in for the keyring package."""
+
+    def __init__(self, entries: dict[tuple[str, str], str], error: Exception | None = None):
+        super().__init__("keyring")
+        self.entries, self.error = entries, error
+
+    def get_password(self, service: str, name: str) -> str | None:
+        if self.error is not None:
+            raise self.error
+        return self.entries.get((service, name))
+
+
+@pytest.fixture
+def keyring(monkeypatch: pytest.MonkeyPatch) -> Backend:
+    backend = Backend({("chat", "work"): KEY, ("chat", "a/b"): KEY, ("chat", "odd"): KEY + "\n\n"})
+    monkeypatch.setitem(sys.modules, "keyring", backend)
+    return backend
+
+
+FOUND = {
+    "environment": "env:NAME",
+    "environment with space around": "env:SPACED",
+    "keyring": "keyring:chat/work",
+    "keyring with a slash in the name": "keyring:chat/a/b",
+    "keyring with line breaks": "keyring:chat/odd",
+    "command": printing(f'print("{KEY}")'),
+    "command's first line only": printing(f'print("{KEY}"); print("user: me")'),
+    "command with CRLF": printing(f'import sys; sys.stdout.write("{KEY}" + chr(13) + chr(10))'),
+    "command without line break": printing(f'import sys; sys.stdout.write("{KEY}")'),
+    "command with much output": printing(f'print("{KEY}"); print("x" * 3000000)'),
+}
+
+
+@pytest.mark.parametrize("how", FOUND)
+async def test_a_reference_leads_to_the_key(how: str, keyring: Backend):
+    found = await find_key(FOUND[how], {"NAME": KEY, "SPACED": f" {KEY}\n"})
+    assert found.reveal() == KEY
+
+
+BROKEN = {
+    "nothing set": ("env:NAME", "NAME is not set", "Set NAME"),
+    "blank": ("env:BLANK", "BLANK is not set", "Set BLANK"),
+    "two lines": ("env:LINES", "characters that no key has", "LINES"),
+    "not ASCII": ("env:QUOTES", "characters that no key has", "quotation mark"),
+    "no entry": ("keyring:chat/none", "no entry chat/none", "keyring set chat none"),
+    "no such program": ("command:/no/such/program get", "program cannot be run", "no shell"),
+    "bad quotes": ("command:echo '" + KEY, "cannot be run", "no shell"),
+    "failing": (printing(f'print("{KEY}"); raise SystemExit(3)'), "exit status 3", "terminal"),
+    "silent": (printing("pass"), "printed no key", "terminal"),
+    "blank line first": (printing(f'print(); print("{KEY}")'), "printed no key", "terminal"),
+    "a sentence": (printing(f'print("the key is {KEY}")'), "is no key", "nothing else"),
+    "no kind": (KEY, "not a reference", "env:NAME"),
+    "unknown kind": (f"vault:{KEY}", "not a reference", "env:NAME"),
+    "keyring without name": (f"keyring:{KEY}", "not a reference", "SERVICE/NAME"),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+async def test_a_broken_reference_says_what_to_do_and_shows_nothing(fault: str, keyring: Backend):
+    reference, words, advice = BROKEN[fault]
+    environ = {"BLANK": " ", "LINES": f"{KEY}\n{KEY}", "QUOTES": f"“{KEY}”"}
+    with pytest.raises(KeyMissing) as raised:
+        await find_key(reference, environ)
+    assert words in str(raised.value)
+    assert advice in raised.value.advice
+    assert KEY not in str(raised.value) + raised.value.advice
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__ or raised.value.__context__ is None
+
+
+async def test_a_keyring_that_fails_is_told_by_kind_only(keyring: Backend):
+    keyring.error = RuntimeError(f"locked while reading {KEY}")
+    with pytest.raises(KeyMissing) as raised:
+        await find_key("keyring:chat/work", {})
+    assert "RuntimeError" in str(raised.value)
+    assert KEY not in str(raised.value)
+
+
+async def test_a_missing_keyring_package_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    with pytest.raises(KeyMissing) as raised:
+        await find_key("keyring:chat/work", {})
+    assert "tui-chat[keyring]" in raised.value.advice
+
+
+async def test_no_shell_sees_a_command(tmp_path):
+    mark = tmp_path / "mark"
+    with pytest.raises(KeyMissing):
+        await find_key(f"command:echo a; touch {mark}", {})
+    assert (await find_key("command:echo $HOME", {})).reveal() == "$HOME"
+    assert not mark.exists()
+
+
+async def test_a_command_that_waits_is_ended(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(keys, "COMMAND_SECONDS", 0.3)
+    began = time.monotonic()
+    with pytest.raises(KeyMissing, match="gave no key within"):
+        await find_key(printing("import time; time.sleep(60)"), {})
+    assert time.monotonic() - began < 20
+
+
+async def test_a_command_is_ended_with_the_request():
+    task = asyncio.create_task(find_key(printing("import time; time.sleep(60)"), {}))
+    await asyncio.sleep(0.2)
+    began = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - began < 20
+
+
+def test_a_secret_shows_itself_to_nobody():
+    secret = Secret(KEY)
+    assert KEY not in f"{secret} {secret!r} {[secret]} { {'key': secret} }"
+    for keep in (pickle.dumps, copy.copy):
+        with pytest.raises(TypeError):
+            keep(secret)
+
+
+@pytest.mark.parametrize(
+    ("reference", "shown"),
+    [
+        ("env:NAME", "env:NAME"),
+        ("keyring:chat/work", "keyring:chat/work"),
+        (f"command:/usr/bin/op read {KEY}", "command:op …"),
+        (f"command:'{KEY}", "command:(unreadable) …"),
+        (KEY, "a reference nobody can follow"),
+    ],
+)
+def test_of_a_command_only_the_program_is_shown(reference: str, shown: str):
+    assert place_of(reference) == shown

@@ -1,0 +1,255 @@
+"""Two programs on one database: what the other one does is seen, and its replies are followed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import settled
+from tui_chat.errors import StoreBusy
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.request import RequestRecord
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.session import Session
+from tui_chat.models.transcript import Transcript
+from tui_chat.store import Store
+from tui_chat.workspace import BranchChanged, Done, ReplyGrew, SessionsChanged, Trouble
+from tui_chat.workspace.elsewhere import FOLLOW_EVERY, LOOK_EVERY, QUIET
+
+RECORD = RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", {}, b"{}")
+OpenOther = Callable[[], Awaitable[Store]]
+
+
+class Clock:
+    time = 0.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+async def other_program(tmp_path: Path) -> AsyncIterator[OpenOther]:
+    opened: list[Store] = []
+    numbers = itertools.count()
+    seconds = itertools.count(1_800_000_000)
+
+    async def open_other() -> Store:
+        store = await Store.open(
+            tmp_path / "chat.db",
+            now=lambda: float(next(seconds)),
+            new_id=lambda: f"other{next(numbers)}",
+        )
+        opened.append(store)
+        return store
+
+    yield open_other
+    for store in opened:
+        await store.close()
+
+
+async def asked(other: Store, session_id: str, text: str) -> str:
+    """Have the other program ask something; return the id of the reply that it waits for."""
+    (*_, last) = await other.branch(session_id)
+    exchange = await other.begin_exchange(
+        session_id,
+        parent_id=last.message.id,
+        user=Message("user", text),
+        model="slow",
+        endpoint="e",
+        request=RECORD,
+    )
+    return exchange.reply.message.id
+
+
+def thinking(text: str, thought: str, *calls: ToolCall) -> Message:
+    reasoning = (ReasoningBlock(Protocol.GEMINI, thought),)
+    semantics = MessageSemantics(reasoning=reasoning)
+    return Message("assistant", text, tool_calls=calls, semantics=semantics)
+
+
+async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
+    make_desk, other_program: OpenOther
+):
+    desk, heard = await make_desk()
+    assert await desk.submit("one")
+    await settled(desk, heard)
+    other = await other_program()
+    assert await desk.look_elsewhere() == LOOK_EVERY
+    reply_id = await asked(other, desk.session_id, "two")
+    heard.changes.clear()
+    assert await desk.look_elsewhere() == FOLLOW_EVERY
+    assert [entry.message.content for entry in desk.entries[-2:]] == ["two", ""]
+    assert heard.of(BranchChanged)
+    call = ToolCall("c", "dice", '{"sides"')
+    steps = [
+        thinking("", "Hm"),
+        thinking("", "Hmm, well"),
+        thinking("It ", "Hmm, well"),
+        thinking("It is so", "Hmm, well"),
+        thinking("It is so", "Hmm, well", call),
+        thinking("It was", "Hmm"),  # a provider that takes something back
+    ]
+    for message in steps:
+        await other.flush_reply(reply_id, message)
+        heard.changes.clear()
+        assert await desk.look_elsewhere() == FOLLOW_EVERY
+        (told,) = heard.of(ReplyGrew)
+        grown = told.grown
+        assert (grown.entry_id, grown.reply.text) == (reply_id, message.content)
+        assert grown.reply.thought == message.semantics.reasoning[0].text
+        assert [str(c.arguments) for c in grown.reply.calls] == [
+            c.arguments for c in message.tool_calls
+        ]
+        assert desk.partial is grown
+        assert not heard.of(BranchChanged), "the branch is not read again for a few words"
+    heard.changes.clear()
+    assert await desk.look_elsewhere() == FOLLOW_EVERY
+    assert heard.changes == [], "nothing came"
+
+    assert not await desk.submit("three")
+    assert not await desk.retry(reply_id)
+    assert [str(told.error) for told in heard.of(Trouble)] == [
+        "A reply is still arriving here, in another window."
+    ] * 2
+    await other.finish_reply(reply_id, message=Message("assistant", "So."), status="complete")
+    assert await desk.look_elsewhere() == LOOK_EVERY
+    assert desk.entries[-1].message.content == "So."
+    assert desk.entries[-1].status == "complete"
+    assert desk.partial is None
+    assert await desk.submit("three"), "one goes on from there at once"
+    await settled(desk, heard)
+    assert len(desk.entries) == 6
+
+
+async def test_the_replies_of_a_program_that_died_end_as_they_are(
+    make_desk, other_program: OpenOther
+):
+    clock = Clock()
+    desk, heard = await make_desk(clock=clock)
+    for word in ("one", "two"):
+        await desk.new()
+        assert await desk.submit(word)
+        await settled(desk, heard)
+    shown, listed = (each.session_id for each in desk.sessions)
+    other = await other_program()
+    await asked(other, listed, "unseen")
+    reply_id = await asked(other, shown, "seen")
+    await other.flush_reply(reply_id, Message("assistant", "As far as"))
+    await desk.look_elsewhere()
+    assert desk.partial is not None
+    clock.time += QUIET
+    assert await desk.look_elsewhere() == FOLLOW_EVERY
+    assert {each.status for each in desk.sessions} == {"streaming"}, "it runs"
+    await other.close()
+    await desk.look_elsewhere()
+    clock.time += QUIET
+    assert await desk.look_elsewhere() == LOOK_EVERY
+    assert desk.entries[-1].message.content == "As far as"
+    assert {each.status for each in desk.sessions} == {"interrupted"}
+    assert desk.partial is None
+
+
+async def test_sessions_that_other_programs_make_change_and_remove_are_seen(
+    make_desk, other_program: OpenOther
+):
+    clock = Clock()
+    desk, heard = await make_desk(clock=clock)
+    assert await desk.submit("mine")
+    await settled(desk, heard)
+    mine, other = desk.session_id, await other_program()
+
+    async def titles() -> list[str]:
+        clock.time += LOOK_EVERY
+        heard.changes.clear()
+        assert await desk.look_elsewhere() == LOOK_EVERY
+        return [each.title for each in desk.sessions]
+
+    assert await titles() == ["mine"]
+    assert await titles() == ["mine"]
+    assert heard.changes == []
+    made = await other.create_session(title="Made")
+    assert await titles() == ["Made", "mine"]
+    assert [type(change) for change in heard.changes] == [SessionsChanged]
+    await other.update_session(made.session_id, title="Named", tags=("x",))
+    assert await titles() == ["Named", "mine"]
+    await other.import_session(Transcript(Session("i", "Imported", updated=1.0), ()))
+    assert await titles() == ["Named", "mine", "Imported"]
+    await other.delete_sessions((made.session_id,))
+    assert await titles() == ["mine", "Imported"]
+    await other.remember("a", "b")
+    assert await titles() == ["mine", "Imported"]
+    assert heard.changes == [], "nothing that is shown is another"
+
+    await other.update_session(mine, title="Ours")
+    assert await titles() == ["Ours", "Imported"]
+    assert heard.of(BranchChanged)
+    assert desk.session.title == "Ours"
+    said = desk.entries
+    await other.edit_message(said[0].message.id, Message("user", "another"))
+    await other.show_sibling((await other.branch(mine))[0].message.id, -1)
+    await titles()
+    assert [entry.siblings for entry in desk.entries] == [2, 1], "it can be gone to"
+    assert desk.entries[1] is said[1]
+    await other.delete_sessions((mine,))
+    await titles()
+    assert await titles() == ["Imported"]
+    assert desk.session is None
+    assert desk.entries == ()
+    assert [told.words for told in heard.of(Done)] == ["“Ours” was deleted by another program."]
+
+
+async def test_a_list_that_takes_long_to_read_is_read_less_often(
+    make_desk, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
+):
+    clock = Clock()
+    desk, _ = await make_desk(clock=clock)
+    other, store = await other_program(), desk._outside.store
+    read = store.sessions
+
+    async def slowly(limit: int | None = None):
+        clock.time += 0.5
+        return await read(limit)
+
+    monkeypatch.setattr(type(store), "sessions", lambda _, limit=None: slowly(limit))
+    await desk.look_elsewhere()
+    await other.create_session(title="Made")
+    listed: list[int] = []
+    for _ in range(12):
+        clock.time += LOOK_EVERY
+        await desk.look_elsewhere()
+        listed.append(len(desk.sessions))
+    assert listed == [0] * 9 + [1] * 3
+
+
+async def test_what_could_not_be_looked_at_is_looked_at_later(
+    make_desk, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
+):
+    desk, heard = await make_desk(clock=Clock())
+    assert await desk.submit("mine")
+    await settled(desk, heard)
+    other = await other_program()
+    await desk.look_elsewhere()
+
+    async def busy(*_: object) -> int:
+        raise StoreBusy("Another program is using it.")
+
+    heard.changes.clear()
+    for fails in ("commits_elsewhere", "session", "sessions"):
+        await other.update_session(desk.session_id, title=f"before {fails}")
+        with monkeypatch.context() as patched:
+            patched.setattr(Store, fails, busy)
+            assert await desk.look_elsewhere() > LOOK_EVERY
+            assert not heard.of(Trouble)
+        assert await desk.look_elsewhere() == LOOK_EVERY
+        assert desk.session.title == f"before {fails}"
+        assert [each.title for each in desk.sessions] == [f"before {fails}"]
+    await other.update_session(desk.session_id, title="while it is read")
+    with desk._opening._being_read():
+        await desk.look_elsewhere()
+        assert desk.session.title == "before sessions"
+    await desk.look_elsewhere()
+    assert desk.session.title == "while it is read"

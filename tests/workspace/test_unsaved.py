@@ -1,0 +1,291 @@
+"""What happens to replies, messages and drafts while the database cannot be written to."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Heard, settled
+from tui_chat.errors import StoreBusy, StoreError
+from tui_chat.offline import lorem
+from tui_chat.store import Store
+from tui_chat.store.database import Database, Transaction
+from tui_chat.workspace import Desk, SavingFailed, Trouble, unsaved
+
+MakeDesk = Callable[..., Awaitable[tuple[Desk, Heard]]]
+
+
+class Disk:
+    """Lets writes through, or refuses them as SQLite does."""
+
+    def __init__(self) -> None:
+        self.fault: StoreError | None = None
+        self.refused = 0
+        self.fails_at = -1
+        """The number of the one write that fails; -1 for none."""
+        self.count = 0
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    disk, transact = Disk(), Database._transact
+
+    async def refusing(
+        self: Database, begin: str, work: Callable[[Transaction], Awaitable[Any]]
+    ) -> Any:
+        if begin == "BEGIN IMMEDIATE":
+            disk.count += 1
+            if disk.fault is not None or disk.count - 1 == disk.fails_at:
+                disk.refused += 1
+                raise disk.fault or full()
+        return await transact(self, begin, work)
+
+    monkeypatch.setattr(Database, "_transact", refusing)
+    return disk
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unsaved, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(unsaved, "LONGEST_PAUSE", 0.1)
+
+
+def said(tokens: int) -> str:
+    """Return all that the model says that is asked for so many tokens."""
+    return "".join(lorem.blocks(tokens))
+
+
+def full() -> StoreError:
+    return StoreError("There is no room left on the disk.", advice="Free some space.")
+
+
+async def stream_onto_full_disk(desk: Desk, heard: Heard, disk: Disk, text: str) -> None:
+    """Send a message; the disk is full from the moment at which its reply grows."""
+    assert await desk.submit(text)
+    await heard.until(lambda: desk.partial is not None)
+    disk.fault = full()
+    await heard.until(lambda: not desk.is_streaming)
+    await asyncio.sleep(0)
+
+
+def stored(folder: Path) -> list[tuple[str, str]]:
+    with closing(sqlite3.connect(folder / "chat.db")) as connection:
+        return connection.execute("SELECT status, content FROM messages ORDER BY seq").fetchall()
+
+
+async def test_a_reply_whose_end_cannot_be_written_stays_and_is_written_later(
+    make_desk: MakeDesk, disk: Disk, tmp_path: Path
+) -> None:
+    desk, heard = await make_desk(model="lorem:300:60")
+    await stream_onto_full_disk(desk, heard, disk, "go")
+    await heard.until(lambda: any("not saved yet" in str(t.error) for t in heard.of(Trouble)))
+    await heard.until(lambda: bool(desk.entries) and desk.entries[-1].status == "complete")
+    reply = desk.entries[-1]
+    assert reply.message.content == said(60)
+    assert reply.unsaved == desk.unsaved == "There is no room left on the disk."
+    assert (reply.model, reply.endpoint) == ("lorem:300:60", "loopback")
+    await heard.until(lambda: [s.status for s in desk.sessions] == ["complete"])
+    assert stored(tmp_path)[-1] == ("streaming", "")
+    # Nothing says that another window has it: what cannot be done is writing.
+    assert not await desk.submit("more")
+    assert "another window" not in str(heard.of(Trouble)[-1].error)
+    assert "no room" in str(heard.of(Trouble)[-1].error)
+    disk.fault = None
+    await heard.until(lambda: not desk.unsaved)
+    await heard.until(lambda: not desk.entries[-1].unsaved)
+    assert stored(tmp_path)[-1] == ("complete", reply.message.content)
+    assert heard.of(SavingFailed)[-1] == SavingFailed("")
+    assert await desk.submit("more")
+    await settled(desk, heard)
+    assert len(desk.entries) == 4
+
+
+async def test_the_next_write_takes_the_reply_along(
+    make_desk: MakeDesk, disk: Disk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(unsaved, "FIRST_PAUSE", 1000.0)
+    desk, heard = await make_desk(model="lorem:300:60")
+    await stream_onto_full_disk(desk, heard, disk, "go")
+    await heard.until(lambda: bool(desk.unsaved))
+    disk.fault = None
+    assert await desk.submit("more")
+    assert stored(tmp_path)[1][0] == "complete"
+    await heard.until(lambda: not desk.entries[1].unsaved)
+    await settled(desk, heard)
+
+
+async def test_closing_writes_what_was_not_written(
+    make_desk: MakeDesk, disk: Disk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(unsaved, "FIRST_PAUSE", 1000.0)
+    desk, heard = await make_desk(model="lorem:300:60")
+    await stream_onto_full_disk(desk, heard, disk, "go")
+    disk.fault = None
+    await desk.close()
+    assert not desk.unsaved
+    status, text = stored(tmp_path)[-1]
+    assert (status, text) == ("complete", said(60))
+
+
+async def test_closing_says_what_could_not_be_written(
+    make_desk: MakeDesk, disk: Disk, tmp_path: Path
+) -> None:
+    desk, heard = await make_desk(model="lorem:300:60")
+    await stream_onto_full_disk(desk, heard, disk, "go")
+    await desk.close()
+    assert desk.unsaved == "There is no room left on the disk."
+
+
+async def test_a_stopped_reply_that_cannot_be_written_is_kept_too(
+    make_desk: MakeDesk, disk: Disk, tmp_path: Path
+) -> None:
+    desk, heard = await make_desk(model="lorem:40:2000")
+    assert await desk.submit("go")
+    await heard.until(lambda: desk.partial is not None)
+    disk.fault = full()
+    await desk.stop()
+    await heard.until(lambda: desk.entries[-1].status == "stopped")
+    assert desk.entries[-1].unsaved
+    disk.fault = None
+    await heard.until(lambda: not desk.unsaved)
+    assert stored(tmp_path)[-1][0] == "stopped"
+
+
+async def test_a_reply_in_a_locked_database_is_written_when_it_is_let_go(
+    make_desk: MakeDesk, disk: Disk, tmp_path: Path
+) -> None:
+    desk, heard = await make_desk(model="lorem:300:60")
+    assert await desk.submit("go")
+    await heard.until(lambda: desk.partial is not None)
+    disk.fault = StoreBusy("Another program is using the database.")
+    await heard.until(lambda: bool(desk.entries) and bool(desk.entries[-1].unsaved))
+    disk.fault = None
+    await heard.until(lambda: not desk.unsaved)
+    assert stored(tmp_path)[-1][0] == "complete"
+
+
+async def test_a_folder_that_is_taken_away_and_brought_back(
+    make_desk: MakeDesk, tmp_path: Path
+) -> None:
+    desk, heard = await make_desk(model="lorem:300:60")
+    assert await desk.submit("go")
+    await heard.until(lambda: desk.partial is not None)
+    away = tmp_path.with_name(tmp_path.name + "-away")
+    tmp_path.rename(away)
+    await heard.until(lambda: bool(desk.entries) and bool(desk.entries[-1].unsaved))
+    assert "removed or replaced" in desk.entries[-1].unsaved
+    tmp_path.mkdir()  # another, empty one is no place to write to
+    assert not await desk.write_unsaved()
+    shutil.rmtree(tmp_path)
+    away.rename(tmp_path)
+    await heard.until(lambda: not desk.unsaved)
+    assert stored(tmp_path)[-1][0] == "complete"
+
+
+async def test_while_a_reply_grows_a_full_disk_is_told_and_the_text_flushed_later(
+    make_desk: MakeDesk, disk: Disk, tmp_path: Path
+) -> None:
+    desk, heard = await make_desk(model="lorem:40:2000")
+    assert await desk.submit("go")
+    await heard.until(lambda: desk.partial is not None)
+    disk.fault = full()
+    await heard.until(lambda: desk.partial is not None and bool(desk.partial.unsaved))
+    assert desk.unsaved == "There is no room left on the disk."
+    disk.fault = None
+    await heard.until(lambda: desk.partial is not None and not desk.partial.unsaved)
+    assert not desk.unsaved
+    with closing(sqlite3.connect(tmp_path / "chat.db")) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM reply_changes").fetchone()
+    assert count > 0
+    await desk.stop()
+
+
+async def test_a_draft_that_cannot_be_written_is_there_and_is_written_later(
+    make_desk: MakeDesk, disk: Disk, tmp_path: Path
+) -> None:
+    desk, heard = await make_desk()
+    assert await desk.submit("Hello")
+    await settled(desk, heard)
+    disk.fault = full()
+    await desk.keep_draft(desk.session, "half a thought")
+    await desk.keep_draft(None, "another")
+    assert await desk.draft() == "half a thought"
+    await desk.keep_draft(desk.session, "half a thought, and more")
+    assert await desk.draft() == "half a thought, and more"
+    assert len(heard.of(Trouble)) == 1
+    disk.fault = None
+    await heard.until(lambda: not desk.unsaved)
+    session = desk.session
+    assert session is not None
+    await desk.close()
+    async with await Store.open(tmp_path / "chat.db", now=lambda: 1.0, new_id=lambda: "x") as store:
+        assert await store.draft(session.session_id) == "half a thought, and more"
+        assert await store.recall("draft") == "another"
+
+
+async def test_an_unsaved_reply_is_in_an_export(
+    make_desk: MakeDesk, disk: Disk, tmp_path: Path
+) -> None:
+    desk, heard = await make_desk(model="lorem:300:60")
+    await stream_onto_full_disk(desk, heard, disk, "go")
+    await heard.until(lambda: bool(desk.unsaved))
+    text = desk.entries[-1].message.content
+    assert await desk.export(desk.session_id, "markdown", tmp_path / "saved.md")
+    assert text.split()[-1] in (tmp_path / "saved.md").read_text()
+    nodes = await desk.tree()
+    assert nodes[-1].status == "complete"
+    assert text.startswith(nodes[-1].words.split()[0])
+
+
+@pytest.mark.parametrize("number", range(14))
+async def test_one_failed_write_anywhere_in_a_turn_loses_nothing(
+    make_desk: MakeDesk, disk: Disk, number: int, tmp_path: Path
+) -> None:
+    """The text is sent, or it is still to be sent and can be; the reply is whole."""
+    desk, heard = await make_desk(model="lorem:max:30")
+    session = desk.session
+    await desk.keep_draft(session, "the question")
+    disk.count, disk.fails_at = 0, number
+    sent = await desk.submit("the question")
+    if not sent:
+        assert await desk.draft() == "the question" or desk.session is not None
+        assert heard.of(Trouble)
+        assert await desk.submit("the question")
+    await settled(desk, heard)
+    await heard.until(lambda: not desk.unsaved)
+    assert [entry.message.role for entry in desk.entries] == ["user", "assistant"]
+    assert desk.entries[-1].message.content == said(30)
+    await desk.close()
+    assert [status for status, _ in stored(tmp_path)] == ["complete", "complete"]
+
+
+async def test_a_reply_that_is_stopped_while_its_question_is_stored_ends_as_stopped(
+    make_desk: MakeDesk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    desk, _ = await make_desk(model="lorem:40:2000")
+    transact, began, goes_on = Database._transact, asyncio.Event(), asyncio.Event()
+
+    async def slow(
+        self: Database, begin: str, work: Callable[[Transaction], Awaitable[Any]]
+    ) -> Any:
+        if desk.running and not began.is_set():
+            began.set()
+            await goes_on.wait()
+        return await transact(self, begin, work)
+
+    monkeypatch.setattr(Database, "_transact", slow)
+    submitting = asyncio.create_task(desk.submit("go"))
+    await began.wait()
+    closing = asyncio.create_task(desk.close())
+    await asyncio.sleep(0.01)
+    goes_on.set()
+    await closing
+    await submitting
+    assert stored(tmp_path) == [("complete", "go"), ("stopped", "")]

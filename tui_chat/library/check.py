@@ -1,0 +1,167 @@
+"""All there is to say about a preset: by its text alone, and once it is built.
+
+1. The text: faults, misspelled and doubled keys (see `reading`), and what a message says that
+   cannot mean anything.
+2. The context builder is run on a sample conversation. What it notes about a preset message is
+   told at that message's line; a message that it sends nowhere, and says nothing about, can
+   never be sent.
+3. A lorebook may be checked too: it is told from a preset by its `entries`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tui_chat.context import Inputs, build_context
+from tui_chat.library.findings import Finding
+from tui_chat.library.lorebooks import LorebookText, read_lorebook
+from tui_chat.library.presets import PRESET_KEYS, PresetText, read_preset
+from tui_chat.library.reading import mapping
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import Level
+from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.tokens import Counter
+
+SAMPLE_MESSAGES = 40
+"""Long enough that a depth anybody means is not clamped."""
+
+_LETTERS = Counter("letters", False, len)
+"""Nothing depends on what tokens cost here, and vocabularies take time to load."""
+
+
+def check_preset(text: str, default_name: str) -> tuple[Finding, ...]:
+    """Return everything to be said about a preset (or a lorebook), by line."""
+    found = read_preset(text, default_name)
+    if _is_lorebook(found):
+        book = read_lorebook(text, default_name)
+        if book.book is not None:
+            _check_entries(book, book.book)
+        return book.reading.findings()
+    if found.preset is not None:
+        _check_messages(found, found.preset)
+        _check_built(found, found.preset)
+    return found.reading.findings()
+
+
+def _is_lorebook(found: PresetText) -> bool:
+    whole = mapping(found.reading.value) or {}
+    has_messages = any(PRESET_KEYS.field_of.get(key) == "preset_messages" for key in whole)
+    return "entries" in whole and not has_messages
+
+
+def _check_entries(found: LorebookText, book: Lorebook) -> None:
+    places = {entry.id: path for path, entry in zip(found.paths, book.entries, strict=True)}
+    for path, entry in zip(found.paths, book.entries, strict=True):
+        if entry.enabled and not entry.content.strip():
+            sentence = f"“{entry.name or entry.id}” is empty and is not sent."
+            found.reading.tell(Level.INFO, "empty-content", sentence, path)
+    anywhere = Preset(book.name, system_placement="in_place")  # where it stands, its preset says
+    sample = replace(_sample(anywhere), lorebooks=(book,))
+    for note in build_context(sample, lambda _: _LETTERS).notes:
+        if note.origin is not None and note.origin.kind is OriginKind.LORE:
+            path = places.get(note.origin.id.removeprefix(f"{book.name}/"))
+            if path is not None and note.code != "unknown-anchor":  # its preset has the anchors
+                found.reading.tell(note.level, note.code, note.sentence, path)
+
+
+def _check_messages(found: PresetText, preset: Preset) -> None:
+    ids = Tally(message.id for message in preset.messages if not message.is_anchor)
+    for index, message in enumerate(preset.messages):
+        for level, code, sentence in _message_lints(message, ids):
+            found.reading.tell(level, code, sentence, found.path_of(index))
+
+
+def _message_lints(message: PresetMessage, ids: Tally[str]) -> Iterator[tuple[Level, str, str]]:
+    called = f"“{message.name or message.id}”"
+    if not message.is_anchor and ids[message.id] > 1:
+        sentence = f"“{message.id}” is the id of {ids[message.id]} messages; each needs its own."
+        yield Level.WARNING, "doubled-id", sentence
+    if message.is_anchor and message.content:
+        sentence = f"{called} is an anchor; its own content is not sent."
+        yield Level.WARNING, "anchor-content", sentence
+    position = (message.insertion_point, message.anchor_point, message.anchor_target)
+    if message.is_anchor and position != (None, None, None):
+        sentence = (
+            f"{called} is an anchor and stands at its place in the list; its position is ignored."
+        )
+        yield Level.WARNING, "position-ignored", sentence
+    if message.is_anchor and message.requires:
+        sentence = f"{called} is an anchor, which requires nothing; “requires” is ignored."
+        yield Level.WARNING, "idle-requirement", sentence
+    if message.type == "placeholder" and message.cache_control is not None:
+        sentence = f"{called} is a placeholder, which sends nothing that could be marked."
+        yield Level.WARNING, "idle-mark", sentence
+    if message.role == "tool":
+        sentence = f"{called} has the role tool, but there is no call that it could answer."
+        yield Level.WARNING, "tool-role", sentence
+
+
+def _check_built(found: PresetText, preset: Preset) -> None:
+    envelope = build_context(_sample(preset), lambda _: _LETTERS)
+    explained: set[str] = set()
+    places = _Places(preset)
+    for note in envelope.notes:
+        about = _preset_origin(note.origin)
+        if about is not None and (index := places.of(about, note.code)) is not None:
+            explained.add(about.id)
+            found.reading.tell(note.level, note.code, note.sentence, found.path_of(index))
+        elif note.origin is None:
+            found.reading.tell(note.level, note.code, note.sentence, ())
+    sent = {turn.origin.id for turn in envelope.turns if turn.origin.kind is OriginKind.PRESET}
+    for index, message in enumerate(preset.messages):
+        if message.enabled and not message.is_anchor and message.id not in sent | explained:
+            if "{{setvar" in message.content:
+                continue  # it is there for what it sets
+            sentence = f"“{message.name or message.id}” can never be sent."
+            found.reading.tell(Level.WARNING, "never-sent", sentence, found.path_of(index))
+
+
+class _Places:
+    """Finds the message that a note is about: by id, and where ids are doubled, in turn."""
+
+    def __init__(self, preset: Preset) -> None:
+        self._indices: dict[tuple[str, str], list[int]] = {}
+        for index, message in enumerate(preset.messages):
+            if message.enabled:
+                self._indices.setdefault((message.id, message.name), []).append(index)
+        self._told: Tally[tuple[str, str, str]] = Tally()
+
+    def of(self, origin: Origin, code: str) -> int | None:
+        """Return the index of the message that a note with this origin and code is about."""
+        indices = self._indices.get((origin.id, origin.name), [])
+        if not indices:
+            return None
+        turn = self._told[origin.id, origin.name, code]
+        self._told[origin.id, origin.name, code] += 1
+        first = code == "doubled-anchor" and len(indices) > 1  # told of the later ones
+        return indices[min(turn + first, len(indices) - 1)]
+
+
+def _preset_origin(origin: Origin | None) -> Origin | None:
+    """Return the preset message that an origin is, or stands in."""
+    while origin is not None and origin.kind is not OriginKind.PRESET:
+        origin = origin.within
+    return origin
+
+
+def _sample(preset: Preset) -> Inputs:
+    """Return a conversation in which everything a preset can ask for is there."""
+    history = tuple(
+        Message("assistant" if index % 2 else "user", f"Message {index + 1}.", str(index + 1))
+        for index in range(SAMPLE_MESSAGES)
+    )
+    return Inputs(
+        Endpoint("sample", Protocol.OPENAI_CHAT, "https://sample.invalid/v1", models=("sample",)),
+        preset,
+        history,
+        "What is being typed.",
+        role=Role("sample", "Assistant"),
+        profile=Profile("User", "Somebody."),
+    )

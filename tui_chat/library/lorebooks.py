@@ -1,0 +1,253 @@
+"""Lorebook files: ours, and SillyTavern's world info.
+
+1. Ours is a list of entries, or an object with `entries` (a list), `name` and what holds for
+   all of them. An entry has the fields of `LorebookEntry`, in camelCase or snake_case; one
+   without an id gets one from its place (`entry-3`).
+2. SillyTavern's (see `world_info`) has an object of entries, whose keys are their ids. Its
+   `entries` may also be a list; an entry there is told from ours by its keys.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from pydantic import Field, PlainValidator, StrictBool, StrictInt, StrictStr
+
+from tui_chat.library.json_text import Path as JsonPath
+from tui_chat.library.reading import (
+    FileModel,
+    Keys,
+    Reading,
+    camel,
+    listed,
+    mapping,
+    number,
+    shown,
+)
+from tui_chat.library.text_files import MAX_BYTES, read_text, write_text
+from tui_chat.library.world_info import WorldInfoEntry, is_world_info_entry, world_info_entry
+from tui_chat.models.envelope import Level
+from tui_chat.models.lorebook import Lorebook, LorebookEntry, SecondaryLogic
+from tui_chat.models.message import MessageRole
+from tui_chat.models.preset import AnchorPoint
+
+
+def _percent(value: object) -> float:
+    found = number(value)
+    if not 0 <= found <= 100:
+        raise ValueError("from 0 to 100")
+    return float(found)
+
+
+class _EntryFile(FileModel):
+    id: StrictStr | None = None
+    content: StrictStr = ""
+    keys: tuple[StrictStr, ...] = ()
+    name: StrictStr = ""
+    enabled: StrictBool = True
+    constant: StrictBool = False
+    secondary_keys: tuple[StrictStr, ...] = ()
+    secondary_logic: SecondaryLogic = "and_any"
+    role: MessageRole = "system"
+    insertion_point: StrictInt | None = None
+    anchor_point: AnchorPoint | None = None
+    anchor_target: StrictStr | None = None
+    order: StrictInt = 100
+    scan_depth: Annotated[StrictInt, Field(ge=0)] | None = None
+    case_sensitive: StrictBool | None = None
+    whole_words: StrictBool | None = None
+    prevent_recursion: StrictBool = False
+    exclude_recursion: StrictBool = False
+    delay_until_recursion: StrictBool = False
+    ignore_budget: StrictBool = False
+    probability: Annotated[float, PlainValidator(_percent)] = 100.0
+
+
+class _BookFile(FileModel):
+    name: StrictStr | None = None
+    entries: tuple[_EntryFile, ...]
+    scan_depth: Annotated[StrictInt, Field(ge=0)] = 2
+    token_budget: Annotated[StrictInt, Field(ge=0)] | None = None
+    recursive: StrictBool = True
+    max_recursion: Annotated[StrictInt, Field(ge=0)] = 10
+    case_sensitive: StrictBool = False
+    whole_words: StrictBool = True
+
+
+BOOK_KEYS = Keys(_BookFile)
+ENTRY_KEYS = Keys(_EntryFile)
+
+
+@dataclass(frozen=True, slots=True)
+class LorebookText:
+    """A lorebook's text, read, with what there is to say about it."""
+
+    book: Lorebook | None
+    """None where the text has errors."""
+    reading: Reading
+    paths: tuple[JsonPath, ...] = ()
+    """Where each entry stands."""
+
+
+def load_lorebook(path: Path) -> Lorebook:
+    """Read a lorebook file. Raises InputError naming file, place, line and fault."""
+    return parse_lorebook(read_text(path, max_bytes=MAX_BYTES), str(path), path.stem)
+
+
+def parse_lorebook(text: str, source: str, default_name: str) -> Lorebook:
+    """Read a lorebook from JSON text; `source` is what errors call it. Raises InputError."""
+    found = read_lorebook(text, default_name)
+    found.reading.raise_errors(source)
+    assert found.book is not None  # no error, so there is one
+    return found.book
+
+
+def read_lorebook(text: str, default_name: str) -> LorebookText:
+    """Read a lorebook from JSON text. Raises nothing: what is wrong is told by the reading."""
+    reading = Reading(text)
+    if reading.failed:
+        return LorebookText(None, reading)
+    if reading.is_list:
+        reading.is_written_as((), "entries")
+        whole, extras = dict[str, Any](entries=reading.value), {}
+    elif (found := mapping(reading.value)) is not None:
+        taken = reading.take(found, (), BOOK_KEYS)
+        whole, extras = taken.fields, taken.extras
+    else:
+        sentence = f"must be a list of entries, or an object, not {shown(reading.value)}"
+        reading.tell(Level.ERROR, "bad-value", sentence, ())
+        return LorebookText(None, reading)
+    at = reading.path_of((), "entries")
+    kept: list[Mapping[str, Any]] = []
+    steps: Iterable[str | int] = count()
+    if (foreign := mapping(whole.get("entries"))) is not None:
+        whole["entries"], kept = _from_world_info(reading, foreign, at)
+        steps = foreign
+    elif isinstance(whole.get("entries"), list):
+        whole["entries"], kept = _from_list(reading, listed(whole["entries"]), at)
+    book = reading.checked(_BookFile, whole)
+    if book is None or reading.failed:
+        return LorebookText(None, reading)
+    paths = tuple((*at, step) for step, _ in zip(steps, kept, strict=False))
+    return LorebookText(_book(book, kept, extras, default_name), reading, paths)
+
+
+def _from_world_info(
+    reading: Reading, entries: Mapping[str, Any], at: JsonPath
+) -> tuple[list[object], list[Mapping[str, Any]]]:
+    """Return SillyTavern's entries as ours, and their keys that have no place with us."""
+    fields: list[object] = []
+    extras: list[Mapping[str, Any]] = []
+    for uid, value in entries.items():
+        found = mapping(value)
+        if found is None:
+            sentence = f"must be an object, not {shown(value)}"
+            reading.tell(Level.ERROR, "bad-value", sentence, (*at, uid))
+            continue
+        entry = _world_info(reading, uid, found, (*at, uid))
+        fields.append(entry.fields)
+        extras.append(entry.extras)
+    return fields, extras
+
+
+def _from_list(
+    reading: Reading, entries: list[object], at: JsonPath
+) -> tuple[list[object], list[Mapping[str, Any]]]:
+    """Return the entries of a list, ours and SillyTavern's, and their keys that we do not know.
+
+    What is no object is left for `Reading.checked`.
+    """
+    fields: list[object] = []
+    extras: list[Mapping[str, Any]] = []
+    used: set[object] = set()
+    for index, value in enumerate(entries):
+        found, path = mapping(value), (*at, index)
+        if found is None:
+            fields.append(value)
+            extras.append({})
+        elif is_world_info_entry(found):
+            uid = found.get("uid")
+            is_id = isinstance(uid, int | str) and not isinstance(uid, bool) and uid not in used
+            used.add(uid if is_id else None)
+            entry = _world_info(reading, str(uid) if is_id else None, found, path)
+            fields.append(entry.fields)
+            extras.append(entry.extras)
+        else:
+            taken = reading.take(found, path, ENTRY_KEYS)
+            fields.append(taken.fields)
+            extras.append(taken.extras)
+    return fields, extras
+
+
+def _world_info(
+    reading: Reading, uid: str | None, found: Mapping[str, Any], path: JsonPath
+) -> WorldInfoEntry:
+    entry = world_info_entry(uid, found)
+    for fault in entry.faults:
+        reading.tell(fault.level, fault.code, fault.sentence, (*path, *fault.path))
+    return entry
+
+
+def _book(
+    found: _BookFile, kept: list[Mapping[str, Any]], extras: Mapping[str, Any], default_name: str
+) -> Lorebook:
+    return Lorebook(
+        name=found.name or default_name,
+        entries=tuple(_entries(found.entries, kept)),
+        scan_depth=found.scan_depth,
+        token_budget=found.token_budget,
+        recursive=found.recursive,
+        max_recursion=found.max_recursion,
+        case_sensitive=found.case_sensitive,
+        whole_words=found.whole_words,
+        extras=MappingProxyType(dict(extras)),
+    )
+
+
+def _entries(
+    found: tuple[_EntryFile, ...], extras: list[Mapping[str, Any]]
+) -> Iterator[LorebookEntry]:
+    used = {entry.id for entry in found}
+    for index, (entry, unknown) in enumerate(zip(found, extras, strict=True)):
+        number = index + 1
+        while f"entry-{number}" in used:
+            number += 1
+        identity = entry.id or f"entry-{number}"
+        used.add(identity)
+        given = entry.model_dump(exclude={"id"})
+        yield LorebookEntry(id=identity, extras=MappingProxyType(dict(unknown)), **given)
+
+
+def dump_lorebook(book: Lorebook) -> str:
+    """Return a lorebook as JSON text in our shape; what is at its default is left out."""
+    body = {**_changed(book, _BookFile), **_unknown(book.extras, BOOK_KEYS)}
+    body["entries"] = [
+        {**_changed(entry, _EntryFile), **_unknown(entry.extras, ENTRY_KEYS)}
+        for entry in book.entries
+    ]
+    return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def save_lorebook(book: Lorebook, path: Path) -> None:
+    """Write a lorebook file, wholly or not at all. Raises InputError where it cannot."""
+    write_text(dump_lorebook(book), path)
+
+
+def _changed(value: object, model: type[FileModel]) -> dict[str, Any]:
+    """Return the fields of a value that are not at their defaults, under the file's keys."""
+    body: dict[str, Any] = {}
+    for name, info in model.model_fields.items():
+        given = getattr(value, name)
+        if name != "entries" and given != info.default:
+            body[camel(name)] = given
+    return body
+
+
+def _unknown(extras: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
+    return {key: value for key, value in extras.items() if key not in keys.field_of}

@@ -1,0 +1,92 @@
+"""Role files and profile files: who the model is to be, and who the user is.
+
+A role is `{"name", "system_prompt", "model", "temperature", "max_tokens", "preset", "status"}`,
+a profile `{"name", "content"}`. Keys are snake_case or camelCase.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import Field, PlainValidator, StrictInt, StrictStr
+
+from tui_chat.library.reading import FileModel, Keys, Reading, mapping, number, shown
+from tui_chat.library.text_files import MAX_BYTES, read_text
+from tui_chat.models.envelope import Level
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
+
+M = TypeVar("M", bound=FileModel)
+
+
+class _RoleFile(FileModel):
+    role_id: StrictStr = ""
+    name: StrictStr
+    system_prompt: StrictStr = ""
+    model: StrictStr = ""
+    temperature: Annotated[float, PlainValidator(number)] | None = None
+    max_tokens: Annotated[StrictInt, Field(gt=0)] | None = None
+    preset: StrictStr = ""
+    status: Literal["enabled", "disabled"] = "enabled"
+
+
+class _ProfileFile(FileModel):
+    name: StrictStr
+    content: StrictStr = ""
+
+
+_ROLE_KEYS = Keys(_RoleFile, {"role_id": ("id",)})
+_PROFILE_KEYS = Keys(_ProfileFile)
+
+
+def load_role(path: Path) -> Role:
+    """Read a role file. Raises InputError naming file, place, line and fault."""
+    return parse_role(read_text(path, max_bytes=MAX_BYTES), str(path), path.stem)
+
+
+def parse_role(text: str, source: str, default_id: str) -> Role:
+    """Read a role from JSON text; `source` is what errors call it. Raises InputError."""
+    found = _read(text, source, _RoleFile, _ROLE_KEYS, "a role")
+    return Role(
+        role_id=found.role_id or default_id,
+        name=found.name,
+        system_prompt=found.system_prompt,
+        model=found.model,
+        temperature=found.temperature,
+        max_tokens=found.max_tokens,
+        preset=found.preset,
+        status=found.status,
+    )
+
+
+def load_profile(path: Path) -> Profile:
+    """Read a profile file. Raises InputError naming file, place, line and fault."""
+    return parse_profile(read_text(path, max_bytes=MAX_BYTES), str(path))
+
+
+def parse_profile(text: str, source: str) -> Profile:
+    """Read a profile from JSON text; `source` is what errors call it. Raises InputError."""
+    found = _read(text, source, _ProfileFile, _PROFILE_KEYS, "a profile")
+    return Profile(found.name, found.content)
+
+
+def dump_profile(profile: Profile) -> str:
+    """Return a profile as JSON text."""
+    body = {"name": profile.name, "content": profile.content}
+    return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _read(text: str, source: str, model: type[M], keys: Keys, what: str) -> M:
+    reading = Reading(text)
+    value = mapping(reading.value)
+    checked = None
+    if value is not None:
+        checked = reading.checked(model, reading.take(value, (), keys).fields)
+    elif not reading.failed:
+        sentence = f"{what} must be an object, not {shown(reading.value)}"
+        reading.tell(Level.ERROR, "bad-value", sentence, ())
+    reading.raise_errors(source)
+    assert checked is not None  # no error, so there is one
+    return checked

@@ -1,0 +1,276 @@
+"""Preset files.
+
+1. A preset file is a list of preset messages, or an object with `presetMessages` (or
+   `messages`), `name`, `systemPlacement`, `variables`.
+2. A message without an id gets one from its place (`message-3`); an anchor, from its type.
+   A message without a `role` is a system message; an anchor without one is said by the user.
+3. Keys that we do not know are kept, and are there again after a save.
+4. A save keeps the style of the file it replaces: camelCase or snake_case (whichever more of
+   its keys are in; camelCase where no key tells), indent, list or object. What is at its
+   default is left out. A new file is camelCase, two spaces, an object.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
+
+from tui_chat.errors import InputError
+from tui_chat.library import json_text
+from tui_chat.library.reading import FileModel, Keys, Reading, camel, listed, mapping, shown
+from tui_chat.library.text_files import MAX_BYTES, read_text, write_text
+from tui_chat.models.envelope import Level
+from tui_chat.models.message import MessageRole
+from tui_chat.models.preset import (
+    AnchorPoint,
+    CacheLifetime,
+    Preset,
+    PresetMessage,
+    PresetMessageType,
+)
+
+
+def _lifetime(found: object) -> CacheLifetime | None:
+    """Read a cache mark: true, false, or as Anthropic writes it."""
+    if found is None or found is False:
+        return None
+    if found in (True, {"type": "ephemeral"}, {"type": "ephemeral", "ttl": "5m"}):
+        return "5m"
+    if found == {"type": "ephemeral", "ttl": "1h"}:
+        return "1h"
+    raise ValueError('true, false or {"type": "ephemeral", "ttl": "5m" or "1h"}')
+
+
+class _MessageFile(FileModel):
+    id: StrictStr | None = None
+    name: StrictStr = ""
+    type: PresetMessageType = "message"
+    role: MessageRole | None = None
+    content: StrictStr = ""
+    enabled: StrictBool = True
+    insertion_point: StrictInt | None = None
+    anchor_point: AnchorPoint | None = None
+    anchor_target: StrictStr | None = None
+    order: StrictInt = 0
+    cache_control: Annotated[CacheLifetime | None, BeforeValidator(_lifetime)] = None
+    requires: StrictStr = ""
+
+
+class _PresetFile(FileModel):
+    name: StrictStr | None = None
+    preset_messages: tuple[_MessageFile, ...]
+    system_placement: Literal["hoist", "in_place"] = "hoist"
+    variables: dict[str, StrictStr] = Field(default_factory=dict)
+
+
+PRESET_KEYS = Keys(_PresetFile, {"preset_messages": ("messages",)})
+MESSAGE_KEYS = Keys(_MessageFile)
+
+
+@dataclass(frozen=True, slots=True)
+class PresetText:
+    """A preset's text, read: with what there is to say about it, and what stands where."""
+
+    preset: Preset | None
+    """None where the text has errors."""
+    reading: Reading
+    messages: json_text.Path = ()
+    """Where the list of messages is."""
+
+    def path_of(self, index: int) -> json_text.Path:
+        """Return where the message of an index stands."""
+        return (*self.messages, index)
+
+
+def load_preset(path: Path) -> Preset:
+    """Read a preset file. Raises InputError naming file, place, line and fault."""
+    return parse_preset(read_text(path, max_bytes=MAX_BYTES), str(path), path.stem)
+
+
+def parse_preset(text: str, source: str, default_name: str) -> Preset:
+    """Read a preset from JSON text; `source` is what errors call it. Raises InputError."""
+    found = read_preset(text, default_name)
+    found.reading.raise_errors(source)
+    assert found.preset is not None  # no error, so there is one
+    return found.preset
+
+
+def read_preset(text: str, default_name: str) -> PresetText:
+    """Read a preset from JSON text. Raises nothing: what is wrong is told by the reading."""
+    reading = Reading(text)
+    whole, extras = _whole(reading)
+    at = reading.path_of((), "preset_messages")
+    messages, kept = reading.take_each(whole.get("preset_messages"), at, MESSAGE_KEYS)
+    whole = {**whole, "preset_messages": messages} if messages else whole
+    found = None if reading.failed else reading.checked(_PresetFile, whole)
+    if found is None:
+        return PresetText(None, reading, at)
+    preset = Preset(
+        name=found.name or default_name,
+        messages=tuple(_messages(found.preset_messages, kept)),
+        system_placement=found.system_placement,
+        variables=MappingProxyType(found.variables),
+        extras=MappingProxyType(extras),
+    )
+    return PresetText(preset, reading, at)
+
+
+def _whole(reading: Reading) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields and the unknown keys of a preset file, whichever form it has."""
+    if reading.failed:
+        return {}, {}
+    if reading.is_list:
+        reading.is_written_as((), "preset_messages")
+        return {"preset_messages": listed(reading.value)}, {}
+    found = mapping(reading.value)
+    if found is None:
+        sentence = f"must be a list of preset messages, or an object, not {shown(reading.value)}"
+        reading.tell(Level.ERROR, "bad-value", sentence, ())
+        return {}, {}
+    if isinstance(found.get("prompts"), list) and not PRESET_KEYS.field_of.keys() & found.keys() - {
+        "name"
+    }:
+        sentence = "is a preset of SillyTavern's: `tui-chat preset import` makes one of ours"
+        reading.tell(Level.ERROR, "bad-value", sentence, ())
+        return {}, {}
+    taken = reading.take(found, (), PRESET_KEYS)
+    return taken.fields, taken.extras
+
+
+def _messages(
+    found: tuple[_MessageFile, ...], extras: Sequence[Mapping[str, Any]]
+) -> Iterator[PresetMessage]:
+    used = {message.id for message in found}
+    for index, (message, unknown) in enumerate(zip(found, extras, strict=True)):
+        is_anchor = message.type != "message"
+        number = index + 1
+        while not is_anchor and f"message-{number}" in used:
+            number += 1
+        identity = message.id or (message.type if is_anchor else f"message-{number}")
+        used.add(identity)
+        yield PresetMessage(
+            id=identity,
+            role=message.role or ("user" if is_anchor else "system"),
+            content=message.content,
+            type=message.type,
+            name=message.name,
+            enabled=message.enabled,
+            insertion_point=message.insertion_point,
+            anchor_point=message.anchor_point,
+            anchor_target=message.anchor_target,
+            order=message.order,
+            cache_control=message.cache_control,
+            requires=message.requires,
+            extras=MappingProxyType(unknown),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FileStyle:
+    """How a preset file is written."""
+
+    spelling: Literal["camel", "snake"] = "camel"
+    indent: int | str = 2
+    is_list: bool = False
+    """A list alone, where the preset has nothing that a list cannot say."""
+    list_key: str = ""
+    """What the list of messages is called; empty for `presetMessages` in the right spelling."""
+
+    @classmethod
+    def of(cls, text: str) -> FileStyle:
+        """Tell the style of a file's text; that of a new file where the text is broken."""
+        reading = Reading(text)
+        if reading.failed:
+            return cls()
+        whole = mapping(reading.value) or {}
+        lists = [k for k in whole if PRESET_KEYS.field_of.get(k) == "preset_messages"]
+        messages = listed(whole[lists[0]] if lists else reading.value)
+        keys = [*whole, *(key for message in messages for key in mapping(message) or {})]
+        fields = {**MESSAGE_KEYS.field_of, **PRESET_KEYS.field_of}
+        snake = sum("_" in key for key in keys if key in fields)
+        camels = sum(key != key.lower() for key in keys if key in fields)
+        indent = re.search(r"\n([ \t]+)\S", reading.text)
+        return cls(
+            "snake" if snake > camels else "camel",
+            indent[1] if indent else 2,
+            reading.is_list,
+            "messages" if lists[:1] == ["messages"] else "",
+        )
+
+
+NEW_FILE = FileStyle()
+
+
+def dump_preset(preset: Preset, style: FileStyle = NEW_FILE) -> str:
+    """Return a preset as JSON text, unknown keys included; what is at its default is left out."""
+    messages = [_dumped(message, style) for message in preset.messages]
+    fields: dict[str, Any] = {"name": preset.name}
+    if preset.system_placement != "hoist":
+        fields["system_placement"] = preset.system_placement
+    if preset.variables:
+        fields["variables"] = dict(preset.variables)
+    if style.is_list and len(fields) == 1 and not preset.extras:
+        body: object = messages
+    else:
+        there = {style.list_key or _spelled("preset_messages", style): messages}
+        named = {_spelled(name, style): value for name, value in fields.items()}
+        body = {**named, **_unknown(preset.extras, PRESET_KEYS), **there}
+    return json.dumps(body, indent=style.indent, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _dumped(message: PresetMessage, style: FileStyle) -> dict[str, Any]:
+    optional = {
+        "name": message.name or None,
+        "type": None if message.type == "message" else message.type,
+        "role": None if message.is_anchor and message.role == "user" else message.role,
+        "content": message.content if message.content or not message.is_anchor else None,
+        "enabled": None if message.enabled else False,
+        "insertion_point": message.insertion_point,
+        "anchor_point": message.anchor_point,
+        "anchor_target": message.anchor_target,
+        "order": message.order or None,
+        "cache_control": _MARKS[message.cache_control],
+        "requires": message.requires or None,
+    }
+    said = {_spelled(name, style): value for name, value in optional.items() if value is not None}
+    return {"id": message.id, **said, **_unknown(message.extras, MESSAGE_KEYS)}
+
+
+_MARKS: dict[CacheLifetime | None, object] = {
+    None: None,
+    "5m": True,
+    "1h": {"type": "ephemeral", "ttl": "1h"},
+}
+
+
+def _spelled(name: str, style: FileStyle) -> str:
+    return name if style.spelling == "snake" else camel(name)
+
+
+def _unknown(extras: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
+    return {key: value for key, value in extras.items() if key not in keys.field_of}
+
+
+def save_preset(preset: Preset, path: Path, like: Path | None = None) -> None:
+    """Write a preset file, wholly or not at all, in the style of the one it replaces.
+
+    A new file has the style of the file `like`, where there is one. Raises InputError where it
+    cannot be written.
+    """
+    write_text(dump_preset(preset, _style_of(path if path.is_file() else like)), path)
+
+
+def _style_of(path: Path | None) -> FileStyle:
+    if path is None:
+        return NEW_FILE
+    try:
+        return FileStyle.of(read_text(path, max_bytes=MAX_BYTES))
+    except InputError:
+        return NEW_FILE  # what cannot be read has no style to keep

@@ -1,0 +1,196 @@
+"""SillyTavern's world info entries as ours.
+
+1. Its depth d >= 1 is our `insertionPoint` -d, because the draft is the newest message there;
+   its depth 0 is after the history.
+2. What stands around the character or its example dialogues in SillyTavern stands directly
+   before the history, where our presets have no such places; what stands around the author's
+   note, at that note's usual depth.
+3. An entry for an outlet is switched off: nothing would ever send it.
+4. Lines at the top of its content that begin with `@@` are decorators, and are not sent:
+   `@@activate` makes it constant, `@@dont_activate` switches it off; others are told.
+5. What has no place with us (groups, timing, filters) is kept as unknown keys, and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from tui_chat.library.reading import listed, shown
+from tui_chat.models.envelope import Level
+
+NOTE_DEPTH = 4
+"""How deep SillyTavern puts an author's note, unless told otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What could not be taken over as it was."""
+
+    level: Level
+    code: str
+    sentence: str
+    path: tuple[str, ...] = ()
+    """From the entry on."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorldInfoEntry:
+    """One entry, taken over."""
+
+    fields: dict[str, Any]
+    """By the names of `LorebookEntry`'s fields."""
+    extras: dict[str, Any]
+    faults: list[Fault] = field(default_factory=list[Fault])
+
+
+def is_world_info_entry(found: Mapping[str, Any]) -> bool:
+    """Return whether an entry is SillyTavern's: it has a key that only its entries have, and none
+    that only ours have.
+    """
+    return not found.keys().isdisjoint(_ONLY_ITS) and found.keys().isdisjoint(_ONLY_OURS)
+
+
+def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntry:
+    """Take over an entry; values of a wrong type are told and count as absent.
+
+    `uid` becomes its id; None for an entry without one.
+    """
+    faults: list[Fault] = []
+
+    def get(key: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
+        value = found.get(key)
+        if value is None:
+            return default
+        if isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
+            return value
+        sentence = f"“{key}” cannot be {shown(value)}; it is ignored."
+        faults.append(Fault(Level.WARNING, "bad-value", sentence, (key,)))
+        return default
+
+    keys = _words(get("key", (list, str), []))
+    logic = get("selectiveLogic", int, 0)
+    secondary = _words(get("keysecondary", (list, str), [])) if get("selective", bool) else []
+    fields: dict[str, Any] = {
+        "id": uid,
+        "content": get("content", str, ""),
+        "keys": keys,
+        "name": get("comment", str, ""),
+        "enabled": not get("disable", bool, False),
+        "constant": get("constant", bool, False),
+        "secondary_keys": secondary,
+        "secondary_logic": _LOGIC.get(logic, "and_any"),
+        "order": get("order", int, 100),
+        "scan_depth": None if (depth := get("scanDepth", int)) is None else max(depth, 0),
+        "case_sensitive": get("caseSensitive", bool),
+        "whole_words": get("matchWholeWords", bool),
+        "prevent_recursion": get("preventRecursion", bool, False),
+        "exclude_recursion": get("excludeRecursion", bool, False),
+        "delay_until_recursion": found.get("delayUntilRecursion") not in (None, False, 0),
+        "ignore_budget": get("ignoreBudget", bool, False),
+    }
+    if get("useProbability", bool, True):
+        fields["probability"] = min(max(get("probability", (int, float), 100), 0), 100)
+    fields.update(_place(get, faults))
+    _decorate(fields, faults)
+    if not isinstance(found.get("key"), list):
+        sentence = "SillyTavern would find no keys here: “key” is not a list."
+        faults.append(Fault(Level.INFO, "odd-keys", sentence))
+    extras = {key: found[key] for key in found if key not in _MAPPED and key not in _OF_ITS_SCREEN}
+    faults += _not_carried(extras)
+    return WorldInfoEntry(fields, {k: v for k, v in extras.items() if v}, faults)
+
+
+def _words(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [word.strip() for word in value.split(",") if word.strip()]
+    return [word for word in listed(value) if isinstance(word, str)]
+
+
+def _place(get: Callable[..., Any], faults: list[Fault]) -> dict[str, Any]:
+    """Return where the entry stands, in a preset's words."""
+    position = get("position", int, 0)
+    match position:
+        case 4:
+            depth = get("depth", int, NOTE_DEPTH)
+            place: dict[str, Any] = {"role": _ROLES.get(get("role", int, 0), "system")}
+            return place | ({"insertion_point": -depth} if depth > 0 else {"anchor_point": "after"})
+        case 2 | 3:
+            sentence = f"It stood at the author's note; now it stands at depth {NOTE_DEPTH}."
+            faults.append(Fault(Level.INFO, "position-mapped", sentence, ("position",)))
+            return {"insertion_point": -NOTE_DEPTH}
+        case 7:
+            sentence = "It is for an outlet, which we do not have; it is switched off."
+            faults.append(Fault(Level.WARNING, "not-supported", sentence, ("position",)))
+            return {"enabled": False}
+        case _:
+            return {}
+
+
+def _decorate(fields: dict[str, Any], faults: list[Fault]) -> None:
+    """Take the decorators off the content, and do what they say."""
+    content: str = fields["content"]
+    decorators: list[str] = []
+    while content.startswith("@@") and "\n" in content:
+        line, _, content = content.partition("\n")
+        decorators.append(line.strip())
+    fields["content"] = content
+    for decorator in decorators:
+        match decorator:
+            case "@@activate":
+                fields["constant"] = True
+            case "@@dont_activate":
+                fields["enabled"] = False
+            case _:
+                sentence = f"The decorator {decorator[:40]} is ignored."
+                faults.append(Fault(Level.WARNING, "not-supported", sentence, ("content",)))
+
+
+def _not_carried(extras: Mapping[str, Any]) -> Iterator[Fault]:
+    for key, told in _NOT_CARRIED.items():
+        value = extras.get(key)
+        if value and (not isinstance(value, dict) or any(cast("dict[str, Any]", value).values())):
+            yield Fault(Level.WARNING, "not-supported", f"“{key}” ({told}) is ignored.", (key,))
+
+
+_LOGIC = {0: "and_any", 1: "not_all", 2: "not_any", 3: "and_all"}
+_ROLES = {0: "system", 1: "user", 2: "assistant"}
+# fmt: off
+_MAPPED = frozenset(
+    (
+        "uid", "key", "keysecondary", "selective", "selectiveLogic", "content", "comment",
+        "disable", "constant", "order", "position", "depth", "role", "scanDepth",
+        "caseSensitive", "matchWholeWords", "preventRecursion", "excludeRecursion",
+        "delayUntilRecursion", "ignoreBudget", "probability", "useProbability",
+    )
+)
+# fmt: on
+_ONLY_ITS = frozenset(
+    ("uid", "key", "keysecondary", "selective", "selectiveLogic", "disable", "useProbability")
+)
+_ONLY_OURS = frozenset(
+    (
+        *("keys", "secondaryKeys", "secondary_keys", "secondaryLogic", "secondary_logic"),
+        *("insertionPoint", "insertion_point", "anchorPoint", "anchor_point"),
+        *("anchorTarget", "anchor_target", "wholeWords", "whole_words"),
+    )
+)
+_OF_ITS_SCREEN = frozenset(("addMemo", "displayIndex", "groupWeight"))
+_NOT_CARRIED = {
+    "group": "one of a group only",
+    "groupOverride": "first of its group",
+    "sticky": "stays for some messages",
+    "cooldown": "rests for some messages",
+    "delay": "not before some messages",
+    "vectorized": "found by meaning",
+    "characterFilter": "only for some characters",
+    "triggers": "only for some kinds of request",
+    "matchPersonaDescription": "searches the persona",
+    "matchCharacterDescription": "searches the character",
+    "matchCharacterPersonality": "searches the personality",
+    "matchCharacterDepthPrompt": "searches the character's note",
+    "matchScenario": "searches the scenario",
+    "matchCreatorNotes": "searches the creator's notes",
+    "automationId": "runs a script",
+}

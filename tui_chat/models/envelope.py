@@ -1,0 +1,233 @@
+"""What the model will see, before any protocol has had its say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Generic, Literal, TypeVar
+
+from tui_chat.models.message import MessageRole, Part, ToolCall
+from tui_chat.models.namespaces import NO_SEMANTICS, Semantics
+from tui_chat.models.preset import CacheLifetime
+from tui_chat.models.quick import quick
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
+from tui_chat.models.text import Origin, Text
+
+T = TypeVar("T")
+
+
+class Level(StrEnum):
+    """How much a note matters."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A diagnostic: something was changed, dropped or is doubtful, and here is why."""
+
+    level: Level
+    code: str
+    """Stable and greppable: `unknown-anchor`, `over-budget`, ..."""
+    sentence: str
+    """For a person."""
+    origin: Origin | None = None
+    """What it is about."""
+    place: str = ""
+    """Where in the payload, as a JSON pointer; empty where it has no place there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a turn stands and which rule put it there."""
+
+    kind: Literal["system", "skeleton", "before", "after", "depth", "history", "draft"]
+    anchor: str = ""
+    """The anchor's id for `before` and `after`, and for what an anchor stands for."""
+    depth: int | None = None
+    """The insertion point that was used, after clamping, for `depth`."""
+    rule: str = ""
+    """The rule as a sentence."""
+    asked: int | None = None
+    """The insertion point as the preset says it: below 0 it counts from the newest message."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheMark:
+    """A place up to which a provider is asked to keep the prompt."""
+
+    lifetime: CacheLifetime
+    origin: Origin
+    """Who placed it."""
+
+
+@quick
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Turn:
+    """One message of the built context. Compared by identity: what is derived from a turn is
+    remembered for as long as the turn lives.
+    """
+
+    role: MessageRole
+    text: Text
+    origin: Origin
+    """Of the turn as a whole; `text` knows it for each character."""
+    placement: Placement
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    name: str = ""
+    semantics: MessageSemantics = NO_MESSAGE_SEMANTICS
+    parts: tuple[Part, ...] = ()
+    """Pictures, sounds and files; see `Message.parts`."""
+    cache_mark: CacheMark | None = None
+    """At its end. Marks of a captured request stand in `semantics.layout`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sourced(Generic[T]):
+    """A setting's value and who set it."""
+
+    value: T
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """Whether the model may, must or must not call a tool."""
+
+    mode: Literal["auto", "none", "required"]
+    names: tuple[str, ...] = ()
+    """The only tools it may choose from; empty for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseFormat:
+    """What the reply has to look like."""
+
+    kind: Literal["text", "json", "schema"]
+    """`json`: any JSON object. `schema`: JSON after a schema."""
+    schema: dict[str, Any] | None = None
+    dialect: Literal["json", "gemini"] = "json"
+    """See `ToolDefinition.dialect`."""
+    name: str = ""
+    description: str = ""
+    strict: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """How the model is asked; None where nobody said."""
+
+    model: Sourced[str]
+    temperature: Sourced[float] | None = None
+    max_tokens: Sourced[int] | None = None
+    stream: bool = True
+    top_p: Sourced[float] | None = None
+    top_k: Sourced[int] | None = None
+    stop: Sourced[tuple[str, ...]] | None = None
+    """Texts that end the reply where they would be written."""
+    seed: Sourced[int] | None = None
+    presence_penalty: Sourced[float] | None = None
+    frequency_penalty: Sourced[float] | None = None
+    tool_choice: Sourced[ToolChoice] | None = None
+    parallel_tool_calls: Sourced[bool] | None = None
+    response_format: Sourced[ResponseFormat] | None = None
+    effort: Sourced[str] | None = None
+    """How much OpenAI is to reason: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool the model may call."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """A JSON Schema of type object; empty for a tool without parameters."""
+    strict: bool | None = None
+    """Whether arguments must follow the schema to the letter; None where nobody said."""
+    dialect: Literal["json", "gemini"] = "json"
+    """`gemini`: the schema is in Gemini's own form, where types are in capitals."""
+    extras: str = ""
+    """The definition's keys that have no field here, as a compact JSON object, for pass-through
+    to the protocol that the envelope was decoded from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A history message that did not fit."""
+
+    origin: Origin
+    role: MessageRole
+    preview: str
+    """Its first words."""
+    tokens: int
+    """What keeping it would have cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Where the tokens went. All figures in tokens."""
+
+    limit: int | None
+    """The model's context limit; None where unknown, and then nothing is dropped."""
+    reserve: int
+    """Kept free for the reply."""
+    fixed: int
+    """System, preset, profile and lore turns, and the draft: what is typed, or the stored user
+    message that takes its place."""
+    history: int
+    """The history that was kept, without a message that takes the draft's place."""
+    dropped: int
+    """The history that was not."""
+    counter: str
+    """Who counted: `o200k`, `cl100k`, `estimate`."""
+    exact: bool
+    """Whether the counter is the model's own."""
+    ratio: float = 1.0
+    """What an estimate was corrected by, after the usage that replies reported."""
+    how: str = ""
+    """Who counted and how far that is to be trusted, in words."""
+
+    @property
+    def total(self) -> int:
+        """What the turns cost together."""
+        return self.fixed + self.history
+
+    @property
+    def uncorrected(self) -> int:
+        """What the turns cost together before the correction: what a reply's usage is to be
+        compared with.
+        """
+        return round(self.total / self.ratio)
+
+    @property
+    def free(self) -> int | None:
+        """What is left after turns and reserve; negative when over; None without a limit."""
+        return None if self.limit is None else self.limit - self.reserve - self.total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChatEnvelope:
+    """The whole request, protocol-free: what the context builder produces, what every
+    protocol encodes from and decodes to.
+    """
+
+    turns: tuple[Turn, ...]
+    parameters: Parameters
+    tools: tuple[ToolDefinition, ...] | None = None
+    """None: no tools were named. Empty: an empty list was, which is not the same."""
+    dropped: tuple[Dropped, ...] = ()
+    notes: tuple[Note, ...] = ()
+    budget: Budget | None = None
+    tokens: tuple[int, ...] = field(default=())
+    """Tokens of each turn, as long as `turns`."""
+    cache_marks: int = 0
+    """How many of the turns have a `cache_mark`."""
+    semantics: Semantics = NO_SEMANTICS
+    """What the request says beyond its turns, tools and parameters."""
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """For diagnosis only (`missing_fields`, `provider_metadata`): no logic reads it."""

@@ -1,0 +1,209 @@
+"""The request body as a JSON tree whose characters know their origin, and its exact bytes.
+
+1. A protocol builds a tree of `Obj`, `Arr`, `Str` and `Lit`. The tree is the only truth.
+2. The bytes are those that are sent: no white space, UTF-8, keys in the tree's order.
+3. A node is immutable and remembers its bytes, so a keystroke encodes what it changed.
+4. A message that is nothing but a text is a `Later`: a conversation is encoded whole, but a
+   page of it is looked at. What stands around its text in the body is taken from the same tree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, final
+
+from tui_chat.models.quick import quick
+from tui_chat.models.text import GLUE, Origin, Text, clean
+
+JsonValue: TypeAlias = (
+    "str | int | float | bool | Mapping[str, JsonValue] | Sequence[JsonValue] | None"
+)
+
+
+class _Container:
+    """A node that remembers how it was drawn. The slots are empty until then: nodes are made by
+    the thousand, and few are looked at.
+    """
+
+    __slots__ = ("body", "starts")
+
+    body: bytes
+    starts: Sequence[int]
+
+
+@quick
+@dataclass(frozen=True, slots=True, eq=False)
+class Str:
+    """A JSON string."""
+
+    text: Text
+
+
+@quick
+@dataclass(frozen=True, slots=True, eq=False)
+class Lit:
+    """A JSON number, `true`, `false` or `null`."""
+
+    value: float | bool | None
+    origin: Origin = GLUE
+
+
+@quick
+@dataclass(frozen=True, slots=True, eq=False)
+class Arr(_Container):
+    """A JSON array."""
+
+    items: tuple[Tree, ...]
+    origin: Origin = GLUE
+    """Of what the array as a whole stands for."""
+
+
+@quick
+@dataclass(frozen=True, slots=True, eq=False)
+class Obj(_Container):
+    """A JSON object."""
+
+    items: tuple[tuple[str, Tree], ...]
+    origin: Origin = GLUE
+    """Of what the object as a whole stands for: a turn's object has the turn's origin."""
+
+    def get(self, key: str) -> Tree | None:
+        """Return the value of a key, None where there is none."""
+        for name, value in self.items:
+            if name == key:
+                return value
+        return None
+
+
+class Frame:
+    """What stands around a text in an object that holds no more: `make` gives the object's items
+    for a text and the object's origin.
+    """
+
+    __slots__ = ("after", "before", "make")
+
+    def __init__(self, make: Callable[[Text, Origin], tuple[tuple[str, Tree], ...]]) -> None:
+        self.make = make
+        hole = "\0"
+        around = _json(Obj(make(Text.glue(hole), GLUE)))
+        self.before, self.after = around.split(quoted(hole))
+        """The JSON on both sides of the text."""
+
+
+@final
+class Later(Obj):
+    """An object that holds a text in a frame, made when somebody looks into it. Its bytes need no
+    object.
+    """
+
+    __slots__ = ("frame", "text")
+
+    frame: Frame
+    text: Text
+
+    def __init__(self, frame: Frame, text: Text, origin: Origin) -> None:
+        _set_frame(self, frame)
+        _set_text(self, text)
+        _set_origin(self, origin)
+
+    if not TYPE_CHECKING:
+
+        @property
+        def items(self) -> tuple[tuple[str, Tree], ...]:
+            """The items, made the first time."""
+            try:
+                return _items(self)
+            except AttributeError:
+                _set_items(self, self.frame.make(self.text, self.origin))
+                return _items(self)
+
+
+_items = Obj.__dict__["items"].__get__
+_set_items, _set_origin = Obj.__dict__["items"].__set__, Obj.__dict__["origin"].__set__
+_set_frame, _set_text = Later.__dict__["frame"].__set__, Later.__dict__["text"].__set__
+
+Tree: TypeAlias = Obj | Arr | Str | Lit
+LEAVES = frozenset[type]({Str, Lit})
+"""Nodes that hold no others."""
+
+
+def tree_of(value: JsonValue, origin: Origin = GLUE) -> Tree:
+    """Make a tree of a plain JSON value, all of one origin.
+
+    Raises ValueError for NaN and infinities, which JSON does not have.
+    """
+    if isinstance(value, str):
+        return Str(Text.of(clean(value), origin))
+    if value is None or isinstance(value, bool | int | float):
+        if isinstance(value, float) and not isfinite(value):
+            raise ValueError(f"{value} is not a JSON number")
+        return Lit(value, origin)
+    if isinstance(value, Mapping):
+        items = cast("Mapping[str, JsonValue]", value).items()
+        return Obj(tuple((clean(k), tree_of(v, origin)) for k, v in items), origin)
+    return Arr(tuple(tree_of(v, origin) for v in value), origin)
+
+
+def plain(tree: Tree) -> Any:
+    """Return the plain JSON value of a tree."""
+    match tree:
+        case Str():
+            return tree.text.plain
+        case Lit():
+            return tree.value
+        case Arr():
+            return [plain(item) for item in tree.items]
+        case Obj():
+            return {key: plain(value) for key, value in tree.items}
+
+
+def _json(node: Tree) -> str:
+    match node:
+        case Str():
+            return quoted(node.text.plain)
+        case Later():
+            return node.frame.before + quoted(node.text.plain) + node.frame.after
+        case Obj():
+            return "{" + ",".join([_key(key) + _json(value) for key, value in node.items]) + "}"
+        case Arr():
+            return "[" + ",".join(map(_json, node.items)) + "]"
+        case Lit():
+            return json.dumps(node.value, allow_nan=False)
+
+
+def body_of(node: Tree) -> bytes:
+    """Return the bytes of a part of a body; a container keeps its own."""
+    known = getattr(node, "body", None)
+    if known is None:
+        known = _json(node).encode()
+        if type(node) not in LEAVES:
+            object.__setattr__(node, "body", known)
+    return known
+
+
+def written(node: Tree) -> Iterator[bytes]:
+    """Yield the bytes of the outermost node. Kept are those of its values, and where a value is
+    an array, as the messages are, of each item: what a keystroke changes is one of them.
+    """
+    if not isinstance(node, Obj):
+        yield body_of(node)
+        return
+    before = "{"
+    for key, value in node.items:
+        yield (before + _key(key)).encode()
+        before = ","
+        if isinstance(value, Arr):
+            yield b"[" + b",".join(list(map(body_of, value.items))) + b"]"
+        else:
+            yield body_of(value)
+    yield b"}" if node.items else b"{}"
+
+
+@lru_cache(maxsize=1024)
+def _key(key: str) -> str:
+    return quoted(key) + ":"

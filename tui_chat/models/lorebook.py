@@ -1,0 +1,90 @@
+"""A lorebook: what the model is told when the talk comes to it.
+
+An entry has keys; where one occurs in the newest messages, its content is added to the request.
+Where it then stands is said in a preset's own words (`insertion_point`, `anchor_point`,
+`anchor_target`, `order`); an entry that says none of them stands directly before the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+from tui_chat.models.message import MessageRole
+from tui_chat.models.preset import AnchorPoint
+
+SecondaryLogic = Literal["and_any", "and_all", "not_any", "not_all"]
+"""What the secondary keys of an entry, one of whose keys occurs, have to do as well: any occur,
+all occur, none occurs, not all occur."""
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class LorebookEntry:
+    """A piece of lore and what brings it up."""
+
+    id: str
+    """Unique in its book."""
+    content: str = ""
+    """What is sent. Macros are expanded."""
+    keys: tuple[str, ...] = ()
+    """Words, or regular expressions as `/.../flags`. One that occurs is enough."""
+    name: str = ""
+    """What a person calls it."""
+    enabled: bool = True
+    constant: bool = False
+    """Added whatever is talked about."""
+    secondary_keys: tuple[str, ...] = ()
+    """Asked only where there are some."""
+    secondary_logic: SecondaryLogic = "and_any"
+    role: MessageRole = "system"
+    """Who says it (the `message.role`)."""
+    insertion_point: int | None = None
+    """Depth in the history, as in a preset message: -1 after the newest message."""
+    anchor_point: AnchorPoint | None = None
+    anchor_target: str | None = None
+    """Id of an anchor; None with an `anchor_point` means the history."""
+    order: int = 100
+    """The higher, the more important: the first to get tokens, and the nearer to the end."""
+    scan_depth: int | None = None
+    """How many of the newest messages, draft included, are searched; None takes the book's."""
+    case_sensitive: bool | None = None
+    """None takes the book's."""
+    whole_words: bool | None = None
+    """None takes the book's."""
+    prevent_recursion: bool = False
+    """Whether its content brings up no other entries."""
+    exclude_recursion: bool = False
+    """Whether it is not brought up by the content of others."""
+    delay_until_recursion: bool = False
+    """Whether it is brought up by nothing but the content of others."""
+    ignore_budget: bool = False
+    probability: float = 100.0
+    """In percent, 0 to 100."""
+    extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    """Keys of the file that we do not know, kept for the next save."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Lorebook:
+    """A named list of entries with what holds for all of them."""
+
+    name: str
+    entries: tuple[LorebookEntry, ...] = ()
+    scan_depth: int = 2
+    """How many of the newest messages, draft included, are searched; 0 for none."""
+    token_budget: int | None = None
+    """Tokens that its entries may cost together; None for no limit of its own."""
+    recursive: bool = True
+    """Whether the content of an entry may bring up others."""
+    max_recursion: int = 10
+    """How many times in a row that may happen."""
+    case_sensitive: bool = False
+    whole_words: bool = True
+    """Whether `cat` is not found in `catalogue`. Asked for single-word keys only; letters of
+    scripts that put no blanks between words are found anywhere."""
+    extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    """Keys of the file that we do not know, kept for the next save."""

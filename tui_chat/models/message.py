@@ -1,0 +1,112 @@
+"""One entry of a conversation, in the unified, OpenAI-like shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, final
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.quick import quick
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
+from tui_chat.models.text import Origin, OriginKind
+
+MessageRole = Literal["system", "user", "assistant", "tool"]
+"""Who speaks. Not to be mixed up with a `Role`, which is a named assistant."""
+
+MESSAGE_ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant", "tool")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's wish to have a tool run."""
+
+    id: str
+    name: str
+    arguments: str
+    """As the model wrote them: usually a JSON object, but it may be broken JSON."""
+
+
+PartKind = Literal["image", "audio", "video", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Something in a message that is not text. Exactly one of `data`, `url`, `file_id` and `text`
+    says what it is.
+    """
+
+    kind: PartKind
+    mime: str = ""
+    """`image/png`; empty where the source does not say."""
+    data: str = ""
+    """The bytes in base64."""
+    url: str = ""
+    """Where it can be fetched."""
+    file_id: str = ""
+    """What the provider calls the file that was given to it before."""
+    text: str = ""
+    """A document given as plain text."""
+    protocol: Protocol | None = None
+    """Whose `file_id` or `url` it is, where it means nothing to others."""
+    name: str = ""
+    """File name or title, where there is one."""
+    detail: str = ""
+    """Images: how closely OpenAI is to look: `auto`, `low`, `high`, `original`."""
+
+
+@quick
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Message:
+    """What was said, by whom. Knows nothing of the session it stands in."""
+
+    role: MessageRole
+    content: str = ""
+    id: str = ""
+    """Unique in the store; empty for messages that were never stored."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Only on `assistant`."""
+    tool_call_id: str = ""
+    """Only on `tool`: the call this answers."""
+    name: str = ""
+    """The speaker's or tool's name, where the source gave one."""
+    timestamp: float | None = None
+    """Seconds since the epoch, UTC."""
+    pinned: bool = False
+    """Kept by every truncation."""
+    semantics: MessageSemantics = NO_MESSAGE_SEMANTICS
+    parts: tuple[Part, ...] = ()
+    """Pictures, sounds and files. They follow the text unless `semantics.layout` says else."""
+
+
+NAME_LENGTH = 32
+"""A message has no name; a person knows it by its first words."""
+
+
+@final
+class MessageOrigin(Origin):
+    """The origin of a stored message. Most are never looked at, so its fields wait until then."""
+
+    __slots__ = ("_message",)
+
+    def __init__(self, message: Message) -> None:
+        _set_message(self, message)
+
+    if not TYPE_CHECKING:  # the slots are empty until one of them is asked for
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in ("kind", "id", "name", "within"):
+                raise AttributeError(name)
+            message = self._message
+            Origin.__init__(self, OriginKind.HISTORY, message.id, _first_words(message))
+            return getattr(self, name)
+
+
+_set_message = getattr(MessageOrigin, "_message").__set__  # noqa: B009
+
+
+def _first_words(message: Message) -> str:
+    content = message.content
+    name = " ".join(content[: NAME_LENGTH + 8].split())
+    if len(name) > NAME_LENGTH or (name and len(content) > NAME_LENGTH + 8):
+        name = name[: NAME_LENGTH - 1].rstrip() + "…"
+    return name or message.role

@@ -1,0 +1,79 @@
+"""A preset: what stands where around the conversation.
+
+A preset is an ordered list of preset messages, some of which are anchors. An anchor is a
+place; its own content is not sent. Messages are put at their place in the list, before or
+after an anchor, or at a depth inside the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+from tui_chat.models.message import MessageRole
+
+PresetMessageType = Literal["message", "chat_history", "user_profile", "placeholder"]
+AnchorPoint = Literal["before", "after"]
+SystemPlacement = Literal["hoist", "in_place"]
+CacheLifetime = Literal["5m", "1h"]
+"""How long Anthropic is asked to keep a prompt up to a mark."""
+
+CHAT_HISTORY = "__CHAT_HISTORY__"
+"""The anchor id of the conversation, whatever id its preset message has."""
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class PresetMessage:
+    """One line of a preset."""
+
+    id: str
+    role: MessageRole = "system"
+    content: str = ""
+    type: PresetMessageType = "message"
+    name: str = ""
+    enabled: bool = True
+    insertion_point: int | None = None
+    """Depth in the truncated history: 0 before the oldest message, n after the n-th, -1
+    after the newest, -2 before the newest. Clamped to the end it passes."""
+    anchor_point: AnchorPoint | None = None
+    anchor_target: str | None = None
+    """Id of the anchor; None with an `anchor_point` means the history."""
+    order: int = 0
+    """Sorts messages at one point; equal orders keep the preset's order."""
+    cache_control: CacheLifetime | None = None
+    """A cache mark: a provider that takes marks is asked to keep the prompt up to and with this
+    message. On a `chat_history` anchor: up to and with the newest message before which nothing
+    moves from one request to the next. None for no mark."""
+    requires: str = ""
+    """The name of a variable without which the message is not sent: one whose value is empty or
+    only white space. Empty if the message requires none."""
+    extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    """Keys of the file that we do not know, kept for the next save."""
+
+    @property
+    def is_anchor(self) -> bool:
+        """Whether this is a place rather than something to send."""
+        return self.type != "message"
+
+    @property
+    def anchor_id(self) -> str:
+        """The name others use to be put beside this anchor."""
+        return CHAT_HISTORY if self.type == "chat_history" else self.id
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Preset:
+    """A named list of preset messages with its settings."""
+
+    name: str
+    messages: tuple[PresetMessage, ...] = ()
+    system_placement: SystemPlacement = "hoist"
+    """`hoist`: every system message goes first. `in_place`: each stays where it is put."""
+    variables: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    """What `{{getvar::name}}` and `{{name}}` stand for; a session's own values win."""
+    extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    """Keys of the file that we do not know, kept for the next save."""

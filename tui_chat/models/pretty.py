@@ -1,0 +1,169 @@
+"""A body's tree laid out for reading, line by line: as `json.dumps(indent=2, ensure_ascii=False)`
+would lay it out.
+
+1. Lines are made when they are asked for, and what is outside of them costs nothing: a container
+   remembers on which lines its children begin.
+2. A line is made of pieces, each of one origin. A quoted piece's characters, unescaped, are a
+   verbatim part of that origin's text; the others (keys, punctuation, numbers) carry the origin of
+   what they stand for.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
+from typing import overload
+
+from tui_chat.models.json_tree import LEAVES, Arr, Lit, Obj, Str, Tree
+from tui_chat.models.text import GLUE, Origin, Text
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of characters of one origin on one line of the pretty text."""
+
+    text: str
+    """As shown, JSON escapes included."""
+    origin: Origin
+    start: int | None = None
+    """Offset in the origin's own text of the first character; None where the characters are
+    not quoted from there but stand for it."""
+    is_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the pretty text."""
+
+    indent: int
+    """In levels; a level is two spaces."""
+    pieces: tuple[Piece, ...]
+
+    @property
+    def text(self) -> str:
+        """The line as a string, without its line break."""
+        return "  " * self.indent + "".join(piece.text for piece in self.pieces)
+
+
+def line_starts(node: Obj | Arr) -> Sequence[int]:
+    """Return for each child the line it begins on, counted from the container's first line, and
+    after them the line on which the container is closed.
+    """
+    known = getattr(node, "starts", None)
+    if known is not None:
+        return known
+    children: Sequence[Tree] = (
+        [value for _, value in node.items] if isinstance(node, Obj) else node.items
+    )
+    starts: Sequence[int] = range(1, len(children) + 2)
+    if not LEAVES.issuperset(map(type, children)):
+        starts = list(accumulate(map(_height, children), initial=1))
+    object.__setattr__(node, "starts", starts)
+    return starts
+
+
+def _height(node: Tree) -> int:
+    """Return how many lines a node takes."""
+    if isinstance(node, Str | Lit) or not node.items:
+        return 1
+    return line_starts(node)[-1] + 1
+
+
+class Lines(Sequence[Line]):
+    """The pretty text as a sequence of lines, each made on demand."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._length = _height(tree)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Line: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Line]: ...
+    def __getitem__(self, index: int | slice) -> Line | Sequence[Line]:
+        if isinstance(index, int):
+            if index < 0:
+                index += self._length
+            if not 0 <= index < self._length:
+                raise IndexError(index)
+            return next(_lines(self._tree, 0, None, True, index, index + 1))
+        start, stop, step = index.indices(self._length)
+        return list(_lines(self._tree, 0, None, True, start, stop))[::step]
+
+    def __iter__(self) -> Iterator[Line]:
+        return _lines(self._tree, 0, None, True, 0, self._length)
+
+
+_COMMA = (Piece(",", GLUE),)
+COLON = Piece(": ", GLUE)
+"""Its blank is the only character on a line that the body lacks."""
+
+
+def first_line(node: Tree, key: str | None, last: bool) -> tuple[Piece, ...]:
+    """Return the pieces of a node's first line: its key, then all of it or what opens it. A comma
+    ends all that is not the last in its container.
+    """
+    head = () if key is None else (Piece(quoted(key), _origin_of(node), None, True), COLON)
+    tail = () if last else _COMMA
+    match node:
+        case Str():
+            return (*head, *_string_pieces(node.text), *tail)
+        case Lit():
+            return (*head, Piece(json.dumps(node.value), node.origin), *tail)
+        case Obj() | Arr() if node.items:
+            return (*head, Piece("{" if isinstance(node, Obj) else "[", node.origin))
+        case Obj() | Arr():
+            return (*head, Piece("{}" if isinstance(node, Obj) else "[]", node.origin), *tail)
+
+
+def last_line(node: Obj | Arr, last: bool) -> tuple[Piece, ...]:
+    """Return the pieces of the line that closes a container."""
+    closing = Piece("}" if isinstance(node, Obj) else "]", node.origin)
+    return (closing,) if last else (closing, *_COMMA)
+
+
+def _lines(
+    node: Tree, indent: int, key: str | None, last: bool, start: int, stop: int
+) -> Iterator[Line]:
+    """Yield the lines `start` to `stop` of a node under a key. Children outside the range cost
+    nothing.
+    """
+    if start <= 0 < stop:
+        yield Line(indent, first_line(node, key, last))
+    if isinstance(node, Str | Lit) or not node.items:
+        return
+    starts = line_starts(node)
+    end = len(node.items) - 1
+    index = max(bisect_right(starts, start) - 1, 0)
+    while index <= end and starts[index] < stop:
+        name, value = node.items[index] if isinstance(node, Obj) else (None, node.items[index])
+        at = starts[index]
+        yield from _lines(value, indent + 1, name, index == end, start - at, stop - at)
+        index += 1
+    if start <= starts[-1] < stop:
+        yield Line(indent, last_line(node, last))
+
+
+def _origin_of(node: Tree) -> Origin:
+    """Return the origin a key shares with its value: the value's, where it is one."""
+    if isinstance(node, Str):
+        spans = node.text.spans
+        return spans[0].origin if len(spans) == 1 else GLUE
+    return node.origin
+
+
+_QUOTE = Piece('"', GLUE)
+
+
+def _string_pieces(text: Text) -> Iterator[Piece]:
+    yield _QUOTE
+    for span in text.spans:
+        yield Piece(quoted(span.text)[1:-1], span.origin, span.start)
+    yield _QUOTE

@@ -1,0 +1,72 @@
+"""Searching everything that was said: what is asked, and what is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tui_chat.models.message import MessageRole
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What to look for. All words must be there; a filter that is empty lets everything pass.
+
+    Looked through are titles, role names and the text of messages, results of tools among them;
+    then reasoning, tool calls with their arguments, and refusals: there, too, all words must be
+    in that of one message. Attached files are not looked through.
+
+    In `text`, words in "quotes" must follow each other, and `word*` finds what begins so.
+    Languages written without spaces are found by any part of a word. Anything else is taken
+    as it is: no text is wrong.
+    """
+
+    text: str
+    role_name: str = ""
+    """Of the session's role; case does not matter."""
+    model: str = ""
+    """That wrote the message."""
+    endpoint: str = ""
+    """That was asked for the message."""
+    message_role: MessageRole | None = None
+    tag: str = ""
+    """Of the session."""
+    since: float | None = None
+    """Seconds since the epoch, UTC; the first moment that counts."""
+    until: float | None = None
+    """The first moment that counts no more."""
+    session_id: str = ""
+    order: Literal["rank", "newest"] = "rank"
+    """Best first, or newest first; without words always newest first."""
+    limit: int = 50
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it has a filter; then it needs no words, and finds every message that passes."""
+        dates = self.since is not None or self.until is not None
+        names = self.role_name or self.model or self.endpoint or self.tag or self.session_id
+        return dates or self.message_role is not None or bool(names)
+
+
+HitPlace = Literal["text", "reasoning", "call", "refusal"]
+"""Where in a message the words are: `call` is the name of a tool or its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message that was found, or a session by its title or its role's name."""
+
+    session_id: str
+    message_id: str | None
+    """None where the session's title or its role was found."""
+    title: str
+    """Of the session."""
+    message_role: MessageRole | None
+    snippet: str
+    """The words around what was found, on one line; of a session, its title or role."""
+    marks: tuple[tuple[int, int], ...]
+    """Where in the snippet the words are that were looked for: from, and up to."""
+    created: float
+    """Seconds since the epoch, UTC."""
+    place: HitPlace = "text"
+    """Where the words were found."""

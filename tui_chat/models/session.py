@@ -1,0 +1,134 @@
+"""A session: a conversation as a tree of messages, of which one branch is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from tui_chat.models.message import Message, MessageRole
+from tui_chat.models.quick import quick
+from tui_chat.models.reply import NO_USAGE, Usage
+
+EntryStatus = Literal["streaming", "complete", "stopped", "failed", "interrupted"]
+"""`complete` for all that a person wrote. A reply is `streaming` from before its request
+leaves, and ends `complete`, `stopped` (by the user), `failed` (by the provider) or, found
+streaming at the next start, `interrupted`."""
+
+
+@quick
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Entry:
+    """A message in its session's tree, with how it came to be there."""
+
+    message: Message
+    """Its `id` is set."""
+    parent_id: str | None = None
+    """The message before it on its branch; None for a first one."""
+    status: EntryStatus = "complete"
+    error: str = ""
+    """Why it failed, in words; empty where it did not."""
+    advice: str = ""
+    """What to do about the error."""
+    model: str = ""
+    """The model that was asked, for replies."""
+    endpoint: str = ""
+    """Name of the endpoint that was asked, for replies."""
+    usage: Usage = NO_USAGE
+    finish: str = ""
+    """The provider's own word for why it stopped."""
+    seconds: float | None = None
+    """From the request's departure to the reply's last byte."""
+    first: float | None = None
+    """Seconds from the request's departure to the reply's first word; None where unknown."""
+    sibling: int = 0
+    """Its place among the messages that follow the same one, counted from 0, oldest first."""
+    siblings: int = 1
+    """How many there are, itself included."""
+    unsaved: str = ""
+    """Why the end of this reply is in memory only, as a sentence; empty where it is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A message as its session's tree shows it: enough to find one's way."""
+
+    message_id: str
+    parent_id: str | None
+    message_role: MessageRole
+    status: EntryStatus
+    created: float
+    """Seconds since the epoch, UTC."""
+    words: str
+    """How its text begins, on one line."""
+    is_leaf: bool
+    """Whether nothing follows it."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Session:
+    """A conversation's own settings; empty strings and None mean: not set here."""
+
+    session_id: str
+    title: str
+    role_id: str | None = None
+    """Bound at creation and never changed."""
+    model: str = ""
+    endpoint: str = ""
+    preset: str = ""
+    profile: str = ""
+    head_id: str | None = None
+    """The last message of the branch that is shown; None while it is empty."""
+    temperature: float | None = None
+    max_tokens: int | None = None
+    pinned: bool = False
+    """Kept at the top of the list."""
+    archived: bool = False
+    """Put away, but not deleted."""
+    folder: str = ""
+    tags: tuple[str, ...] = ()
+    lorebooks: tuple[str, ...] = ()
+    """Names of the lorebooks that are used beside the preset's own."""
+    lost_role: str = ""
+    """The name that its role had when that was deleted; empty where none was."""
+    created: float = 0.0
+    """Seconds since the epoch, UTC."""
+    updated: float = 0.0
+
+
+class SessionSummary(NamedTuple):
+    """A session as the list shows it.
+
+    A tuple, because all of them are read at once: 20,000 are made in 20 ms instead of 70.
+    """
+
+    session_id: str
+    title: str
+    role_name: str
+    """Empty where the session has no role, or the role is gone."""
+    model: str
+    endpoint: str
+    message_count: int
+    """Messages on all branches, deleted ones aside."""
+    total_tokens: int
+    """Input and output tokens reported for its replies."""
+    status: EntryStatus
+    """Of the newest reply on the shown branch; `complete` for an empty session."""
+    updated: float
+    """When something was said last; seconds since the epoch, UTC."""
+    created: float = 0.0
+    pinned: bool = False
+    archived: bool = False
+    unread: bool = False
+    """Whether something arrived that nobody has looked at."""
+    folder: str = ""
+    tags: tuple[str, ...] = ()
+    deleted: float | None = None
+    """When it was put into the trash; None where it was not."""
+
+
+def last_reply(entries: Sequence[Entry]) -> Entry | None:
+    """Return the last message of a branch that a model wrote, whatever follows it; None if no
+    model has replied.
+    """
+    return next((each for each in reversed(entries) if each.message.role == "assistant"), None)

@@ -1,0 +1,242 @@
+"""Text that remembers where each of its characters came from.
+
+1. A `Text` is a run of `Span`s. Its plain string is the spans' texts put together.
+2. A span is a verbatim piece of its origin's text: `origin`'s source text, read from
+   `start`, begins with `span.text`. Words that have no source (a role name, a separator)
+   have the origin kind `glue` and start 0.
+3. Empty spans do not exist, and two neighbours that continue each other are one.
+4. Nothing here changes characters: to change a text is to make spans of another origin.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+
+from tui_chat.models.quick import quick
+
+
+class OriginKind(StrEnum):
+    """The kinds of source a character can have; the inspector has one colour for each."""
+
+    SYSTEM = "system"
+    """The system prompt of the session's role."""
+    PRESET = "preset"
+    """A preset message."""
+    PROFILE = "profile"
+    """The user's profile."""
+    LORE = "lore"
+    """An entry that a lorebook (or another contributor) added."""
+    HISTORY = "history"
+    """A stored message."""
+    DRAFT = "draft"
+    """What the user is typing now."""
+    MACRO = "macro"
+    """What a macro such as `{{date}}` became; `within` is the text it stood in."""
+    SETTING = "setting"
+    """A parameter: model, temperature, ...; `within` says who set it, where known."""
+    GLUE = "glue"
+    """What the protocol demands and nobody wrote: keys, role names, separators."""
+
+
+@quick
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """Where something came from, precisely enough to open it. Equal if all of it is."""
+
+    kind: OriginKind
+    id: str = ""
+    """What it is called in its own world: message id, preset message id, setting name."""
+    name: str = ""
+    """What a person calls it; falls back to the id where it has no name."""
+    within: Origin | None = None
+    """The origin of the text this one stood in or was taken from."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Origin)
+            and self.id == other.id
+            and self.kind == other.kind
+            and self.name == other.name
+            and self.within == other.within
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.id, self.name))
+
+    @property
+    def label(self) -> str:
+        """One short phrase for the screen: `preset message "Style"`, `draft`."""
+        called = self.name or self.id
+        words = _KIND_WORDS[self.kind]
+        return words if self.kind is OriginKind.DRAFT or not called else f"{words} “{called}”"
+
+
+_KIND_WORDS = {
+    OriginKind.SYSTEM: "system prompt of role",
+    OriginKind.PRESET: "preset message",
+    OriginKind.PROFILE: "profile",
+    OriginKind.LORE: "lore entry",
+    OriginKind.HISTORY: "message",
+    OriginKind.DRAFT: "draft",
+    OriginKind.MACRO: "macro",
+    OriginKind.SETTING: "setting",
+    OriginKind.GLUE: "protocol",
+}
+
+GLUE = Origin(OriginKind.GLUE)
+"""The origin of what nobody wrote."""
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A run of characters with one origin."""
+
+    text: str
+    origin: Origin
+    start: int = 0
+    """Offset of the first character in the origin's own text, in characters."""
+
+
+class Text:
+    """An immutable string whose characters know their origin."""
+
+    __slots__ = ("__weakref__", "_offsets", "_origin", "_spans", "_start", "plain")
+
+    plain: str
+    """The characters without their origins."""
+    _spans: tuple[Span, ...] | None
+    """None where nobody has asked for them yet, and the next two say what they are."""
+    _origin: Origin
+    _start: int
+    _offsets: list[int] | None
+
+    def __init__(self, spans: Iterable[Span] = ()) -> None:
+        self._spans = spans = tuple(_joined(spans))
+        self.plain = spans[0].text if len(spans) == 1 else "".join(s.text for s in spans)
+        self._offsets = None
+
+    @classmethod
+    def of(cls, text: str, origin: Origin, start: int = 0) -> Text:
+        """Make a text of one origin; an empty string gives the empty text."""
+        made = cls.__new__(cls)  # most texts are of one origin, and most are never looked into
+        made.plain = text
+        made._origin = origin
+        made._start = start
+        made._spans = made._offsets = None
+        return made
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The runs of characters of one origin each."""
+        if self._spans is None:
+            self._spans = (Span(self.plain, self._origin, self._start),) if self.plain else ()
+        return self._spans
+
+    @classmethod
+    def glue(cls, text: str) -> Text:
+        """Make a text that nobody wrote: a word the protocol demands."""
+        return cls.of(text, GLUE)
+
+    @classmethod
+    def join(cls, separator: str, texts: Iterable[Text]) -> Text:
+        """Put texts together with a glue separator between them."""
+
+        def pieces() -> Iterator[Span]:
+            for index, text in enumerate(texts):
+                if index and separator:
+                    yield Span(separator, GLUE)
+                yield from text.spans
+
+        return cls(pieces())
+
+    def __add__(self, other: Text) -> Text:
+        return Text((*self.spans, *other.spans))
+
+    def __getitem__(self, part: slice) -> Text:
+        """Cut a piece out; each span keeps its place in its source. Steps are not supported."""
+        start, stop, step = part.indices(len(self.plain))
+        if step != 1:
+            raise ValueError("a Text can only be cut in steps of one")
+        cut: list[Span] = []
+        at = 0
+        for span in self.spans:
+            low, high = max(start - at, 0), min(stop - at, len(span.text))
+            if low < high:
+                cut.append(Span(span.text[low:high], span.origin, span.start + low))
+            at += len(span.text)
+        return Text(cut)
+
+    def stripped(self) -> Text:
+        """Return the text without white space at its ends."""
+        plain = self.plain
+        return self[len(plain) - len(plain.lstrip()) : len(plain.rstrip())]
+
+    def span_at(self, offset: int) -> Span:
+        """Return the span that the character at `offset` belongs to; IndexError outside."""
+        if not 0 <= offset < len(self.plain):
+            raise IndexError(f"offset {offset} is outside a text of {len(self.plain)}")
+        if self._offsets is None:
+            self._offsets = list(accumulate((len(s.text) for s in self.spans), initial=0))
+        return self.spans[bisect_right(self._offsets, offset) - 1]
+
+    def __len__(self) -> int:
+        return len(self.plain)
+
+    def __str__(self) -> str:
+        return self.plain
+
+    def __repr__(self) -> str:
+        return f"Text({list(self.spans)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Text) and self.spans == other.spans
+
+    def __hash__(self) -> int:
+        return hash(self.spans)
+
+
+def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+    """Drop empty spans and join neighbours that continue each other in one source."""
+    run: list[str] = []
+    first, end = Span("", GLUE), 0
+    for span in spans:
+        if not span.text:
+            continue
+        if not (
+            run
+            and first.origin == span.origin
+            and (end == span.start or span.origin.kind is OriginKind.GLUE)
+        ):
+            if run:
+                yield Span("".join(run), first.origin, first.start) if len(run) > 1 else first
+            run, first = [], span
+        run.append(span.text)
+        end = span.start + len(span.text)
+    if run:
+        yield Span("".join(run), first.origin, first.start) if len(run) > 1 else first
+
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Make text fit for JSON in UTF-8: each lone surrogate becomes U+FFFD.
+
+    Called where text enters (a paste, a file, a provider's reply), so that the rest of the
+    program can encode without fear. Returns the same object when there is nothing to do.
+    """
+    if text.isascii():
+        return text
+    # Surrogate pairs that a JSON reader left apart are joined first: they are one character.
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        paired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return _LONE_SURROGATE.sub("\ufffd", paired)
+    return text

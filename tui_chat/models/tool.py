@@ -1,0 +1,30 @@
+"""A tool as it is configured: what the model is told of it, and the command that does it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tui_chat.models.envelope import ToolDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One of `[tools.NAME]`."""
+
+    definition: ToolDefinition
+    command: tuple[str, ...] = ()
+    """Program and arguments, started without a shell; empty for a tool that a person answers."""
+    consent: Literal["ask", "always"] = "ask"
+    """Whether a person is asked before each run."""
+    offered: bool = True
+    """Whether new sessions offer it to the model."""
+    timeout: float = 60.0
+    """Seconds after which a run is ended."""
+    most_output: int = 100_000
+    """Bytes of output that are taken; what is beyond them is cut off, and the model told so."""
+
+    @property
+    def name(self) -> str:
+        """What the model calls it by."""
+        return self.definition.name

@@ -1,0 +1,57 @@
+"""A conversation outside of any database: what an import brings and an export takes along.
+
+Readers of foreign files make transcripts, the store takes them in and gives them out, writers
+turn them into files; so none of these knows another.
+
+1. Ids are stable: reading the same file again gives the same ids, for the session and for every
+   message. Taking a transcript in twice therefore adds nothing, and taking in one that has grown
+   adds what is new.
+2. A message that is there already stays as it is, and so do the settings of a session that is
+   there already: a person may have changed them since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tui_chat.models.request import Sent
+from tui_chat.models.role import Role
+from tui_chat.models.session import Entry, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A session with its whole tree of messages."""
+
+    session: Session
+    """Its `session_id` is set and stable. `head_id` is one of the entries; None shows the last
+    one. `created` and `updated` are 0 where the source does not say."""
+    entries: tuple[Entry, ...] = ()
+    """Every entry stands behind its parent, and siblings stand in their order. Ids are unique
+    here and, as far as it lies with the reader, everywhere."""
+    role: Role | None = None
+    """The session's role as it was; its `role_id` is the session's. None without a role."""
+    variables: tuple[tuple[str, str], ...] = ()
+    """What macros remembered in this session, by name."""
+    requests: tuple[Sent, ...] = ()
+    """The requests that produced its replies, oldest first."""
+    revisions: tuple[tuple[str, str], ...] = ()
+    """Kind and JSON of what their recipes name by its hash: presets, profiles and the like."""
+    draft: str = ""
+    """What was being typed; for a session that is new where it is taken in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of one transcript that was taken in."""
+
+    session_id: str
+    title: str
+    is_new: bool
+    """Whether the session was not there before."""
+    added: int = 0
+    """Messages that were not there before."""
+    known: int = 0
+    """Messages that were there already and stay as they are."""
+    fault: str = ""
+    """Why nothing of it was taken in, as a sentence; empty where all went well."""

@@ -1,0 +1,247 @@
+"""Saying an envelope as Anthropic Messages wants it.
+
+1. `POST /v1/messages`; `model`, `max_tokens` and `messages` are required.
+2. Tool calls are answered in the user message that follows, whose results come first. Ids are
+   of letters, digits, `_` and `-`, and no two calls share one.
+3. Sampling settings are not sent to models known to refuse them, nor to Claude models that
+   nothing is known of: the newest ones refuse them. In a request that was captured from Anthropic
+   they stay as they were, unless another model is asked than it asked.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import (
+    ChatEnvelope,
+    Level,
+    Note,
+    ResponseFormat,
+    Sourced,
+    ToolChoice,
+    ToolDefinition,
+)
+from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
+from tui_chat.models.model_facts import NEWEST_CLAUDE_OUTPUT, is_newer_claude
+from tui_chat.models.namespaces import UNSET
+from tui_chat.protocols.anthropic.cache_marks import few_marks
+from tui_chat.protocols.anthropic.messages import converse
+from tui_chat.protocols.anthropic.tools import say_choice, say_format
+from tui_chat.protocols.captured import model_of
+from tui_chat.protocols.encoding import Items, flag, merged, our_default, passed_on, setting
+from tui_chat.protocols.left_out import (
+    default_invented,
+    envelope_notes,
+    no_place,
+    setting_changed,
+    setting_left_out,
+)
+from tui_chat.protocols.protocol import Encoded
+from tui_chat.protocols.settings import (
+    closed_schema,
+    effort_left_out,
+    enforced_format,
+    extra_items,
+    in_order,
+    json_schema,
+    namespace_items,
+    object_schema,
+    over,
+    reply_limit,
+    sampling,
+    stops,
+    usable_choice,
+)
+from tui_chat.protocols.tool_names import PLAIN_128, distinct, renamed
+from tui_chat.protocols.tool_pairing import PairingRules, pair_tools
+
+VERSION = "2026-10-21"
+"""The `anthropic-version` that the official SDK (2.x) sends."""
+
+_ANTHROPIC = Protocol.ANTHROPIC
+_STREAM = our_default("stream", "the reply is shown as it arrives")
+_ENDPOINT_LIMIT = our_default("max_tokens", "the endpoint's reply limit; Anthropic demands one")
+_DEFAULT_LIMIT = our_default("max_tokens", "nobody set a limit, and Anthropic demands one")
+_UNKNOWN_LIMIT = 4096
+"""For models of others behind this protocol: small, since a limit above theirs is refused."""
+_STEP = 1000
+_ID_FORBIDDEN = re.compile(r"[^A-Za-z0-9_-]")
+_RULES = PairingRules(PLAIN_128, unique_ids=True, id_forbidden=_ID_FORBIDDEN)
+_OWN_RULES = PairingRules(
+    PLAIN_128, in_call_order=False, by_run=True, unique_ids=True, id_forbidden=_ID_FORBIDDEN
+)
+_PLENTY = 1_000_000
+
+
+def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
+    """Encode an envelope; see the module's rules."""
+    own = envelope.semantics.source is _ANTHROPIC
+    # Only presets, and requests of others, bring cache marks that Anthropic might refuse.
+    doubtful = envelope.cache_marks or envelope.semantics.source not in (None, _ANTHROPIC)
+    turns, marked = few_marks(envelope.turns) if doubtful else (envelope.turns, [])
+    paired = pair_tools(
+        turns,
+        _OWN_RULES if own else _RULES,
+        [tool.name for tool in envelope.tools or ()],
+        envelope.semantics.tools.alias_map,
+    )
+    notes = [*marked, *paired.notes, *envelope_notes(envelope, _ANTHROPIC)]
+    system, messages, told = converse(envelope, paired.turns, endpoint)
+    notes += told
+    model = envelope.parameters.model
+    body: Items = [("model", setting(model))] if model.value or not own else []
+    limit = reply_limit(envelope, endpoint, notes)
+    if limit is not None or not own:
+        body.append(("max_tokens", setting(limit or _default_limit(envelope, endpoint, notes))))
+    if system is not None:
+        body.append(("system", system))
+    body.append(("messages", Arr(messages)))
+    body += _tools(envelope, paired.aliases, notes)
+    body += _settings(envelope, endpoint, notes)
+    if own:
+        body = over(body, extra_items(envelope, _ANTHROPIC))
+    return Encoded(
+        "/v1/messages",
+        Obj(tuple(body)),
+        (("anthropic-version", endpoint.api_version or VERSION),),
+        notes=tuple(notes),
+        aliases=tuple(paired.aliases.items()),
+    )
+
+
+def _default_limit(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Sourced[int]:
+    """Return the reply limit where nobody set one: the endpoint's, else the most that the model
+    accepts, as far as the input leaves room for it. Anthropic answers 400 where input and limit
+    are together above the context, and cuts the reply where the limit is low.
+    """
+    if endpoint.max_tokens is not None:
+        return Sourced(endpoint.max_tokens, _ENDPOINT_LIMIT)
+    model = envelope.parameters.model.value
+    facts = endpoint.facts_of(model)
+    if facts.max_output is not None:
+        limit, why = facts.max_output, f"the most that {model} accepts"
+    elif is_newer_claude(model):
+        limit = NEWEST_CLAUDE_OUTPUT
+        why = f"as for the newest known Claude models, since nothing is known of {model}"
+    else:
+        limit, why = _UNKNOWN_LIMIT, f"since the most that {model} accepts is unknown"
+    budget = envelope.budget
+    if budget is not None and facts.context_limit is not None:
+        # Tokens are counted by estimate: one in a hundred is kept free.
+        room = facts.context_limit - budget.total - facts.context_limit // 100
+        # In steps, so that a word more or less does not change the request elsewhere.
+        room = room // _STEP * _STEP if room >= _STEP else max(room, 1)
+        if room < limit:
+            limit, why = room, "as much as the context leaves free"
+    sentence = f"Nobody set a reply limit and Anthropic demands one: {limit:,} tokens, {why}."
+    notes.append(default_invented(_DEFAULT_LIMIT, sentence))
+    return Sourced(limit, _DEFAULT_LIMIT)
+
+
+def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
+    """Return the tools and the choice among them."""
+    own = envelope.semantics.source is _ANTHROPIC
+    given = envelope.tools or ()
+    ours = [renamed(tool, aliases) for tool in (given if own else distinct(given, notes))]
+    native = envelope.semantics.tools.native
+    said = in_order([_tool(tool, own) for tool in ours], native, _ANTHROPIC)
+    items: Items = []
+    if said or (envelope.tools is not None and (own or envelope.semantics.source is None)):
+        items.append(("tools", Arr(said)))
+    if own and envelope.semantics.anthropic.tool_choice is not UNSET:
+        return items  # said by the namespace
+    choice = usable_choice(envelope, _ANTHROPIC, [tool.name for tool in ours], aliases, notes)
+    parallel = envelope.parameters.parallel_tool_calls
+    if choice is None and parallel is not None and not parallel.value and said:
+        choice = Sourced(ToolChoice("auto"), parallel.origin)
+    if (
+        parallel is not None
+        and not parallel.value
+        and (choice is None or choice.value.mode == "none")
+    ):
+        why = "no tool may be called"
+        notes.append(setting_left_out(parallel, "parallel_tool_calls", why, Level.INFO))
+    if choice is not None:
+        if choice.value.names and (choice.value.mode != "required" or len(choice.value.names) > 1):
+            why = "Anthropic takes one name or none; the model may choose any tool"
+            notes.append(setting_left_out(choice, f"tool_choice {choice.value.names}", why))
+        meaning = (choice.value, parallel.value if parallel is not None else None)
+        if parallel is not None and parallel.value and not own:
+            meaning = (choice.value, None)
+        items.append(("tool_choice", tree_of(say_choice(meaning), choice.origin)))
+    return items
+
+
+def _tool(tool: ToolDefinition, own: bool) -> Tree:
+    items: Items = [("name", tree_of(tool.name))]
+    if tool.description:
+        items.append(("description", tree_of(tool.description)))
+    schema = tool.parameters if own else object_schema(tool)
+    items.append(("input_schema", tree_of(schema)))
+    if tool.strict is not None:
+        items.append(("strict", Lit(tool.strict)))
+    return Obj(tuple(merged(items, tool.extras, passed_on("tools")) if own else items))
+
+
+def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
+    asked, namespace = envelope.parameters, envelope.semantics.anthropic
+    own = envelope.semantics.source is _ANTHROPIC
+    wanted = [
+        ("temperature", asked.temperature, 0, 1),
+        ("top_p", asked.top_p, 0, 1),
+        ("top_k", asked.top_k, 0, math.inf),
+    ]
+    unchanged = own and asked.model.origin == model_of(asked.model.value).origin
+    facts = endpoint.facts_of(asked.model.value)
+    items: Items = list(sampling(wanted, asked, facts, notes, own=unchanged))
+    missing = [
+        ("seed", asked.seed),
+        ("presence_penalty", asked.presence_penalty),
+        ("frequency_penalty", asked.frequency_penalty),
+    ]
+    notes += no_place(_ANTHROPIC, missing)
+    notes += effort_left_out(asked.effort, _ANTHROPIC)
+    stop = asked.stop if own else stops(asked.stop, _PLENTY, notes, blank=False)
+    if stop is not None:
+        items.append(("stop_sequences", tree_of(stop.value, stop.origin)))
+    form = asked.response_format if own else _format(asked.response_format, notes)
+    if form is not None:
+        said = tree_of(say_format(form.value), form.origin)
+        items.append(("output_config", Obj((("format", said),), form.origin)))
+    if asked.stream:
+        items.append(("stream", flag(True, _STREAM)))
+    if own:
+        skip = ("output_config", *(("stream",) if asked.stream else ()))
+        items = over(items, namespace_items(namespace, skip))
+        rest = namespace.output_config
+        if rest is not UNSET:
+            items = _with_config(items, tree_of(rest, passed_on("output_config")))
+    return items
+
+
+def _with_config(items: Items, rest: Tree) -> Items:
+    ours = dict(items).get("output_config")
+    if isinstance(ours, Obj) and isinstance(rest, Obj):
+        rest = Obj((*ours.items, *rest.items), ours.origin)
+    return over(items, iter([("output_config", rest)]))
+
+
+def _format(
+    form: Sourced[ResponseFormat] | None, notes: list[Note]
+) -> Sourced[ResponseFormat] | None:
+    """Return the reply's form as Anthropic takes it: a schema whose objects are closed."""
+    if form is None or form.value.kind == "text":
+        return None
+    if form.value.kind == "json" or not form.value.schema:
+        why = "Anthropic asks for JSON by a schema only"
+        notes.append(setting_left_out(form, "the response format", why))
+        return None
+    form = enforced_format(form, _ANTHROPIC, notes)
+    schema, changed = closed_schema(json_schema(form.value.schema or {}, form.value.dialect))
+    if changed:
+        sentence = "The reply's schema is sent with “additionalProperties: false” for every object."
+        notes.append(setting_changed(form, sentence))
+    return Sourced(replace(form.value, schema=schema, dialect="json"), form.origin)

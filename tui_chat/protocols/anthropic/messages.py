@@ -1,0 +1,312 @@
+"""Turns as the `system` and `messages` of a request.
+
+1. Leading system turns are text blocks of the top-level `system`. A later one stays in place
+   where the model takes it and it follows a user turn and precedes an assistant turn or nothing;
+   else it is hoisted or becomes a user turn, with a note.
+2. All results of a turn stand together in one user message. A captured message that held several
+   turns holds them again.
+3. A conversation ends with something to answer: where a blank user turn was left out at its end,
+   where there are only system turns, or where the model takes no assistant turn to go on from,
+   the smallest user message there is is added, with a note.
+4. A final assistant text must not end in white space, so that is cut, with a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
+from tui_chat.models.json_tree import Arr, Later, Obj, Str, Tree
+from tui_chat.models.model_facts import is_newer_claude
+from tui_chat.protocols.anthropic.said import Said, said
+from tui_chat.protocols.encoding import (
+    FILLER,
+    NOTHING_TO_SEND,
+    Items,
+    filler_note,
+    merged,
+    own_form,
+    word,
+)
+from tui_chat.protocols.left_out import blank_left_out, system_moved
+from tui_chat.protocols.plain_turns import plain_turns, role_and_content
+from tui_chat.protocols.segments import RunMemo, segments
+from tui_chat.protocols.tool_pairing import variant
+
+_ANTHROPIC = Protocol.ANTHROPIC
+_plainly = plain_turns(
+    _ANTHROPIC, {"user": role_and_content("user"), "assistant": role_and_content("assistant")}
+)
+_FILLER = Obj((("role", word("user")), ("content", word(FILLER))))
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What has become of the turns so far, or of those of one segment."""
+
+    system: list[Turn] = field(default_factory=list[Turn])
+    runs: list[list[Turn]] = field(default_factory=list[list[Turn]])
+    """The turns of each message of the segment."""
+    plain: list[Later | None] = field(default_factory=list["Later | None"])
+    """The message of each run that is a plain turn by itself."""
+    messages: list[Tree] = field(default_factory=list[Tree])
+    notes: list[Note] = field(default_factory=list[Note])
+    last: Turn | None = None
+    """The last turn that is sent."""
+    ends_blank: bool = False
+    """Whether the last turn was a user's and was left out."""
+
+
+def converse(
+    envelope: ChatEnvelope, turns: Sequence[Turn], endpoint: Endpoint
+) -> tuple[Tree | None, tuple[Tree, ...], list[Note]]:
+    """Return `system`, or None where there is none, `messages`, and the notes."""
+    model = envelope.parameters.model.value
+    facts = endpoint.facts_of(model)
+    in_place = facts.mid_history_system
+    segment = _segment(in_place, endpoint.system_fallback)
+    so_far = Conversation()
+    head = _leading(turns)
+    so_far.system += turns[:head]
+    cut = segments(turns[head:])
+    for index, run in enumerate(cut):
+        if index == len(cut) - 1:
+            part = _encode_segment(run, in_place, endpoint.system_fallback, ends=True)
+        else:
+            part = segment(run)
+        so_far.system += part.system
+        so_far.messages += part.messages
+        so_far.notes += part.notes
+        so_far.last = part.last or so_far.last
+        so_far.ends_blank = part.ends_blank
+    why = ""
+    if facts.prefill is False:
+        why = f"{model} does not go on from an assistant message"
+    elif facts.prefill is None and is_newer_claude(model):
+        why = (
+            f"nothing is known of {model}, and the newest known Claude models do not go on from an "
+            "assistant message"
+        )
+    _end(so_far, has_turns=bool(turns), why_no_prefill=why)
+    return _system(so_far), tuple(so_far.messages), so_far.notes
+
+
+def _leading(turns: Sequence[Turn]) -> int:
+    """Return how many turns go to the top-level `system`."""
+    count = 0
+    for turn in turns:
+        form = own_form(turn, _ANTHROPIC)
+        if turn.role != "system" or (form is not None and form.slot != "system"):
+            break
+        count += 1
+    return count
+
+
+@lru_cache(maxsize=6)
+def _segment(in_place: bool | None, fallback: str) -> RunMemo[Conversation]:
+    """Return the encoder of segments, which remembers what it encoded."""
+
+    def encode_segment(turns: Sequence[Turn]) -> Conversation:
+        return _encode_segment(turns, in_place, fallback, ends=False)
+
+    return RunMemo(encode_segment)
+
+
+def _encode_segment(
+    turns: Sequence[Turn], in_place: bool | None, fallback: str, *, ends: bool
+) -> Conversation:
+    """Encode the turns of a segment; `ends` tells that none follow it. `in_place` is whether the
+    model takes system turns in between, None where nobody knows.
+    """
+    part = Conversation()
+    for index, turn in enumerate(turns):
+        if (plain := _plainly(turn)) is not None:
+            part.runs.append([turn])
+            part.plain.append(plain)
+            part.ends_blank = False
+        elif (
+            turn.role == "system"
+            and own_form(turn, _ANTHROPIC) is None
+            and not (in_place and _may_stay(turns, index, ends))
+        ):
+            _move(part, turn, fallback, is_known=in_place is not None)
+        else:
+            _add(part, turn)
+    part.messages = [
+        _message(run) if plain is None else plain
+        for run, plain in zip(part.runs, part.plain, strict=True)
+    ]
+    part.last = part.runs[-1][-1] if part.runs else None
+    return part
+
+
+def _may_stay(turns: Sequence[Turn], index: int, ends: bool) -> bool:
+    """Whether a later system turn stands where the API takes one."""
+    before, after = index - 1, index + 1
+    while before >= 0 and turns[before].role == "system":
+        before -= 1
+    while after < len(turns) and turns[after].role == "system":
+        after += 1
+    follows = before >= 0 and turns[before].role in ("user", "tool")
+    return follows and (ends if after == len(turns) else turns[after].role == "assistant")
+
+
+def _move(so_far: Conversation, turn: Turn, fallback: str, *, is_known: bool) -> None:
+    why = (
+        "this model takes none there" if is_known else "it is unknown whether this model takes one"
+    )
+    if fallback == "hoist":
+        so_far.notes.append(system_moved(turn, "moved to the top", why))
+        so_far.system.append(turn)
+        return
+    so_far.notes.append(system_moved(turn, "sent as a user message", why))
+    _add(so_far, variant(turn, "as user", _as_user))
+
+
+def _as_user(turn: Turn) -> Turn:
+    return replace(turn, role="user", semantics=replace(turn.semantics, wire=None))
+
+
+def _add(so_far: Conversation, turn: Turn) -> None:
+    words = said(turn)
+    if words.notes:
+        so_far.notes += words.notes
+    so_far.ends_blank = False
+    if words.content is None and own_form(turn, _ANTHROPIC) is None:
+        so_far.notes.append(blank_left_out(turn))
+        so_far.ends_blank = turn.role == "user"
+        return
+    if so_far.runs and _joins(so_far.runs[-1], turn):
+        so_far.runs[-1].append(turn)
+        so_far.plain[-1] = None
+    else:
+        so_far.runs.append([turn])
+        so_far.plain.append(None)
+
+
+def _joins(run: list[Turn], turn: Turn) -> bool:
+    """Whether a turn belongs into the message of the turns before it."""
+    form = own_form(turn, _ANTHROPIC)
+    if form is not None:
+        return form.joined
+    return turn.role == "tool" and run[-1].role == "tool"
+
+
+def _message(run: Sequence[Turn]) -> Tree:
+    return said(run[0]).message if len(run) == 1 else _together(run)
+
+
+def _joined(run: Sequence[Turn]) -> Obj:
+    words: list[Said] = [said(turn) for turn in run]
+    origin = run[0].origin
+    blocks = tuple(block for each in words for block in each.blocks)
+    items: Items = [("role", word("user")), ("content", Arr(blocks, origin))]
+    form = own_form(run[0], _ANTHROPIC)
+    return Obj(tuple(merged(items, form.extras if form else "", origin)), origin)
+
+
+_together: RunMemo[Obj] = RunMemo(_joined)
+
+
+def _end(so_far: Conversation, *, has_turns: bool, why_no_prefill: str) -> None:
+    """Mend the end of the conversation. `why_no_prefill` tells why it may not end with a message
+    of the model's; empty where it may.
+    """
+    last = so_far.last
+    if last is None:
+        if not has_turns:
+            so_far.notes.append(NOTHING_TO_SEND)
+            return
+        _fill(so_far, "Anthropic demands a message to answer")
+    elif so_far.ends_blank:
+        _fill(so_far, "the last message is blank, and blank text is refused")
+    elif last.role == "assistant" and not _goes_on(last):
+        if why_no_prefill:
+            _fill(so_far, why_no_prefill)
+        elif (trimmed := _trimmed(so_far.messages[-1])) is not None:
+            so_far.messages[-1] = trimmed
+            sentence = "White space at the end of a final assistant message is refused; it is cut."
+            so_far.notes.append(Note(Level.INFO, "space-cut", sentence, last.origin))
+
+
+def _fill(so_far: Conversation, why: str) -> None:
+    so_far.messages.append(_FILLER)
+    so_far.notes.append(filler_note(why))
+
+
+def _goes_on(turn: Turn) -> bool:
+    """Whether a final turn of the model is one that Anthropic itself paused."""
+    layout = turn.semantics.layout
+    if layout is None or layout.protocol is not _ANTHROPIC:
+        return False
+    return any(piece.kind == "other" for piece in layout.pieces)
+
+
+def _trimmed(message: Tree) -> Obj | None:
+    """Return a final assistant message without the white space that its text ends in; None where
+    it ends in none, or has nothing else. It looks at what is sent, since a message may end in a
+    refusal, or in text whose following pieces were left out.
+    """
+    assert isinstance(message, Obj)
+    content = dict(message.items).get("content")
+    fit: Tree | None = None
+    if isinstance(content, Str):
+        fit = _trimmed_text(content)
+    elif isinstance(content, Arr):
+        fit = _trimmed_blocks(content)
+    if fit is None:
+        return None
+    items = ((key, fit if key == "content" else value) for key, value in message.items)
+    return Obj(tuple(items), message.origin)
+
+
+def _trimmed_text(said: Str) -> Str | None:
+    plain = said.text.plain
+    kept = len(plain.rstrip())
+    return Str(said.text[:kept]) if 0 < kept < len(plain) else None
+
+
+def _trimmed_blocks(content: Arr) -> Arr | None:
+    """Return the blocks without blank text blocks at their end, the last text trimmed."""
+    blocks = list(content.items)
+    while blocks and isinstance(text := _text_of(blocks[-1]), Str) and not text.text.plain.strip():
+        blocks.pop()
+    if not blocks:
+        return None
+    last, text = blocks[-1], _text_of(blocks[-1])
+    if text is not None and (fit := _trimmed_text(text)) is not None:
+        assert isinstance(last, Obj)
+        items = ((key, fit if key == "text" else value) for key, value in last.items)
+        blocks[-1] = Obj(tuple(items), last.origin)
+    elif len(blocks) == len(content.items):
+        return None
+    return Arr(tuple(blocks), content.origin)
+
+
+def _text_of(block: Tree) -> Str | None:
+    """Return the text of a text block; None for any other block."""
+    fields = dict(block.items) if isinstance(block, Obj) else {}
+    kind, text = fields.get("type"), fields.get("text")
+    is_text = isinstance(kind, Str) and kind.text.plain == "text"
+    return text if is_text and isinstance(text, Str) else None
+
+
+def _system(so_far: Conversation) -> Tree | None:
+    """Return the top-level `system`."""
+    turns = so_far.system
+    if not turns:
+        return None
+    form = own_form(turns[0], _ANTHROPIC)
+    if len(turns) == 1 and form is not None and form.shape == "string":
+        return Str(turns[0].text)
+    blocks: list[Tree] = []
+    for turn in turns:
+        words = said(turn)
+        so_far.notes += words.notes
+        if not words.blocks:
+            so_far.notes.append(blank_left_out(turn))
+        blocks += words.blocks
+    return Arr(tuple(blocks)) if blocks else None

@@ -1,0 +1,273 @@
+"""One turn as content of the Messages API. What it looks like depends on the turn and on nothing
+else, so it is made once.
+
+1. Text that is empty or white space is refused: it is left out, and so is a turn that has
+   nothing else.
+2. Thinking goes back unmodified, if it is signed to the end, and to Anthropic only.
+3. A tool's input is an object; broken arguments are wrapped in one.
+4. A refusal goes back as the model's words.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from dataclasses import dataclass, field, replace
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Note, Turn
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.models.memo import Memo
+from tui_chat.models.message import Part, ToolCall
+from tui_chat.models.quick import quick
+from tui_chat.models.semantics import Piece, ReasoningBlock, WireForm
+from tui_chat.models.text import GLUE, Origin, Text
+from tui_chat.protocols.anthropic.cache_marks import with_mark
+from tui_chat.protocols.encoding import (
+    Items,
+    arguments_object,
+    bad_arguments,
+    flag,
+    merged,
+    own_form,
+    parsed,
+    quote,
+    word,
+)
+from tui_chat.protocols.left_out import blank_text_left_out, left_out, turn_notes
+from tui_chat.protocols.pieces import laid_out
+from tui_chat.protocols.roles import adapted_role
+
+_ANTHROPIC = Protocol.ANTHROPIC
+_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+_PDF = "application/pdf"
+
+
+@quick
+@dataclass(frozen=True, slots=True, eq=False)
+class Said:
+    """A turn as it is said."""
+
+    role: str
+    blocks: tuple[Tree, ...]
+    content: Tree | None
+    """What stands in `content` where the turn is a message by itself; None where it has none."""
+    message: Obj
+    """The turn as a message by itself."""
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(slots=True)
+class _Saying:
+    """Content in the making."""
+
+    turn: Turn
+    form: WireForm | None
+    blocks: list[Tree] = field(default_factory=list[Tree])
+    texts: list[Text] = field(default_factory=list[Text])
+    notes: list[Note] = field(default_factory=list[Note])
+    marked: bool = False
+    lost: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
+    """Reasoning that is not sent."""
+    said_refusal: bool = False
+    omits_blank: bool = False
+    """True if text of nothing but white space was left out."""
+
+
+def _said(turn: Turn) -> Said:
+    form, origin = own_form(turn, _ANTHROPIC), turn.origin
+    saying = _Saying(turn, form)
+    result = Piece("result")
+    for piece, what in laid_out(turn, _ANTHROPIC):
+        if piece.kind == "result":
+            result = piece
+        else:
+            _say(saying, piece, what)
+    if turn.semantics.refusal.strip() and not saying.said_refusal:
+        saying.blocks.append(_text(quote(turn.semantics.refusal, origin, "refusal"), origin))
+    if turn.cache_mark is not None and turn.role != "tool":
+        saying.blocks = list(with_mark(saying.blocks, turn.cache_mark))
+        saying.marked = True
+    content = _content(saying)
+    saying.notes += turn_notes(turn, _ANTHROPIC, lost=saying.lost, named=False)
+    role = adapted_role(turn.role, _ANTHROPIC)
+    blocks = tuple(saying.blocks)
+    if turn.role == "tool":
+        blocks = (_result(turn, content, result),)
+        blocks = with_mark(blocks, turn.cache_mark) if turn.cache_mark is not None else blocks
+        content = Arr(blocks, origin)
+    refusal = turn.semantics.refusal
+    blank_refusal = bool(refusal) and not refusal.strip()
+    if (saying.omits_blank or blank_refusal) and content is not None:
+        saying.notes.append(blank_text_left_out(turn))
+    items: Items = [("role", word(role))]
+    if content is not None:
+        items.append(("content", content))
+    if form is not None:
+        items = merged(items, form.extras, origin)
+    return Said(role, blocks, content, Obj(tuple(items), origin), tuple(saying.notes))
+
+
+said: Memo[Turn, Said] = Memo(_said)
+"""`said(turn)`: the turn as content of this protocol."""
+
+
+def _content(saying: _Saying) -> Tree | None:
+    """Return the content as it was written, or as one writes it; None where there is none."""
+    turn, form, blocks = saying.turn, saying.form, saying.blocks
+    shape = form.shape if form else ""
+    plain = len(blocks) == 1 == len(saying.texts) and not saying.marked
+    if not blocks:
+        match shape:
+            case "string":
+                return Str(turn.text)
+            case "parts":
+                return Arr((), turn.origin)
+            case "null":
+                return Lit(None, GLUE)
+            case _:
+                return None
+    if plain and shape != "parts":
+        return Str(saying.texts[0])
+    return Arr(tuple(blocks), turn.origin)
+
+
+def _result(turn: Turn, content: Tree | None, piece: Piece) -> Obj:
+    origin = turn.origin
+    items: Items = [
+        ("type", word("tool_result")),
+        ("tool_use_id", quote(turn.tool_call_id, origin, "tool call id")),
+    ]
+    if content is not None:
+        items.append(("content", content))
+    failed = turn.semantics.failed
+    if failed is not None:
+        items.append(("is_error", flag(failed, origin)))
+    return _marked(items, piece, origin)
+
+
+def _say(saying: _Saying, piece: Piece, what: object) -> None:
+    turn, origin = saying.turn, saying.turn.origin
+    match what:
+        case Text():
+            if not what.plain.strip() and saying.form is None:
+                saying.omits_blank = saying.omits_blank or bool(what.plain)
+            else:
+                saying.texts.append(what)
+                saying.marked = saying.marked or bool(piece.cache or piece.extras)
+                saying.blocks.append(_text(Str(what), origin, piece))
+        case ReasoningBlock():
+            block = _thinking(what, origin, captured=saying.form is not None)
+            if block is None:
+                saying.lost.append(what)
+            else:
+                saying.blocks.append(_marked(block, piece, origin))
+        case ToolCall():
+            arguments, right = arguments_object(what, origin)
+            if not right:
+                saying.notes.append(bad_arguments(turn, what))
+            items: Items = [
+                ("type", word("tool_use")),
+                ("id", quote(what.id, origin, "tool call id")),
+                ("name", quote(what.name, origin, "tool name")),
+                ("input", arguments),
+            ]
+            saying.blocks.append(_marked(items, piece, origin))
+        case Part():
+            part = _part(what, origin, captured=saying.form is not None)
+            if part is None or turn.role in ("assistant", "system"):
+                called = f"{what.kind} {what.mime}".strip()
+                saying.notes.append(left_out(turn, called, _ANTHROPIC))
+            else:
+                saying.blocks.append(_marked(part, piece, origin))
+        case _:
+            if piece.kind == "other" and _is_own(turn):
+                saying.blocks.append(parsed(piece.data, origin, piece.name))
+            elif piece.kind == "refusal" and turn.semantics.refusal.strip():
+                refusal = quote(turn.semantics.refusal, origin, "refusal")
+                saying.blocks.append(_text(refusal, origin))
+                saying.said_refusal = True
+
+
+def _is_own(turn: Turn) -> bool:
+    layout = turn.semantics.layout
+    return layout is not None and layout.protocol is _ANTHROPIC
+
+
+def _text(text: Str, origin: Origin, piece: Piece | None = None) -> Obj:
+    items: Items = [("type", word("text")), ("text", text)]
+    return _marked(items, piece, origin) if piece else Obj(tuple(items), origin)
+
+
+def _marked(items: Items, piece: Piece, origin: Origin) -> Obj:
+    if piece.cache:
+        items.append(("cache_control", parsed(piece.cache, origin, "cache mark")))
+    return Obj(tuple(merged(items, piece.extras, origin)), origin)
+
+
+def _thinking(block: ReasoningBlock, origin: Origin, *, captured: bool) -> Items | None:
+    """Return a thinking block, None where it would be refused: an interrupted one has no
+    signature, another provider's means nothing here.
+    """
+    if block.protocol is not _ANTHROPIC:
+        return None
+    if block.encrypted:
+        data = quote(block.encrypted, origin, "redacted thinking")
+        return [("type", word("redacted_thinking")), ("data", data)]
+    if not block.signature and not captured:
+        return None
+    items: Items = [
+        ("type", word("thinking")),
+        ("thinking", quote(block.text, origin, "thinking")),
+    ]
+    if block.signature:
+        items.append(("signature", quote(block.signature, origin, "signature")))
+    return items
+
+
+def _as_text(part: Part) -> Part:
+    """Return a document of plain text as such: of bytes, only PDF is taken."""
+    if part.kind != "file" or not part.data or not part.mime.startswith("text/"):
+        return part
+    try:
+        return replace(part, text=b64decode(part.data, validate=True).decode(), data="")
+    except ValueError:
+        return part
+
+
+def _part(part: Part, origin: Origin, *, captured: bool) -> Items | None:
+    """Return a picture or document; None where the protocol takes none of its kind."""
+    source: Items
+    image = part.kind == "image"
+    if not captured:
+        part = _as_text(part)
+    if part.file_id:
+        if part.protocol is not _ANTHROPIC:
+            return None
+        source = [("type", word("file")), ("file_id", quote(part.file_id, origin, "file id"))]
+    elif part.data:
+        if not captured and part.mime not in (_IMAGES if image else (_PDF,)):
+            return None
+        source = [
+            ("type", word("base64")),
+            ("media_type", tree_of(part.mime)),
+            ("data", quote(part.data, origin, part.kind)),
+        ]
+    elif part.text:
+        source = [
+            ("type", word("text")),
+            ("media_type", word("text/plain")),
+            ("data", quote(part.text, origin, "document")),
+        ]
+    elif part.url:
+        source = [("type", word("url")), ("url", quote(part.url, origin, "link"))]
+    else:
+        return None
+    if part.kind not in ("image", "file"):
+        return None
+    items: Items = [
+        ("type", word("image" if image else "document")),
+        ("source", Obj(tuple(source), origin)),
+    ]
+    if part.name and not image:
+        items.append(("title", quote(part.name, origin, "title")))
+    return items

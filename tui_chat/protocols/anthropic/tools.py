@@ -1,0 +1,64 @@
+"""Tools, the choice among them, and the form of the reply: read and written side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui_chat.models.envelope import ResponseFormat, ToolChoice, ToolDefinition
+from tui_chat.protocols.fields import Fields
+from tui_chat.protocols.lenient import mapping, string
+
+_MODES = {"auto": "auto", "any": "required", "none": "none"}
+_WORDS = {"auto": "auto", "required": "any", "none": "none"}
+
+
+def read_tool(entry: Fields) -> ToolDefinition | None:
+    """Return a client tool's definition; None for the tools that run at Anthropic's side."""
+    if entry.left.get("type") not in (None, "custom"):
+        return None
+    name, schema = entry.text("name"), entry.mapping("input_schema")
+    if not name or schema is None:
+        return None
+    description, strict = entry.text("description"), entry.flag("strict")
+    return ToolDefinition(name, description, schema, strict, extras=entry.rest())
+
+
+def read_choice(value: Any) -> tuple[ToolChoice, bool | None] | None:
+    """Return what `tool_choice` means, and whether calls may be parallel."""
+    said = mapping(value)
+    kind, name = string(said.get("type")), string(said.get("name"))
+    single = said.get("disable_parallel_tool_use")
+    parallel = not single if isinstance(single, bool) else None
+    if kind == "tool" and name:
+        return ToolChoice("required", (name,)), parallel
+    if kind in _MODES:
+        mode: Any = _MODES[kind]
+        return ToolChoice(mode), parallel
+    return None
+
+
+def say_choice(meaning: tuple[ToolChoice, bool | None]) -> dict[str, Any]:
+    """Return `tool_choice` on the wire. Of several names it can say none: see the encoder."""
+    choice, parallel = meaning
+    said: dict[str, Any]
+    if choice.mode == "required" and len(choice.names) == 1:
+        said = {"type": "tool", "name": choice.names[0]}
+    else:
+        said = {"type": _WORDS[choice.mode]}
+    if parallel is not None and choice.mode != "none":
+        said["disable_parallel_tool_use"] = not parallel
+    return said
+
+
+def read_format(value: Any) -> ResponseFormat | None:
+    """Return what `output_config.format` means; None where it cannot be said in our terms."""
+    said = mapping(value)
+    schema = mapping(said.get("schema"))
+    if said.get("type") != "json_schema" or not schema:
+        return None
+    return ResponseFormat("schema", dict(schema), strict=True)
+
+
+def say_format(form: ResponseFormat) -> dict[str, Any]:
+    """Return `output_config.format` on the wire."""
+    return {"type": "json_schema", "schema": form.schema or {}}

@@ -1,0 +1,129 @@
+"""Pieces that every protocol's encoder builds its tree from.
+
+1. What nobody wrote is `word`; a field of a message that is not its text is `quote`; a message's
+   text is `Str(turn.text)` or a cut of it, so that its characters keep their origins.
+2. A value that was kept as JSON for pass-through is merged over what we say ourselves.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any, cast
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Level, Note, Sourced, Turn
+from tui_chat.models.json_tree import Lit, Obj, Str, Tree, tree_of
+from tui_chat.models.message import ToolCall
+from tui_chat.models.semantics import ReasoningBlock, WireForm
+from tui_chat.models.text import GLUE, Origin, OriginKind, Text, clean
+
+Items = list[tuple[str, Tree]]
+"""An object in the making."""
+
+FILLER = "."
+"""The smallest text that every provider takes where one is demanded and nobody wrote any."""
+
+
+@lru_cache(maxsize=256)
+def word(text: str) -> Str:
+    """Return a string that the protocol demands and nobody wrote. The same object for the same
+    word: a request says `user` and `text` thousands of times.
+    """
+    return Str(Text.glue(text))
+
+
+def field_of(origin: Origin, what: str) -> Origin:
+    """Return the origin of a field of a message that is not its text: an id, the arguments of a
+    call, the bytes of a picture. It leads to the message by its id and by `within`.
+    """
+    return Origin(origin.kind, origin.id, what, within=origin)
+
+
+def quote(text: str, origin: Origin, what: str) -> Str:
+    """Return a string that is a field of `origin`, called `what`."""
+    return Str(Text.of(clean(text), field_of(origin, what)))
+
+
+def setting(sourced: Sourced[Any]) -> Tree:
+    """Return a parameter's value, its origin being who set it."""
+    return tree_of(sourced.value, sourced.origin)
+
+
+def our_default(name: str, why: str) -> Origin:
+    """Return the origin of a setting that nobody set and that we send all the same."""
+    return Origin(OriginKind.SETTING, name, f"{name}: {why}")
+
+
+def passed_on(name: str) -> Origin:
+    """Return the origin of a setting that a captured request had and we only pass on."""
+    return Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
+
+
+def flag(value: bool, origin: Origin) -> Lit:
+    """Return `true` or `false`."""
+    return Lit(value, origin)
+
+
+def own_form(turn: Turn, protocol: Protocol) -> WireForm | None:
+    """Return how the turn was written, where it was written in this protocol."""
+    form = turn.semantics.wire
+    return form if form is not None and form.protocol is protocol else None
+
+
+def parsed(data: str, origin: Origin, what: str) -> Tree:
+    """Return the tree of a value that was kept as JSON text."""
+    return tree_of(json.loads(data), field_of(origin, what))
+
+
+def merged(items: Items, extras: str, origin: Origin) -> Items:
+    """Return an object's items with the extras (compact JSON) over them, objects into objects."""
+    if not extras:
+        return items
+    more = cast("Obj", parsed(extras, origin, "what only its provider understands"))
+    return list(_over(items, more))
+
+
+def _over(items: Items, more: Obj) -> Items:
+    result = dict(items)
+    for key, value in more.items:
+        known = result.get(key)
+        if isinstance(known, Obj) and isinstance(value, Obj):
+            result[key] = Obj(tuple(_over(list(known.items), value)), known.origin)
+        else:
+            result[key] = value
+    return list(result.items())
+
+
+def arguments_object(call: ToolCall, origin: Origin) -> tuple[Obj, bool]:
+    """Return a call's arguments as the object that some protocols demand, and whether they
+    were one. What is no JSON object is kept whole, under the key `arguments`.
+    """
+    source = field_of(origin, f"arguments of {call.name}")
+    try:
+        value: Any = json.loads(call.arguments) if call.arguments.strip() else {}
+        if isinstance(value, dict):
+            return cast("Obj", tree_of(cast("dict[str, Any]", value), source)), True
+    except (ValueError, RecursionError):  # NaN and Infinity too, which Python's reader lets pass
+        pass
+    return Obj((("arguments", quote(call.arguments, origin, source.name)),), source), False
+
+
+def bad_arguments(turn: Turn, call: ToolCall) -> Note:
+    """Return the note for arguments that had to be wrapped."""
+    sentence = f"The arguments of “{call.name}” are no JSON object; they are sent as text in one."
+    return Note(Level.WARNING, "arguments-wrapped", sentence, turn.origin)
+
+
+def own_reasoning(turn: Turn, protocol: Protocol) -> list[ReasoningBlock]:
+    """Return the reasoning that came from this protocol."""
+    return [block for block in turn.semantics.reasoning if block.protocol is protocol]
+
+
+NOTHING_TO_SEND = Note(Level.ERROR, "nothing-to-send", "There is no message to send yet.")
+
+
+def filler_note(why: str) -> Note:
+    """Return the note for a text that nobody wrote."""
+    sentence = f"“{FILLER}” is sent as a user message, the smallest there is: {why}."
+    return Note(Level.WARNING, "filler-added", sentence, GLUE)

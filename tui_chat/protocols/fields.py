@@ -1,0 +1,252 @@
+"""Taking a captured request apart without losing a key.
+
+1. A body is read strictly: what is no JSON, nests beyond reason or holds numbers that JSON does
+   not have is refused with a sentence.
+2. An object becomes `Fields`. Whoever understands a key takes it out; a value of another type
+   than the one expected stays in. What is left at the end is passed through as it came, so a
+   request can be said again word for word, including what nobody here has heard of.
+3. Lone surrogates cannot be sent as UTF-8; they become U+FFFD, and a note says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import Any, cast
+
+from tui_chat.errors import InputError
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.text import clean
+
+DEEPEST = 200
+"""Objects within objects, more than any schema needs and less than Python's stack."""
+
+
+def load_request(body: bytes, protocol: Protocol) -> tuple[Fields, list[Note]]:
+    """Read a body as a JSON object, and tell what had to be cleaned. Raises InputError."""
+    title = f"This is no {protocol.label} request"
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{title}: byte {error.start} is not UTF-8.") from error
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{title}: not JSON, {not_json(error)}.") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{title}: {not_json(error)}.") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{title}: it is {kind_of(value)} and not an object.")
+    if _depth(cast("object", value)) > DEEPEST:
+        raise InputError(f"{title}: it is nested deeper than {DEEPEST} levels.")
+    notes: list[Note] = []
+    if "\\u" in text and (fit := cleaned(value)) != value:
+        value = fit
+        sentence = (
+            "Half of a surrogate pair stood alone in the request; it is no character and cannot be "
+            "sent, so U+FFFD stands in its place."
+        )
+        notes.append(Note(Level.WARNING, "surrogate-replaced", sentence))
+    return Fields(cast("dict[str, Any]", value), ""), notes
+
+
+def not_json(error: Exception) -> str:
+    """Return in words what Python's reader of JSON stumbled on, and where it tells that."""
+    match error:
+        case json.JSONDecodeError():
+            where = f"line {error.lineno}, column {error.colno}"
+            return f"{error.msg.removesuffix(' at')} at {where}"
+        case RecursionError():
+            return "it is nested too deeply"
+        case _ if "set_int_max_str_digits" in str(error):  # Python's words are for programmers
+            return "it has a number of thousands of digits"
+        case _:
+            return str(error)
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"{text[:40]} is too large a number")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_float)
+
+
+def _depth(value: object) -> int:
+    """Return how deep a value nests, or one more than the deepest allowed; without recursion."""
+    level: list[object] = [value]
+    depth = 0
+    while level and depth <= DEEPEST:
+        depth += 1
+        level = [
+            child
+            for each in level
+            if isinstance(each, dict | list)
+            for child in (
+                cast("dict[str, object]", each).values()
+                if isinstance(each, dict)
+                else cast("list[object]", each)
+            )
+        ]
+    return depth
+
+
+def cleaned(value: Any) -> Any:
+    """Return a JSON value whose texts can be sent as UTF-8."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [cleaned(each) for each in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {clean(k): cleaned(v) for k, v in cast("dict[str, Any]", value).items()}
+    return value
+
+
+def compact(value: object) -> str:
+    """Write a JSON value in as few characters as it takes."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def shown(value: object) -> str:
+    """Return a JSON value as a sentence can name it, however large it is."""
+    said = compact(value)
+    return said if len(said) <= _MOST_SHOWN else f"{said[:_MOST_SHOWN]}…"
+
+
+_MOST_SHOWN = 60
+
+
+def kind_of(value: object) -> str:
+    """Return what a JSON value is, in words."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case list():
+            return "a list"
+        case _:
+            return "an object"
+
+
+class Fields:
+    """A JSON object being taken apart. It works on a copy."""
+
+    __slots__ = ("left", "place")
+
+    def __init__(self, value: Mapping[str, Any], place: str) -> None:
+        self.left = dict(value)
+        """What nobody has taken yet."""
+        self.place = place
+        """Where it stands in the body, for errors: `messages[3]`."""
+
+    def text(self, key: str) -> str:
+        """Take a string that is not empty; leave anything else and return the empty string."""
+        value = self.left.get(key)
+        if isinstance(value, str) and value:
+            del self.left[key]
+            return value
+        return ""
+
+    def number(self, key: str) -> float | None:
+        """Take a number."""
+        value = self.left.get(key)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        del self.left[key]
+        return value
+
+    def integer(self, key: str) -> int | None:
+        """Take a whole number."""
+        value = self.left.get(key)
+        if isinstance(value, bool) or not isinstance(value, int):
+            return None
+        del self.left[key]
+        return value
+
+    def flag(self, key: str) -> bool | None:
+        """Take `true` or `false`."""
+        value = self.left.get(key)
+        return self.left.pop(key) if isinstance(value, bool) else None
+
+    def mapping(self, key: str) -> dict[str, Any] | None:
+        """Take an object that is not empty."""
+        value = self.left.get(key)
+        return self.left.pop(key) if isinstance(value, dict) and value else None
+
+    def sequence(self, key: str) -> list[Any] | None:
+        """Take a list that is not empty."""
+        value = self.left.get(key)
+        return self.left.pop(key) if isinstance(value, list) and value else None
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        """Take a list of strings that is not empty."""
+        value = self.left.get(key)
+        if not isinstance(value, list) or not value:
+            return ()
+        texts = cast("list[object]", value)
+        if not all(isinstance(each, str) for each in texts):
+            return ()
+        del self.left[key]
+        return tuple(cast("list[str]", texts))
+
+    def exactly(self, key: str, value: object) -> bool:
+        """Take a key if it has this very value."""
+        found = self.left.get(key, _NOTHING)
+        if (
+            found is _NOTHING
+            or found != value
+            or isinstance(found, bool) != isinstance(value, bool)
+        ):
+            return False
+        del self.left[key]
+        return True
+
+    def inner(self, key: str) -> Fields | None:
+        """Take an object that is not empty apart in its turn; give back what is left of it with
+        `put_back`.
+        """
+        value = self.left.get(key)
+        if not isinstance(value, dict) or not value:
+            return None
+        del self.left[key]
+        return Fields(cast("dict[str, Any]", value), self.at(key))
+
+    def put_back(self, key: str, inner: Fields) -> None:
+        """Keep what is left of an inner object under its key."""
+        if inner.left:
+            self.left[key] = inner.left
+
+    def objects(self, key: str) -> Iterator[Fields]:
+        """Take a list of objects. Raises InputError where it is none."""
+        value = self.left.pop(key, None)
+        if not isinstance(value, list):
+            raise InputError(f"{self.at(key)} must be a list, not {kind_of(value)}.")
+        for index, each in enumerate(cast("list[object]", value)):
+            place = f"{self.at(key)}[{index}]"
+            if not isinstance(each, dict):
+                raise InputError(f"{place} must be an object, not {kind_of(each)}.")
+            yield Fields(cast("dict[str, Any]", each), place)
+
+    def at(self, key: str) -> str:
+        """Return where a key stands."""
+        return f"{self.place}.{key}" if self.place else key
+
+    def rest(self) -> str:
+        """Return what is left as compact JSON; empty where nothing is."""
+        return compact(self.left) if self.left else ""
+
+
+_NOTHING = object()

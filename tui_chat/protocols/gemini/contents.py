@@ -1,0 +1,233 @@
+"""Turns as the `systemInstruction` and `contents` of a request.
+
+1. All system turns, joined by a blank line, are the one `systemInstruction`; a later one is
+   moved there with a note. A captured instruction keeps its parts.
+2. A call must follow a user content: what the model said before it is one content with it, and
+   where no user said anything before that the smallest user content there is is, with a note.
+3. The results of a turn stand together in the user content that follows its calls, each named
+   after its function. A captured content that held several turns holds them again.
+4. Where there are only system turns, the smallest user content is added too.
+5. Gemini 3 refuses a step of the current turn whose first function call has no signature. Calls
+   that another model made have none; Google's documented stand-in is sent, with a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
+from tui_chat.models.json_tree import Arr, Frame, Obj, Str, Tree, tree_of
+from tui_chat.models.semantics import Layout, Piece
+from tui_chat.protocols.encoding import (
+    FILLER,
+    NOTHING_TO_SEND,
+    Items,
+    filler_note,
+    own_form,
+    passed_on,
+    word,
+)
+from tui_chat.protocols.gemini.said import content_of, response, said
+from tui_chat.protocols.gemini.spelling import as_spelled
+from tui_chat.protocols.left_out import system_moved
+from tui_chat.protocols.pieces import laid_out
+from tui_chat.protocols.plain_turns import plain_turns
+from tui_chat.protocols.roles import adapt_roles, adapted_role, extract_system_instruction
+from tui_chat.protocols.segments import RunMemo, segments
+from tui_chat.protocols.tool_pairing import variant
+
+_GEMINI = Protocol.GEMINI
+STAND_IN = "skip_thought_signature_validator"
+"""The signature that Google documents for calls which have none of their own."""
+
+_FILLER = Obj((("role", word("user")), ("parts", Arr((Obj((("text", word(FILLER)),)),)))))
+
+
+def _role_and_part(role: str) -> Frame:
+    """Return the frame of a content of one text."""
+    named = ("role", word(role))
+    return Frame(
+        lambda text, origin: (named, ("parts", Arr((Obj((("text", Str(text)),), origin),), origin)))
+    )
+
+
+_plainly = plain_turns(
+    _GEMINI, {"user": _role_and_part("user"), "assistant": _role_and_part("model")}
+)
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What has become of the turns so far, or of those of one segment."""
+
+    system: list[Turn] = field(default_factory=list[Turn])
+    contents: list[Tree] = field(default_factory=list[Tree])
+    notes: list[Note] = field(default_factory=list[Note])
+
+
+def converse(
+    envelope: ChatEnvelope, turns: Sequence[Turn]
+) -> tuple[Tree | None, tuple[Tree, ...], list[Note]]:
+    """Return `systemInstruction`, or None where there is none, `contents`, and the notes."""
+    so_far = Conversation()
+    head = 0
+    while head < len(turns) and turns[head].role == "system":
+        head += 1
+    so_far.system += turns[:head]
+    cut = segments(turns[head:])
+    if cut:
+        cut[-1] = _signed(envelope, cut[-1], so_far.notes)
+    for run in cut:
+        part = _segment(run)
+        so_far.system += part.system
+        so_far.contents += part.contents
+        so_far.notes += part.notes
+    if _begins_with_call(turns[head:]):
+        so_far.contents.insert(0, _FILLER)
+        so_far.notes.append(filler_note("Gemini takes no tool call that follows nothing"))
+    if not so_far.contents:
+        if so_far.system:
+            so_far.contents.append(_FILLER)
+            so_far.notes.append(filler_note("Gemini demands a content to answer"))
+        else:
+            so_far.notes.append(NOTHING_TO_SEND)
+    return _instruction(envelope, so_far), tuple(so_far.contents), so_far.notes
+
+
+def _begins_with_call(turns: Sequence[Turn]) -> bool:
+    """Whether the first content has a tool call, and was not captured so."""
+    spoken = [turn for turn in turns if turn.role != "system"]  # the rest is moved away
+    for index, turn in enumerate(spoken):
+        if turn.role != "assistant" or own_form(turn, _GEMINI) is not None:
+            return False
+        if turn.tool_calls:
+            return index == 0 or _joins(spoken[index - 1], turn)
+    return False
+
+
+def _encode_segment(turns: Sequence[Turn]) -> Conversation:
+    part = Conversation()
+    run: list[Turn] = []
+    alone: Tree | None = None
+    caller: Turn | None = None
+    for turn in turns:
+        if turn.role == "system":
+            why = "Gemini takes none between the others"
+            part.notes.append(system_moved(turn, "moved to the system instruction", why))
+            part.system.append(turn)
+            continue
+        plain = _plainly(turn)
+        if plain is None:
+            part.notes += said(turn).notes
+        if run and _joins(run[-1], turn):
+            run.append(turn)
+            alone = None
+            continue
+        if run:
+            part.contents.append(_content(run, caller) if alone is None else alone)
+            caller = run[-1] if run[-1].tool_calls else None
+        run, alone = [turn], plain
+    if run:
+        part.contents.append(_content(run, caller) if alone is None else alone)
+    return part
+
+
+_segment: RunMemo[Conversation] = RunMemo(_encode_segment)
+
+
+def _joins(before: Turn, turn: Turn) -> bool:
+    """Whether a turn belongs into the content of the turn before it."""
+    form = own_form(turn, _GEMINI)
+    if form is not None:
+        return form.joined
+    if turn.role == "assistant":
+        return before.role == "assistant" and not before.tool_calls
+    return turn.role == "tool" and before.role == "tool"
+
+
+def _content(run: list[Turn], caller: Turn | None) -> Tree:
+    """Return the content of a run of turns. Results are named after the calls before them."""
+    if run[0].role != "tool" and len(run) == 1:
+        return said(run[0]).content
+    nameless = any(turn.role == "tool" and not turn.name for turn in run)
+    if caller is not None and nameless:
+        return _named((caller, *run))
+    return said(run[0]).content if len(run) == 1 else _together(tuple(run))
+
+
+def _joined(run: Sequence[Turn]) -> Obj:
+    parts = tuple(part for turn in run for part in said(turn).parts)
+    return content_of(run[0], adapted_role(run[0].role, _GEMINI), parts)
+
+
+def _called(run: Sequence[Turn]) -> Obj:
+    names = {call.id: call.name for call in run[0].tool_calls}
+    parts: list[Obj] = []
+    for turn in run[1:]:
+        if turn.role == "tool":
+            parts.append(response(turn, turn.name or names.get(turn.tool_call_id, ""), []))
+        else:
+            parts += said(turn).parts
+    return content_of(run[1], "user", tuple(parts))
+
+
+_together: RunMemo[Obj] = RunMemo(_joined)
+_named: RunMemo[Obj] = RunMemo(_called)
+
+
+def _signed(envelope: ChatEnvelope, turns: tuple[Turn, ...], notes: list[Note]) -> tuple[Turn, ...]:
+    """Return the last turns of a conversation, the calls of the current one signed."""
+    model = envelope.parameters.model.value
+    if "gemini-3" not in model or envelope.semantics.source is _GEMINI:
+        return turns
+    last = max((i for i, turn in enumerate(turns) if turn.role == "user"), default=-1)
+    return tuple(
+        _with_signature(turn, notes) if index > last and turn.tool_calls else turn
+        for index, turn in enumerate(turns)
+    )
+
+
+def _with_signature(turn: Turn, notes: list[Note]) -> Turn:
+    first = next((p for p, _ in laid_out(turn, _GEMINI) if p.kind == "call"), None)
+    if first is None or first.signature:
+        return turn
+    sentence = (
+        "Its first tool call has no thought signature, which Gemini 3 demands; Google's stand-in "
+        "for calls of other models is sent."
+    )
+    notes.append(Note(Level.WARNING, "signature-stand-in", sentence, turn.origin))
+    return variant(turn, STAND_IN, _sign)
+
+
+def _sign(turn: Turn) -> Turn:
+    pieces = [piece for piece, _ in laid_out(turn, _GEMINI)]
+    index = next(i for i, piece in enumerate(pieces) if piece.kind == "call")
+    pieces[index] = replace(pieces[index], signature=STAND_IN)
+    kept: list[Piece] = [piece for piece in pieces if piece.kind != "other"]
+    semantics = replace(turn.semantics, layout=Layout(_GEMINI, tuple(kept)))
+    return replace(turn, semantics=semantics)
+
+
+def _instruction(envelope: ChatEnvelope, so_far: Conversation) -> Tree | None:
+    """Return the `systemInstruction`."""
+    turns = so_far.system
+    if not turns:
+        return None
+    namespace = envelope.semantics.gemini
+    if len(turns) == 1 and own_form(turns[0], _GEMINI) is not None:
+        parts = said(turns[0]).parts
+        about = namespace.system_instruction
+        items: Items = [("parts", Arr(parts, turns[0].origin))]
+        if isinstance(about, dict):
+            rest = cast("Obj", tree_of(cast("dict[str, Any]", about), passed_on("instruction")))
+            items += rest.items
+        return as_spelled(Obj(tuple(items)), namespace.spelled)
+    for turn in turns:
+        so_far.notes += said(turn).notes
+    text = extract_system_instruction(adapt_roles(turns, _GEMINI))
+    if not text.plain:
+        return None
+    return Obj((("parts", Arr((Obj((("text", Str(text)),)),))),))

@@ -1,0 +1,214 @@
+"""Saying an envelope as Gemini generateContent wants it.
+
+1. `POST /v1beta/models/MODEL:streamGenerateContent?alt=sse`; the model is in the URL. v1beta
+   is where the `-latest` aliases and the proxies are.
+2. A turn of calls is followed by a content with exactly as many responses. Calls need no ids.
+3. Settings are in `generationConfig`, a choice of tools in `toolConfig`.
+4. A captured request gets its keys back as they were spelled.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, cast
+from urllib.parse import quote as url_quote
+
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import (
+    ChatEnvelope,
+    Note,
+    ResponseFormat,
+    Sourced,
+    ToolDefinition,
+)
+from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
+from tui_chat.models.namespaces import UNSET, GeminiSettings
+from tui_chat.protocols.captured import camel
+from tui_chat.protocols.encoding import Items, merged, passed_on, setting
+from tui_chat.protocols.gemini.contents import converse
+from tui_chat.protocols.gemini.spelling import as_spelled
+from tui_chat.protocols.gemini.tools import say_choice, say_format
+from tui_chat.protocols.left_out import envelope_notes, no_place
+from tui_chat.protocols.protocol import Encoded
+from tui_chat.protocols.settings import (
+    effort_left_out,
+    enforced_format,
+    extra_items,
+    namespace_items,
+    numbers,
+    over,
+    reply_limit,
+    sampling,
+    stops,
+    strict_left_out,
+    usable_choice,
+)
+from tui_chat.protocols.tool_names import GEMINI, distinct, renamed
+from tui_chat.protocols.tool_pairing import PairingRules, pair_tools
+
+VERSION = "v1beta"
+"""The API version in the path, unless the endpoint names another."""
+
+_GEMINI = Protocol.GEMINI
+_RULES = PairingRules(GEMINI, ids=False, named_results=True)
+_OWN_RULES = PairingRules(GEMINI, in_call_order=False, by_run=True, ids=False, named_results=True)
+_MOST_STOPS = 5
+_NOT_SAID = (
+    "system_instruction",
+    "tool_groups",
+    "tools_shape",
+    "spelled",
+    "generation_config",
+    "tool_config",
+)
+_CAMEL = {name: camel(name) for name in GeminiSettings.__dataclass_fields__}
+
+
+def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
+    """Encode an envelope; see the module's rules."""
+    own = envelope.semantics.source is _GEMINI
+    paired = pair_tools(
+        envelope.turns,
+        _OWN_RULES if own else _RULES,
+        [tool.name for tool in envelope.tools or ()],
+        envelope.semantics.tools.alias_map,
+    )
+    notes = [*paired.notes, *envelope_notes(envelope, _GEMINI)]
+    instruction, contents, told = converse(envelope, paired.turns)
+    notes += told
+    body: Items = [("systemInstruction", instruction)] if instruction is not None else []
+    body.append(("contents", Arr(contents)))
+    body += _tools(envelope, paired.aliases, notes)
+    config = _config(envelope, endpoint, notes)
+    if config is not None:
+        body.append(("generationConfig", config))
+    if own:
+        namespace = envelope.semantics.gemini
+        body = over(body, namespace_items(namespace, _NOT_SAID, _CAMEL))
+        body = over(body, extra_items(envelope, _GEMINI))
+    tree = as_spelled(Obj(tuple(body)), envelope.semantics.gemini.spelled if own else ())
+    return Encoded(
+        _path(envelope, endpoint.api_version or VERSION),
+        tree,
+        key_header=("x-goog-api-key", ""),
+        notes=tuple(notes),
+        aliases=tuple(paired.aliases.items()),
+    )
+
+
+def _path(envelope: ChatEnvelope, version: str) -> str:
+    name = url_quote(envelope.parameters.model.value.removeprefix("models/"), safe=":")
+    streams = envelope.parameters.stream
+    verb = "streamGenerateContent?alt=sse" if streams else "generateContent"
+    return f"/{version}/models/{name}:{verb}"
+
+
+def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
+    """Return the tools and the choice among them."""
+    own = envelope.semantics.source is _GEMINI
+    namespace = envelope.semantics.gemini
+    given = envelope.tools or ()
+    ours = [renamed(tool, aliases) for tool in (given if own else distinct(given, notes))]
+    said = [_declaration(tool, own, namespace.spelled if own else ()) for tool in ours]
+    items: Items = []
+    if own and sum(count for count, _ in namespace.tool_groups) == len(said):
+        if envelope.tools is not None:
+            items.append(("tools", _grouped(said, namespace)))
+    elif said or (envelope.tools is not None and envelope.semantics.source is None):
+        items.append(("tools", Arr((Obj((("functionDeclarations", Arr(tuple(said))),)),))))
+    if not own:
+        notes += strict_left_out(ours, _GEMINI)
+    calling: Items = []
+    choice = usable_choice(envelope, _GEMINI, [tool.name for tool in ours], aliases, notes)
+    if choice is not None:
+        calling.append(("functionCallingConfig", tree_of(say_choice(choice.value), choice.origin)))
+    if own:
+        calling = _over_config(calling, namespace.tool_config)
+    if calling or (own and namespace.tool_config is not UNSET):
+        items.append(("toolConfig", _respelled(Obj(tuple(calling)), namespace if own else None)))
+    parallel = envelope.parameters.parallel_tool_calls
+    if parallel is not None and not parallel.value:
+        notes += no_place(_GEMINI, [("parallel_tool_calls", parallel)])
+    return items
+
+
+def _grouped(said: list[Obj], namespace: GeminiSettings) -> Tree:
+    """Return the tools in the groups they were captured in."""
+    groups: list[Tree] = []
+    rest = iter(said)
+    for count, extras in namespace.tool_groups:
+        declared = tuple(next(rest) for _ in range(count))
+        items: Items = [("functionDeclarations", Arr(declared))] if declared else []
+        group = Obj(tuple(merged(items, extras, passed_on("tools"))))
+        groups.append(as_spelled(group, namespace.spelled))
+    return groups[0] if namespace.tools_shape == "object" and groups else Arr(tuple(groups))
+
+
+def _declaration(tool: ToolDefinition, own: bool, spelled: tuple[str, ...]) -> Obj:
+    items: Items = [("name", tree_of(tool.name))]
+    if tool.description:
+        items.append(("description", tree_of(tool.description)))
+    if tool.parameters:
+        key = "parameters" if tool.dialect == "gemini" else "parametersJsonSchema"
+        items.append((key, tree_of(tool.parameters)))
+    if own:
+        items = merged(items, tool.extras, passed_on("tools"))
+    return as_spelled(Obj(tuple(items)), spelled)
+
+
+def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tree | None:
+    """Return `generationConfig`, or None where there is nothing to say."""
+    asked, namespace = envelope.parameters, envelope.semantics.gemini
+    own = envelope.semantics.source is _GEMINI
+    facts = endpoint.facts_of(asked.model.value)
+    wanted = [
+        ("temperature", asked.temperature, 0, 2),
+        ("topP", asked.top_p, 0, 1),
+        ("topK", asked.top_k, 1, math.inf),
+        ("presencePenalty", asked.presence_penalty, -2, 2),
+        ("frequencyPenalty", asked.frequency_penalty, -2, 2),
+    ]
+    items: Items = list(sampling(wanted, asked, facts, notes, own=own))
+    items += numbers([("seed", asked.seed, -(2**31), 2**31 - 1)], notes, own=own)
+    notes += effort_left_out(asked.effort, _GEMINI)
+    limit = reply_limit(envelope, endpoint, notes)
+    if limit is not None:
+        items.append(("maxOutputTokens", setting(limit)))
+    stop = asked.stop if own else stops(asked.stop, _MOST_STOPS, notes)
+    if stop is not None:
+        items.append(("stopSequences", tree_of(stop.value, stop.origin)))
+    form = asked.response_format
+    if form is not None and (own or form.value.kind != "text"):
+        items += _format(form if own else enforced_format(form, _GEMINI, notes))
+    if own:
+        rest = namespace.generation_config
+        if rest is not UNSET:
+            more = tree_of(rest, passed_on("generationConfig"))
+            if not isinstance(more, Obj):
+                return more
+            items += more.items
+            return _respelled(Obj(tuple(items)), namespace)
+    return _respelled(Obj(tuple(items)), namespace if own else None) if items else None
+
+
+def _format(form: Sourced[ResponseFormat]) -> Items:
+    said = tree_of(say_format(form.value), form.origin)
+    return list(cast("Obj", said).items)
+
+
+def _over_config(calling: Items, rest: Any) -> Items:
+    if isinstance(rest, dict):
+        more = cast("Obj", tree_of(cast("dict[str, Any]", rest), passed_on("toolConfig")))
+        return over(calling, iter(more.items))
+    return calling
+
+
+def _respelled(tree: Obj, namespace: GeminiSettings | None) -> Obj:
+    """Return an object and those in it with the keys as they were captured."""
+    if namespace is None or not namespace.spelled:
+        return tree
+    inner = tuple(
+        (key, as_spelled(value, namespace.spelled) if isinstance(value, Obj) else value)
+        for key, value in tree.items
+    )
+    return as_spelled(Obj(inner, tree.origin), namespace.spelled)

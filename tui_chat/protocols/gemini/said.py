@@ -1,0 +1,244 @@
+"""One turn as content of generateContent. What it looks like depends on the turn and on nothing
+else, so it is made once.
+
+1. Each piece is a part; a signature goes back on the part it came with, if it came from Gemini.
+2. A call's args are an object; broken arguments are wrapped in one.
+3. A tool's words are the `output` of its response, or the `error` where it failed.
+4. A refusal goes back as the model's words. Empty text is allowed.
+"""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+from base64 import b64encode
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Level, Note, Turn
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.models.memo import Memo
+from tui_chat.models.message import Part, ToolCall
+from tui_chat.models.quick import quick
+from tui_chat.models.semantics import Piece, ReasoningBlock, WireForm
+from tui_chat.models.text import Origin, Text
+from tui_chat.protocols.encoding import (
+    Items,
+    arguments_object,
+    bad_arguments,
+    field_of,
+    merged,
+    own_form,
+    parsed,
+    quote,
+    word,
+)
+from tui_chat.protocols.gemini.spelling import as_spelled
+from tui_chat.protocols.left_out import left_out, turn_notes
+from tui_chat.protocols.pieces import laid_out
+from tui_chat.protocols.roles import adapted_role
+
+_GEMINI = Protocol.GEMINI
+
+
+@quick
+@dataclass(frozen=True, slots=True, eq=False)
+class Said:
+    """A turn as it is said."""
+
+    parts: tuple[Obj, ...]
+    content: Obj
+    """The turn as a content by itself."""
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(slots=True)
+class _Saying:
+    """Parts in the making."""
+
+    turn: Turn
+    form: WireForm | None
+    parts: list[Obj] = field(default_factory=list[Obj])
+    notes: list[Note] = field(default_factory=list[Note])
+    lost: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
+    """Reasoning that is not sent."""
+    said_refusal: bool = False
+
+
+def _said(turn: Turn) -> Said:
+    form, origin = own_form(turn, _GEMINI), turn.origin
+    saying = _Saying(turn, form)
+    if turn.role == "tool":
+        saying.parts.append(response(turn, turn.name, saying.notes))
+    else:
+        for piece, what in laid_out(turn, _GEMINI):
+            _say(saying, piece, what)
+        if turn.semantics.refusal and not saying.said_refusal:
+            saying.parts.append(_text(quote(turn.semantics.refusal, origin, "refusal"), origin))
+        if not saying.parts and form is None:
+            saying.parts.append(_text(Str(turn.text), origin))
+    saying.notes += turn_notes(turn, _GEMINI, lost=saying.lost, named=turn.role == "tool")
+    role = adapted_role(turn.role, _GEMINI)
+    parts = tuple(saying.parts)
+    return Said(parts, content_of(turn, role, parts), tuple(saying.notes))
+
+
+said: Memo[Turn, Said] = Memo(_said)
+"""`said(turn)`: the turn as content of this protocol."""
+
+
+def content_of(turn: Turn, role: str, parts: tuple[Obj, ...]) -> Obj:
+    """Return a content; the turn is its first."""
+    form = own_form(turn, _GEMINI)
+    items: Items = []
+    if form is None or form.role != "absent":
+        items.append(("role", word((form.role if form else "") or role)))
+    if parts or form is None or form.shape == "parts":
+        items.append(("parts", Arr(parts, turn.origin)))
+    return Obj(tuple(merged(items, form.extras if form else "", turn.origin)), turn.origin)
+
+
+def _say(saying: _Saying, piece: Piece, what: object) -> None:
+    turn, origin = saying.turn, saying.turn.origin
+    match what:
+        case Text():
+            saying.parts.append(_text(Str(what), origin, piece))
+        case ReasoningBlock():
+            if what.protocol is not _GEMINI:
+                saying.lost.append(what)
+                return
+            items: Items = [("text", quote(what.text, origin, "thought")), ("thought", Lit(True))]
+            if what.signature:
+                items.append(("thoughtSignature", quote(what.signature, origin, "signature")))
+            saying.parts.append(_marked(items, piece, origin))
+        case ToolCall():
+            saying.parts.append(_call(saying, what, piece))
+        case Part():
+            part = _part(what, origin)
+            if part is None or turn.role == "system":
+                saying.notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _GEMINI))
+                return
+            if what.url and what.protocol is None and saying.form is None:
+                sentence = "Gemini fetches only some links; this one is passed on as it is."
+                saying.notes.append(Note(Level.INFO, "link-passed-on", sentence, origin))
+            saying.parts.append(_marked(part, piece, origin))
+        case _:
+            if piece.kind == "other" and _is_own(turn):
+                saying.parts.append(cast("Obj", parsed(piece.data, origin, piece.name)))
+            elif piece.kind == "refusal" and turn.semantics.refusal:
+                refusal = quote(turn.semantics.refusal, origin, "refusal")
+                saying.parts.append(_text(refusal, origin))
+                saying.said_refusal = True
+
+
+def _is_own(turn: Turn) -> bool:
+    layout = turn.semantics.layout
+    return layout is not None and layout.protocol is _GEMINI
+
+
+def _text(text: Str, origin: Origin, piece: Piece | None = None) -> Obj:
+    items: Items = [("text", text)]
+    return _signed(items, piece, origin) if piece else Obj(tuple(items), origin)
+
+
+def _signed(items: Items, piece: Piece, origin: Origin) -> Obj:
+    if piece.signature:
+        items.append(("thoughtSignature", quote(piece.signature, origin, "signature")))
+    return _marked(items, piece, origin)
+
+
+def _marked(items: Items, piece: Piece, origin: Origin) -> Obj:
+    items = merged(items, piece.extras, origin)
+    if piece.spelled:
+        items = [
+            (k, as_spelled(v, piece.spelled) if k in _HOLDERS and isinstance(v, Obj) else v)
+            for k, v in items
+        ]
+    return as_spelled(Obj(tuple(items), origin), piece.spelled)
+
+
+_HOLDERS = ("inlineData", "fileData", "functionCall", "functionResponse")
+
+
+def _call(saying: _Saying, call: ToolCall, piece: Piece) -> Obj:
+    origin = saying.turn.origin
+    fields: Items = [("id", quote(call.id, origin, "tool call id"))] if call.id else []
+    fields.append(("name", quote(call.name, origin, "tool name")))
+    if call.arguments or saying.form is None:
+        arguments, right = arguments_object(call, origin)
+        if not right:
+            saying.notes.append(bad_arguments(saying.turn, call))
+        fields.append(("args", arguments))
+    return _signed([("functionCall", Obj(tuple(fields), origin))], piece, origin)
+
+
+def response(turn: Turn, name: str, notes: list[Note]) -> Obj:
+    """Return a tool result as a part; `name` is the function's."""
+    origin = turn.origin
+    mark, media = Piece("result"), list[Tree]()
+    for piece, what in laid_out(turn, _GEMINI):
+        if piece.kind == "result":
+            mark = piece
+        elif isinstance(what, Part):
+            part = _part(_as_bytes(what), origin)
+            if part is None:
+                notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _GEMINI))
+            else:
+                media.append(_marked(part, piece, origin))
+    fields: Items = []
+    if turn.tool_call_id:
+        fields.append(("id", quote(turn.tool_call_id, origin, "tool call id")))
+    if name or own_form(turn, _GEMINI) is None:
+        fields.append(("name", quote(name or turn.tool_call_id or "_", origin, "tool name")))
+    form = own_form(turn, _GEMINI)
+    if form is None or form.shape != "absent":
+        fields.append(("response", _response(turn, mark)))
+    if media:
+        fields.append(("parts", Arr(tuple(media), origin)))
+    return _marked([("functionResponse", Obj(tuple(fields), origin))], mark, origin)
+
+
+def _as_bytes(part: Part) -> Part:
+    """Return a document as bytes: a response holds no other text than its own."""
+    if not part.text:
+        return part
+    data = b64encode(part.text.encode()).decode()
+    return replace(part, mime=part.mime or "text/plain", data=data, text="")
+
+
+def _response(turn: Turn, mark: Piece) -> Tree:
+    if mark.name == "object":
+        try:
+            value: Any = json.loads(turn.text.plain)
+        except (ValueError, RecursionError):  # the text was edited and is no object any more
+            value = None
+        if isinstance(value, dict):
+            return tree_of(cast("dict[str, Any]", value), field_of(turn.origin, "response"))
+    key = "error" if turn.semantics.failed else "output"
+    return Obj(((key, Str(turn.text)),), turn.origin)
+
+
+def _part(part: Part, origin: Origin) -> Items | None:
+    """Return bytes, a link or a plain document as a part; None for another provider's file."""
+    if part.text:
+        return [("text", quote(part.text, origin, "document"))]
+    mime = part.mime or mimetypes.guess_type(part.url.partition("?")[0])[0] or ""
+    named: Items = [("displayName", quote(part.name, origin, "name"))] if part.name else []
+    if part.data:
+        kind = mime or _UNKNOWN.get(part.kind, "application/octet-stream")
+        inner: Items = [
+            ("mimeType", tree_of(kind)),
+            ("data", quote(part.data, origin, part.kind)),
+            *named,
+        ]
+        return [("inlineData", Obj(tuple(inner), origin))]
+    if part.url:
+        inner = [("mimeType", tree_of(mime))] if mime else []
+        inner += [("fileUri", quote(part.url, origin, "link")), *named]
+        return [("fileData", Obj(tuple(inner), origin))]
+    return None
+
+
+_UNKNOWN = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4"}
+"""What bytes of unknown type are taken to be: Gemini demands a type."""

@@ -1,0 +1,41 @@
+"""Gemini's keys are camelCase; proto-JSON takes snake_case too, and some clients send it.
+
+Reading puts every key of the message level into camelCase and remembers which ones were not;
+writing gives those back as they were. Arguments, responses and schemas are never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from tui_chat.models.json_tree import Obj
+from tui_chat.protocols.captured import camel, snake
+from tui_chat.protocols.fields import Fields
+
+
+def camel_fields(value: Mapping[str, Any], place: str, spelled: set[str]) -> Fields:
+    """Take an object apart by its camelCase keys; add those that were not to `spelled`."""
+    known: dict[str, Any] = {}
+    for key, inner in value.items():
+        name = camel(key)
+        if name != key and name not in value and snake(name) == key:
+            spelled.add(key)
+            known[name] = inner
+        else:
+            known[key] = inner
+    return Fields(known, place)
+
+
+def camel_inner(fields: Fields, key: str, spelled: set[str]) -> Fields | None:
+    """Take an inner object apart in the same way."""
+    inner = fields.inner(key)
+    return camel_fields(inner.left, inner.place, spelled) if inner else None
+
+
+def as_spelled(tree: Obj, spelled: Collection[str]) -> Obj:
+    """Return an object with the keys as they were written; inner objects are left alone."""
+    if not spelled:
+        return tree
+    items = tuple((s if (s := snake(key)) in spelled else key, value) for key, value in tree.items)
+    return Obj(items, tree.origin)

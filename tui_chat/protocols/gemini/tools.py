@@ -1,0 +1,74 @@
+"""Tools, the choice among them, and the form of the reply: read and written side by side."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from tui_chat.models.envelope import ResponseFormat, ToolChoice, ToolDefinition
+from tui_chat.protocols.fields import Fields
+from tui_chat.protocols.lenient import items, mapping, string
+
+_MODES = {"AUTO": "auto", "ANY": "required", "NONE": "none", "VALIDATED": "auto"}
+_WORDS = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
+JSON_MIME = "application/json"
+
+
+def read_declaration(entry: Fields) -> ToolDefinition | None:
+    """Return a function's declaration; None where it has no name."""
+    name = entry.text("name")
+    if not name:
+        return None
+    description = entry.text("description")
+    schema, own = entry.mapping("parametersJsonSchema"), None
+    if schema is None:
+        own = entry.mapping("parameters")
+    return ToolDefinition(
+        name,
+        description,
+        schema or own or {},
+        dialect="gemini" if own else "json",
+        extras=entry.rest(),
+    )
+
+
+def read_choice(value: Any) -> ToolChoice | None:
+    """Return what `functionCallingConfig` means; None where it cannot be said in our terms."""
+    said = mapping(value)
+    mode: Any = _MODES.get(string(said.get("mode")))
+    names = items(said.get("allowedFunctionNames"))
+    if mode is None or not all(isinstance(name, str) for name in names):
+        return None
+    return ToolChoice(mode, tuple(cast("list[str]", names)))
+
+
+def say_choice(choice: ToolChoice) -> dict[str, Any]:
+    """Return `functionCallingConfig` on the wire."""
+    said: dict[str, Any] = {"mode": _WORDS[choice.mode]}
+    if choice.names and choice.mode != "none":
+        if choice.mode == "auto":
+            said["mode"] = "VALIDATED"
+        said["allowedFunctionNames"] = list(choice.names)
+    return said
+
+
+def read_format(config: Fields) -> ResponseFormat | None:
+    """Take the reply's form out of `generationConfig`; None where it says none we know."""
+    if config.left.get("responseMimeType") != JSON_MIME:
+        return None
+    del config.left["responseMimeType"]
+    if schema := config.mapping("responseJsonSchema"):
+        return ResponseFormat("schema", schema)
+    if schema := config.mapping("responseSchema"):
+        return ResponseFormat("schema", schema, "gemini")
+    return ResponseFormat("json")
+
+
+def say_format(form: ResponseFormat) -> dict[str, Any]:
+    """Return the keys of `generationConfig` that ask for this form."""
+    if form.kind == "text":
+        return {"responseMimeType": "text/plain"}
+    said: dict[str, Any] = {"responseMimeType": JSON_MIME}
+    if form.kind == "schema" and form.schema:
+        key = "responseSchema" if form.dialect == "gemini" else "responseJsonSchema"
+        said[key] = form.schema
+    return said

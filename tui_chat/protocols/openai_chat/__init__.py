@@ -1,0 +1,36 @@
+"""OpenAI Chat Completions, both ways: `encode` and `decode` for requests, `replies` for answers."""
+
+from __future__ import annotations
+
+from tui_chat.errors import Refused
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.reply import Reply
+from tui_chat.protocols.openai_chat import decode, encode, replies
+from tui_chat.protocols.protocol import Encoded, StreamParser
+
+
+class OpenAIChat:
+    """The protocol as `wire.protocol.WireProtocol` describes it."""
+
+    protocol = Protocol.OPENAI_CHAT
+
+    def encode(self, envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
+        """Say the envelope the way this protocol wants it."""
+        return encode.encode(envelope, endpoint)
+
+    def decode(self, body: bytes) -> ChatEnvelope:
+        """Read a captured request body. Raises InputError."""
+        return decode.decode(body)
+
+    def parser(self) -> StreamParser:
+        """Return a fresh parser for a streamed reply."""
+        return replies.OpenAIChatParser()
+
+    def read(self, body: bytes) -> Reply:
+        """Read a reply that came whole. Raises Refused, ReplyCut."""
+        return replies.read(body)
+
+    def refusal(self, status: int, body: bytes) -> Refused:
+        """Put an HTTP error into words."""
+        return replies.refusal(status, body)

@@ -1,0 +1,230 @@
+"""Saying an envelope as OpenAI Chat Completions wants it.
+
+1. `POST /chat/completions`; roles as they are, `developer` where the model wants it; system
+   messages may stand anywhere, consecutive equal roles are allowed.
+2. Every tool call is answered by tool messages right behind it.
+3. `stream_options.include_usage` asks for the usage that a stream otherwise lacks; a server that
+   refuses the setting is not asked.
+4. A captured request is said as it was, what nobody documents included (see `unknown_keys`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, ToolDefinition, Turn
+from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
+from tui_chat.models.model_facts import is_openai_model
+from tui_chat.models.namespaces import UNSET
+from tui_chat.protocols.encoding import (
+    NOTHING_TO_SEND,
+    Items,
+    flag,
+    merged,
+    our_default,
+    passed_on,
+    setting,
+    word,
+)
+from tui_chat.protocols.left_out import (
+    default_invented,
+    envelope_notes,
+    no_place,
+    setting_left_out,
+)
+from tui_chat.protocols.openai_chat.messages import messages
+from tui_chat.protocols.openai_chat.tools import say_choice, say_format
+from tui_chat.protocols.openai_chat.unknown_keys import about_unknown, unknown_keys, without_unknown
+from tui_chat.protocols.plain_turns import openai_roles, plain_turns
+from tui_chat.protocols.protocol import Encoded
+from tui_chat.protocols.segments import RunMemo, segments
+from tui_chat.protocols.settings import (
+    effort,
+    extra_items,
+    in_order,
+    json_schema,
+    namespace_items,
+    numbers,
+    open_format,
+    over,
+    reply_limit,
+    sampling,
+    stops,
+    usable_choice,
+)
+from tui_chat.protocols.tool_names import PLAIN_64, distinct, renamed
+from tui_chat.protocols.tool_pairing import PairingRules, pair_tools
+
+_CHAT = Protocol.OPENAI_CHAT
+_STREAM = our_default("stream", "the reply is shown as it arrives")
+_RULES = PairingRules(PLAIN_64)
+_STRICT_RULES = PairingRules(PLAIN_64, longest_id=40)
+"""“Expected a string with maximum length 40” (vercel/ai#5171)."""
+_OWN_RULES = PairingRules(PLAIN_64, in_call_order=False)
+_MOST_STOPS = 4
+
+
+def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
+    """Encode an envelope; see the module's rules."""
+    own = envelope.semantics.source is _CHAT
+    model = envelope.parameters.model
+    facts = endpoint.facts_of(model.value)
+    about_keys: list[Note] = []
+    if own and facts.strict_keys is not False and (keys := unknown_keys(envelope)):
+        about_keys.append(about_unknown(keys, left_out=facts.strict_keys is True))
+        if facts.strict_keys:
+            envelope = without_unknown(envelope)
+    tools = envelope.tools or ()
+    paired = pair_tools(
+        envelope.turns,
+        _OWN_RULES if own else _rules(envelope, endpoint),
+        [tool.name for tool in tools],
+        envelope.semantics.tools.alias_map,
+    )
+    notes = [*about_keys, *paired.notes, *envelope_notes(envelope, _CHAT)]
+    segment = _segment(bool(facts.developer_role))
+    said: list[Tree] = []
+    for turns in segments(paired.turns):
+        messages_of, told = segment(turns)
+        said += messages_of
+        notes += told
+    body: Items = [("model", setting(model))] if model.value or not own else []
+    body.append(("messages", Arr(tuple(said))))
+    body += _tools(envelope, paired.aliases, notes, may_be_empty=not facts.strict_keys)
+    body += _settings(envelope, endpoint, notes)
+    if own:
+        body = over(body, extra_items(envelope, _CHAT))
+    if not said:
+        notes.append(NOTHING_TO_SEND)
+    return Encoded(
+        "/chat/completions",
+        Obj(tuple(body)),
+        notes=tuple(notes),
+        aliases=tuple(paired.aliases.items()),
+    )
+
+
+def _rules(envelope: ChatEnvelope, endpoint: Endpoint) -> PairingRules:
+    """Return what calls and results have to be like. Gateways put signatures into long call ids
+    and want them back whole, so the ids of a conversation of ours are cut for OpenAI only.
+    """
+    model = envelope.parameters.model.value
+    is_strict = endpoint.facts_of(model).strict_keys is True or is_openai_model(model)
+    return _STRICT_RULES if is_strict or envelope.semantics.source is not None else _RULES
+
+
+@lru_cache(maxsize=2)
+def _segment(developer: bool) -> RunMemo[tuple[list[Tree], list[Note]]]:
+    """Return the encoder of segments, which remembers what it encoded."""
+    plainly, say = plain_turns(_CHAT, openai_roles(developer)), messages(developer)
+
+    def encode_segment(turns: Sequence[Turn]) -> tuple[list[Tree], list[Note]]:
+        said: list[Tree] = []
+        notes: list[Note] = []
+        following: list[Tree] = []
+        for turn in turns:
+            if following and turn.role != "tool":
+                said += following
+                following = []
+            if (plain := plainly(turn)) is not None:
+                said.append(plain)
+                continue
+            message = say(turn)
+            said.append(message.tree)
+            notes += message.notes
+            if message.follows is not None:
+                following.append(message.follows)
+        return said + following, notes
+
+    return RunMemo(encode_segment)
+
+
+def _tools(
+    envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note], *, may_be_empty: bool
+) -> Items:
+    """Return the tools and the choice among them."""
+    own = envelope.semantics.source is _CHAT
+    given = envelope.tools or ()
+    ours = [renamed(tool, aliases) for tool in (given if own else distinct(given, notes))]
+    said = in_order([_tool(tool, own) for tool in ours], envelope.semantics.tools.native, _CHAT)
+    items: Items = []
+    if said:
+        items.append(("tools", Arr(said)))
+    elif envelope.tools is not None and (own or envelope.semantics.source is None):
+        sentence = "An empty list of tools is sent; OpenAI itself refuses one."
+        if may_be_empty:
+            items.append(("tools", Arr(said)))
+        else:
+            sentence = "An empty list of tools is left out: this server refuses one."
+        notes.append(Note(Level.WARNING, "tools-empty", sentence, passed_on("tools")))
+    parallel = envelope.parameters.parallel_tool_calls
+    if parallel is not None and (said or own):
+        items.append(("parallel_tool_calls", setting(parallel)))
+    elif parallel is not None:
+        why = "no tools are sent"
+        notes.append(setting_left_out(parallel, "parallel_tool_calls", why, Level.INFO))
+    if own and envelope.semantics.openai_chat.tool_choice is not UNSET:
+        return items  # said by the namespace
+    choice = usable_choice(envelope, _CHAT, [tool.name for tool in ours], aliases, notes)
+    if choice is not None:
+        items.append(("tool_choice", tree_of(say_choice(choice.value), choice.origin)))
+    return items
+
+
+def _tool(tool: ToolDefinition, own: bool) -> Obj:
+    function: dict[str, Any] = {"name": tool.name}
+    if tool.description:
+        function["description"] = tool.description
+    if tool.parameters:
+        function["parameters"] = json_schema(tool.parameters, tool.dialect)
+    if tool.strict is not None:
+        function["strict"] = tool.strict
+    items: Items = [("type", word("function")), ("function", tree_of(function))]
+    return Obj(tuple(merged(items, tool.extras, passed_on("tools")) if own else items))
+
+
+def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
+    asked, namespace = envelope.parameters, envelope.semantics.openai_chat
+    own = envelope.semantics.source is _CHAT
+    facts = endpoint.facts_of(asked.model.value)
+    items: Items = []
+    limit = reply_limit(envelope, endpoint, notes)
+    if limit is not None:
+        key = namespace.max_tokens_key if own and namespace.max_tokens_key else ""
+        key = (
+            key if isinstance(key, str) and key else facts.max_tokens_key or endpoint.max_tokens_key
+        )
+        items.append((key, setting(limit)))
+    wanted = [
+        ("temperature", asked.temperature, 0, 2),
+        ("top_p", asked.top_p, 0, 1),
+        ("presence_penalty", asked.presence_penalty, -2, 2),
+        ("frequency_penalty", asked.frequency_penalty, -2, 2),
+    ]
+    items += sampling(wanted, asked, facts, notes, own=own)
+    items += numbers([("seed", asked.seed, -math.inf, math.inf)], notes, own=own)
+    notes += no_place(_CHAT, [("top_k", asked.top_k)])
+    stop = asked.stop if own else stops(asked.stop, _MOST_STOPS, notes)
+    if stop is not None:
+        items.append(("stop", tree_of(stop.value, stop.origin)))
+    if (reasoning := effort(asked, notes, own=own)) is not None:
+        items.append(("reasoning_effort", setting(reasoning)))
+    form = asked.response_format if own else open_format(asked.response_format, envelope, notes)
+    if form is not None:
+        items.append(("response_format", tree_of(say_format(form.value), form.origin)))
+    if asked.stream:
+        items.append(("stream", flag(True, _STREAM)))
+        if not own and facts.stream_usage is not False:
+            usage = Obj((("include_usage", flag(True, _STREAM)),), _STREAM)
+            items.append(("stream_options", usage))
+            if envelope.semantics.source is not None:
+                sentence = "The stream is asked to tell the tokens it took (include_usage)."
+                notes.append(default_invented(_STREAM, sentence))
+    if own:
+        skip = ("max_tokens_key", *(("stream",) if asked.stream else ()))
+        items = over(items, namespace_items(namespace, skip))
+    return items

@@ -1,0 +1,219 @@
+"""One turn as a message of Chat Completions. What a message looks like depends on its turn and
+on nothing else, so each is made once.
+
+1. Content is one string where it can be, and parts where the turn has several or was written so.
+2. Beside tool calls or a refusal, content that is empty is null.
+3. Reasoning that came through Chat goes back in the field it came in; where that is plain text,
+   only beside tool calls: there DeepSeek demands it, and elsewhere its older models refuse it.
+4. Pictures cannot stand in a tool result: they follow in a user message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Level, Note, Turn
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.models.memo import Memo
+from tui_chat.models.message import Part, ToolCall
+from tui_chat.models.quick import quick
+from tui_chat.models.semantics import Piece, WireForm
+from tui_chat.models.text import GLUE, Origin, Text
+from tui_chat.protocols.encoding import (
+    Items,
+    field_of,
+    merged,
+    own_form,
+    parsed,
+    quote,
+    word,
+)
+from tui_chat.protocols.left_out import left_out, turn_notes
+from tui_chat.protocols.openai_chat.content import say_part
+from tui_chat.protocols.openai_chat.thoughts import PLAIN, goes_back, thoughts_as_said
+from tui_chat.protocols.pieces import laid_out
+from tui_chat.protocols.roles import adapted_role
+
+_CHAT = Protocol.OPENAI_CHAT
+_NAME = re.compile(r"[^\s<|\\/>]{1,64}")
+"""What OpenAI takes as the name of a speaker."""
+
+
+@quick
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """A turn as it is said."""
+
+    tree: Obj
+    follows: Obj | None = None
+    """A user message with what a tool result could not hold, for after all results."""
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(slots=True)
+class _Saying:
+    """A message in the making."""
+
+    turn: Turn
+    content: list[Tree] = field(default_factory=list[Tree])
+    texts: list[Text] = field(default_factory=list[Text])
+    calls: list[Tree] = field(default_factory=list[Tree])
+    old_call: Tree | None = None
+    follows: list[Tree] = field(default_factory=list[Tree])
+    notes: list[Note] = field(default_factory=list[Note])
+    marked: bool = False
+    """Whether a text has more to it than its words."""
+    said_refusal: bool = False
+
+
+@lru_cache(maxsize=2)
+def messages(developer: bool) -> Callable[[Turn], Message]:
+    """Return the encoder of single turns, which remembers what it encoded."""
+
+    def compute(turn: Turn) -> Message:
+        return _message(turn, developer)
+
+    return Memo(compute)
+
+
+def _message(turn: Turn, developer: bool) -> Message:
+    saying = _Saying(turn)
+    for piece, what in laid_out(turn, _CHAT):
+        _say(saying, piece, what)
+    form = own_form(turn, _CHAT)
+    role = adapted_role(turn.role, _CHAT, developer=developer)
+    role = (form.role or turn.role) if form else role
+    origin = turn.origin
+    items: Items = [("role", word(role)), *_content(saying, form.shape if form else "")]
+    if turn.semantics.refusal and not saying.said_refusal:
+        items.append(("refusal", quote(turn.semantics.refusal, origin, "refusal")))
+    items += _thoughts(saying, form)
+    named = form is not None or _NAME.fullmatch(turn.name) is not None
+    if turn.name and named and (turn.role != "tool" or form is not None):
+        items.append(("name", quote(turn.name, origin, "name")))
+    if saying.old_call is not None:
+        items.append(("function_call", saying.old_call))
+    if saying.calls:
+        items.append(("tool_calls", Arr(tuple(saying.calls), origin)))
+    if turn.role == "tool" and turn.tool_call_id and role != "function":
+        items.append(("tool_call_id", quote(turn.tool_call_id, origin, "tool call id")))
+    if form is not None:
+        items = merged(items, form.extras, origin)
+    lost = () if form else [each for each in turn.semantics.reasoning if not goes_back(each)]
+    saying.notes += turn_notes(turn, _CHAT, lost=lost, named=named)
+    if turn.semantics.failed and form is None:
+        sentence = "That the tool failed cannot be said here; only its words are sent."
+        saying.notes.append(Note(Level.WARNING, "failure-left-out", sentence, origin))
+    follows = None
+    if saying.follows:
+        follows = Obj(
+            (("role", word("user")), ("content", Arr(tuple(saying.follows), origin))), origin
+        )
+    return Message(Obj(tuple(items), origin), follows, tuple(saying.notes))
+
+
+def _thoughts(saying: _Saying, form: WireForm | None) -> Items:
+    """Return the fields that carry the reasoning."""
+    turn = saying.turn
+    if not turn.semantics.reasoning:
+        return []
+    thoughts = thoughts_as_said(turn.semantics.reasoning)
+    if form is None:
+        thoughts.pop("thinking_blocks", None)
+        if not turn.tool_calls and any(thoughts.pop(key, None) for key in PLAIN):
+            sentence = "Reasoning in plain text goes back only beside tool calls."
+            note = Note(Level.INFO, "reasoning-left-out", sentence, turn.origin)
+            saying.notes.append(note)
+    origin = field_of(turn.origin, "reasoning")
+    return [(key, tree_of(value, origin)) for key, value in thoughts.items()]
+
+
+def _say(saying: _Saying, piece: Piece, what: object) -> None:
+    turn, origin = saying.turn, saying.turn.origin
+    match what:
+        case Text():
+            if saying.calls:
+                sentence = "Its text stands before its tool calls; it came after them."
+                saying.notes.append(Note(Level.WARNING, "order-changed", sentence, origin))
+            block: Items = [("type", word("text")), ("text", Str(what))]
+            own = own_form(turn, _CHAT) is not None
+            saying.marked = saying.marked or bool(piece.extras or (piece.cache and own))
+            saying.texts.append(what)
+            saying.content.append(_marked(block, piece, turn))
+        case ToolCall():
+            if piece.name == "function_call":
+                saying.old_call = Obj(tuple(_function(what, origin)), origin)
+            else:
+                saying.calls.append(_call(what, piece, origin))
+        case Part():
+            part = say_part(what, origin)
+            if part is None or turn.role in ("assistant", "system"):
+                saying.notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _CHAT))
+            elif turn.role == "tool":
+                saying.follows.append(_marked(part, piece, turn))
+                sentence = "A picture or file of a tool result follows it in a user message."
+                saying.notes.append(Note(Level.WARNING, "part-moved", sentence, origin))
+            else:
+                saying.content.append(_marked(part, piece, turn))
+        case None if piece.kind == "other" and own_form(turn, _CHAT) is not None:
+            saying.content.append(parsed(piece.data, origin, piece.name))
+        case None if piece.kind == "refusal" and turn.semantics.refusal:
+            refusal = quote(turn.semantics.refusal, origin, "refusal")
+            block = [("type", word("refusal")), ("refusal", refusal)]
+            saying.content.append(_marked(block, piece, turn))
+            saying.said_refusal = True
+        case _:
+            pass  # reasoning goes beside the content
+
+
+def _marked(block: Items, piece: Piece, turn: Turn) -> Obj:
+    origin = turn.origin
+    if piece.cache and own_form(turn, _CHAT) is not None:
+        block.append(("cache_control", parsed(piece.cache, origin, "cache mark")))
+    return Obj(tuple(merged(block, piece.extras, origin)), origin)
+
+
+def _content(saying: _Saying, shape: str) -> Items:
+    """Return the content as it was written, or as one writes it."""
+    turn, content = saying.turn, saying.content
+    if not content:
+        match shape:
+            case "absent":
+                return []
+            case "null":
+                return [("content", Lit(None, GLUE))]
+            case "parts" if not saying.follows:
+                return [("content", Arr((), turn.origin))]
+            case "string":
+                return [("content", Str(turn.text))]
+            case _:
+                empty = turn.role == "assistant" and (saying.calls or turn.semantics.refusal)
+                return [("content", Lit(None, GLUE) if empty else Str(turn.text))]
+    only_text = len(content) == 1 == len(saying.texts)
+    if only_text and shape != "parts" and not saying.marked:
+        return [("content", Str(saying.texts[0]))]
+    return [("content", Arr(tuple(content), turn.origin))]
+
+
+def _call(call: ToolCall, piece: Piece, origin: Origin) -> Obj:
+    items: Items = [("id", quote(call.id, origin, "tool call id"))] if call.id else []
+    if piece.name == "custom":
+        custom: Items = [
+            ("name", quote(call.name, origin, "tool name")),
+            ("input", quote(call.arguments, origin, f"input of {call.name}")),
+        ]
+        items += [("type", word("custom")), ("custom", Obj(tuple(custom), origin))]
+    else:
+        if piece.name != "untyped":
+            items.append(("type", word("function")))
+        items.append(("function", Obj(tuple(_function(call, origin)), origin)))
+    return Obj(tuple(merged(items, piece.extras, origin)), origin)
+
+
+def _function(call: ToolCall, origin: Origin) -> Items:
+    arguments = quote(call.arguments, origin, f"arguments of {call.name}")
+    return [("name", quote(call.name, origin, "tool name")), ("arguments", arguments)]

@@ -1,0 +1,260 @@
+"""Answers of the Chat Completions API, and of the many that imitate it.
+
+1. A chunk's `delta` and a whole answer's `message` have one shape and are read by one function.
+   Perplexity sends both in each: in a whole answer the `message` counts and the delta is empty,
+   in a stream the `message` repeats what the deltas have said so far.
+2. Only choice 0 is read. Text may come as a string or as typed parts.
+3. Tool calls are told apart by `index`. Where it is missing, or one index comes with a second
+   id and name, the id begins a new call.
+4. Reasoning comes under a vendor's name: `reasoning_content`, `reasoning`, or OpenRouter's
+   `reasoning_details`, which repeat `reasoning` and win over it.
+5. The reply has ended when a `finish_reason` was seen or `[DONE]` came. Usage comes later still,
+   in a chunk without choices. An empty `finish_reason` is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui_chat.errors import Refused
+from tui_chat.models.reply import FinishReason, Reply, StreamEvent, Usage
+from tui_chat.protocols.chunks import chunks_of, no_reply, read_body
+from tui_chat.protocols.lenient import (
+    JsonObject,
+    compact,
+    count,
+    items,
+    mapping,
+    raw_string,
+    string,
+)
+from tui_chat.protocols.refusals import refused
+from tui_chat.protocols.reply_events import ReplyEvents, folded
+
+_REASONS: dict[str, FinishReason] = {
+    "stop": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "tool_calls": "tool_calls",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
+    "refusal": "refusal",
+}
+
+_LEGACY = -1
+"""The index of a `function_call` from before there were `tool_calls`."""
+
+_PLAIN_REASONING = ("reasoning_content", "reasoning")
+
+
+class OpenAIChatParser:
+    """Reads one streamed reply."""
+
+    def __init__(self) -> None:
+        self._events = ReplyEvents()
+        self._ids: list[str] = []
+        """The ids of the calls so far, by our numbers."""
+        self._numbers: dict[int, int] = {}
+        """Our number by the provider's index."""
+        self._done = False
+        self._has_deltas = False
+        """Whether a delta has said anything yet, so that a message would only repeat it."""
+
+    def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
+        """Take one event of the stream."""
+        if data.strip() == "[DONE]":
+            self._done = True
+            if not self._events.ended:
+                self._events.finished("stop", "")
+        elif not self._done:
+            for chunk in chunks_of(event, data, whole=self._events.ended):
+                self.take_in(chunk)
+        return self._events.take()
+
+    def close(self) -> Sequence[StreamEvent]:
+        """Tell that the stream ended."""
+        return self._events.close()
+
+    def take_in(self, chunk: JsonObject, *, is_whole: bool = False) -> None:
+        """Read a chunk of a stream, or an answer that came whole."""
+        choices = items(chunk.get("choices"))
+        usage = mapping(chunk.get("usage")) or mapping(mapping(chunk.get("x_groq")).get("usage"))
+        if choices or usage or "choices" in chunk:
+            self._events.started(string(chunk.get("model")), string(chunk.get("id")))
+        for each in choices:
+            choice = mapping(each)
+            if count(choice.get("index")) not in (None, 0):
+                continue
+            self._delta(self._said_by(choice, is_whole=is_whole))
+            usage = usage or mapping(choice.get("usage"))
+            if raw := string(choice.get("finish_reason")):
+                self._events.finished(_REASONS.get(raw.lower(), "other"), raw)
+        if usage:
+            self._events.usage(_usage(usage))
+
+    def _said_by(self, choice: JsonObject, *, is_whole: bool) -> JsonObject:
+        """Return what a choice adds to the reply, whether it stands in `delta` or `message`."""
+        delta, message = _fields_said(choice.get("delta")), _fields_said(choice.get("message"))
+        if is_whole:
+            return delta | message
+        if delta:
+            self._has_deltas = True
+            return delta
+        # Without deltas, messages are all there is. Beside an empty delta, a message may be a
+        # repetition of deltas to come, unless the reply ends here.
+        last = choice.get("delta") is None or bool(string(choice.get("finish_reason")))
+        return message if last and not self._has_deltas else {}
+
+    def finish(self) -> Reply:
+        """Return the reply of an answer that came whole and has been taken in."""
+        if not self._events.ended:
+            self._events.finished("stop", "")
+        return folded(self._events)
+
+    def _delta(self, delta: JsonObject) -> None:
+        self._reason(delta)
+        google = mapping(mapping(delta.get("extra_content")).get("google"))
+        content = delta.get("content")
+        signature = string(google.get("thought_signature"))
+        if parts := items(content):
+            self._parts(parts)
+            self._events.text("", signature=signature)
+        else:
+            self._events.text(raw_string(content), signature=signature)
+        if refusal := raw_string(delta.get("refusal")):
+            self._events.refusal(refusal)
+        for each in items(delta.get("tool_calls")):
+            self._call(mapping(each))
+        if function := mapping(delta.get("function_call")):
+            self._function(_LEGACY, "", function)
+
+    def _parts(self, parts: list[object]) -> None:
+        for each in parts:
+            part = mapping(each)
+            match part.get("type"):
+                case "thinking":  # Mistral: text parts inside
+                    for inner in items(part.get("thinking")):
+                        text = raw_string(mapping(inner).get("text"))
+                        self._events.reasoning(
+                            self._events.block("thinking"), text, kind="thinking"
+                        )
+                case "refusal":
+                    self._events.refusal(raw_string(part.get("refusal")))
+                case _:
+                    self._events.text(raw_string(part.get("text")))
+
+    def _reason(self, delta: JsonObject) -> None:
+        spoke = False
+        for each in items(delta.get("reasoning_details")):
+            spoke = self._detail(mapping(each)) or spoke
+        for field in () if spoke else _PLAIN_REASONING:
+            if text := raw_string(delta.get(field)):
+                self._events.reasoning(self._events.block(field), text, kind=field)
+                break
+        for each in items(delta.get("thinking_blocks")):  # litellm, beside reasoning_content
+            if signature := string(mapping(each).get("signature")):
+                block = self._events.block(_PLAIN_REASONING[0])
+                self._events.reasoning(block, signature=signature)
+
+    def _detail(self, detail: JsonObject) -> bool:
+        """Read one of OpenRouter's details; say whether it had readable text."""
+        kind = string(detail.get("type"))
+        text = raw_string(detail.get("text")) or raw_string(detail.get("summary"))
+        signature = string(detail.get("signature"))
+        encrypted = string(detail.get("data"))
+        if text or signature or encrypted:
+            self._events.reasoning(
+                self._events.block((kind, count(detail.get("index")))),
+                text,
+                signature=signature,
+                encrypted=encrypted,
+                id=string(detail.get("id")),
+                kind=f"{kind} {string(detail.get('format'))}".strip(),
+            )
+        return bool(text)
+
+    def _call(self, call: JsonObject) -> None:
+        google = mapping(mapping(call.get("extra_content")).get("google"))
+        self._function(
+            count(call.get("index")),
+            string(call.get("id")),
+            mapping(call.get("function")),
+            string(google.get("thought_signature")),
+        )
+
+    def _function(
+        self, index: int | None, id: str, function: JsonObject, signature: str = ""
+    ) -> None:
+        said = function.get("arguments")
+        arguments = "" if said is None else said if isinstance(said, str) else compact(said)
+        name = string(function.get("name"))
+        if arguments or name or id or signature:
+            number = self._number(index, id, name)
+            self._events.tool(number, arguments, id=id, name=name, signature=signature)
+
+    def _number(self, index: int | None, id: str, name: str) -> int:
+        """Return the number of the call that a delta belongs to."""
+        again = False
+        number = len(self._ids) - 1 if index is None else self._numbers.get(index, -1)
+        if number >= 0:
+            known = self._ids[number]
+            other = bool(id and id != known)
+            if index is None:
+                again = other or bool(name and not id)
+            else:
+                again = other and bool(name and known)
+        if number < 0 or again:
+            number = self._events.call(len(self._ids))
+            self._ids.append(id)
+        self._ids[number] = self._ids[number] or id
+        if index is not None:
+            self._numbers[index] = number
+        return number
+
+
+def _fields_said(value: object) -> dict[str, object]:
+    """Return the fields of a delta or message that say something; its role alone does not."""
+    return {k: v for k, v in mapping(value).items() if k != "role" and v not in (None, "", [], {})}
+
+
+def _usage(said: JsonObject) -> Usage:
+    details = mapping(said.get("prompt_tokens_details"))
+    cached = count(details.get("cached_tokens"))
+    if cached is None:
+        cached = count(said.get("prompt_cache_hit_tokens"))  # DeepSeek
+    prompt, output = count(said.get("prompt_tokens")), count(said.get("completion_tokens"))
+    reasoning = count(mapping(said.get("completion_tokens_details")).get("reasoning_tokens"))
+    total = count(said.get("total_tokens"))
+    # xAI counts reasoning beside the completion; its total gives it away.
+    apart = 0
+    if reasoning and total and total == (prompt or 0) + (output or 0) + reasoning:
+        apart, output = reasoning, (output or 0) + reasoning
+    return Usage(
+        input=prompt,
+        output=output,
+        cached=cached,
+        cache_write=count(details.get("cache_write_tokens")),
+        reasoning=reasoning,
+        output_apart=apart,
+    )
+
+
+def read(body: bytes) -> Reply:
+    """Read an answer that came whole."""
+    answer = mapping(read_body(body))
+    if not items(answer.get("choices")):
+        raise no_reply(answer)
+    parser = OpenAIChatParser()
+    parser.take_in(answer, is_whole=True)
+    return parser.finish()
+
+
+def refusal(status: int, body: bytes) -> Refused:
+    """Put an HTTP error into words."""
+    return refused(status, body)

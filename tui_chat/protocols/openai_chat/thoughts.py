@@ -1,0 +1,105 @@
+"""Reasoning in a message: the fields in which vendors carry it, read and written.
+
+`reasoning_content` and `reasoning` are plain text, OpenRouter's `reasoning_details` are typed
+and may be signed or encrypted, litellm's `thinking_blocks` are Anthropic's own. What cannot be
+written back as it was read is left among the extras.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.protocols.fields import Fields
+from tui_chat.protocols.turn_builder import TurnBuilder
+
+PLAIN = ("reasoning_content", "reasoning")
+_CHAT = Protocol.OPENAI_CHAT
+_DETAIL_TEXT = {"reasoning.text": "text", "reasoning.summary": "summary"}
+
+
+def read_thoughts(message: Fields, builder: TurnBuilder) -> None:
+    """Take a message's reasoning into the turn."""
+    for block in _blocks(message):
+        builder.think(block)
+
+
+def _blocks(message: Fields) -> Iterator[ReasoningBlock]:
+    for key in PLAIN:
+        if text := message.text(key):
+            yield ReasoningBlock(_CHAT, text, kind=key)
+    for key, read in (("reasoning_details", _detail), ("thinking_blocks", _thinking)):
+        value = message.left.get(key)
+        if isinstance(value, list) and value:
+            blocks = [read(each) for each in cast("list[object]", value)]
+            known = [block for block in blocks if block is not None]
+            if thoughts_as_said(known).get(key) == value:
+                del message.left[key]
+                yield from known
+
+
+def _detail(value: object) -> ReasoningBlock | None:
+    if not isinstance(value, dict):
+        return None
+    detail = Fields(cast("dict[str, Any]", value), "")
+    kind = detail.text("type")
+    form = detail.text("format")
+    return ReasoningBlock(
+        _CHAT,
+        detail.text(_DETAIL_TEXT.get(kind, "text")),
+        detail.text("signature"),
+        detail.text("data"),
+        detail.text("id"),
+        f"{kind} {form}".strip(),
+    )
+
+
+def _thinking(value: object) -> ReasoningBlock | None:
+    if not isinstance(value, dict):
+        return None
+    block = Fields(cast("dict[str, Any]", value), "")
+    return ReasoningBlock(
+        Protocol.ANTHROPIC, block.text("thinking"), block.text("signature"), block.text("data")
+    )
+
+
+def goes_back(block: ReasoningBlock) -> bool:
+    """Whether a block has a field in which it can be sent."""
+    return block.protocol is _CHAT and (block.kind in PLAIN or block.kind.startswith("reasoning."))
+
+
+def thoughts_as_said(blocks: Sequence[ReasoningBlock]) -> dict[str, Any]:
+    """Return the fields of a message that carry these blocks."""
+    fields: dict[str, Any] = {}
+    for block in blocks:
+        if block.protocol is Protocol.ANTHROPIC:
+            fields.setdefault("thinking_blocks", []).append(_as_thinking(block))
+        elif block.protocol is not _CHAT:
+            continue
+        elif block.kind in PLAIN:
+            fields[block.kind] = fields.get(block.kind, "") + block.text
+        elif block.kind.startswith("reasoning."):
+            details = fields.setdefault("reasoning_details", [])
+            details.append(_as_detail(block, len(details)))
+    return fields
+
+
+def _as_detail(block: ReasoningBlock, index: int) -> dict[str, Any]:
+    kind, _, form = block.kind.partition(" ")
+    said = {
+        "type": kind,
+        _DETAIL_TEXT.get(kind, "text"): block.text,
+        "signature": block.signature,
+        "data": block.encrypted,
+        "id": block.id,
+        "format": form,
+    }
+    return {key: value for key, value in said.items() if value} | {"index": index}
+
+
+def _as_thinking(block: ReasoningBlock) -> dict[str, Any]:
+    if block.encrypted:
+        return {"type": "redacted_thinking", "data": block.encrypted}
+    return {"type": "thinking", "thinking": block.text, "signature": block.signature}

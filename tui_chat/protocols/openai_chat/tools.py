@@ -1,0 +1,85 @@
+"""Tools, the choice among them, and the form of the reply: read and written side by side."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from tui_chat.models.envelope import ResponseFormat, ToolChoice, ToolDefinition
+from tui_chat.protocols.fields import Fields
+from tui_chat.protocols.lenient import items, mapping, string
+from tui_chat.protocols.openai_format import read_schema, say_schema
+
+
+def read_tool(entry: Fields) -> ToolDefinition | None:
+    """Return a function's definition; None where the entry is no function with a name."""
+    if entry.left.get("type") != "function":
+        return None
+    function = entry.inner("function")
+    name = function.text("name") if function else ""
+    if function is None or not name:
+        return None
+    del entry.left["type"]
+    description, parameters = function.text("description"), function.mapping("parameters") or {}
+    strict = function.flag("strict")
+    entry.put_back("function", function)
+    return ToolDefinition(name, description, parameters, strict, extras=entry.rest())
+
+
+def read_choice(value: Any) -> ToolChoice | None:
+    """Return what `tool_choice` means; None where it cannot be said in our terms."""
+    if value in ("auto", "none", "required"):
+        return ToolChoice(value)
+    if not isinstance(value, dict):
+        return None
+    said = cast("dict[str, Any]", value)
+    match said.get("type"):
+        case "function":
+            name = mapping(said.get("function")).get("name")
+            return ToolChoice("required", (name,)) if isinstance(name, str) else None
+        case "allowed_tools":
+            allowed = mapping(said.get("allowed_tools"))
+            entries = map(mapping, items(allowed.get("tools")))
+            names = [string(mapping(entry.get("function")).get("name")) for entry in entries]
+            mode: Any = allowed.get("mode")
+            if (mode == "auto" or mode == "required") and names and all(names):
+                return ToolChoice(mode, tuple(names))
+            return None
+        case _:
+            return None
+
+
+def say_choice(choice: ToolChoice) -> Any:
+    """Return `tool_choice` on the wire."""
+    if not choice.names or choice.mode == "none":
+        return choice.mode
+    if choice.mode == "required" and len(choice.names) == 1:
+        return {"type": "function", "function": {"name": choice.names[0]}}
+    tools = [{"type": "function", "function": {"name": name}} for name in choice.names]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": tools}}
+
+
+def read_format(value: Any) -> ResponseFormat | None:
+    """Return what `response_format` means; None where it cannot be said in our terms."""
+    if not isinstance(value, dict):
+        return None
+    said = cast("dict[str, Any]", value)
+    match said.get("type"):
+        case "text":
+            return ResponseFormat("text")
+        case "json_object":
+            return ResponseFormat("json")
+        case "json_schema":
+            return read_schema(Fields(mapping(said.get("json_schema")), ""))
+        case _:
+            return None
+
+
+def say_format(form: ResponseFormat) -> dict[str, Any]:
+    """Return `response_format` on the wire."""
+    match form.kind:
+        case "text":
+            return {"type": "text"}
+        case "json":
+            return {"type": "json_object"}
+        case "schema":
+            return {"type": "json_schema", "json_schema": say_schema(form)}

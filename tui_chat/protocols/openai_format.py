@@ -1,0 +1,31 @@
+"""A JSON schema for the reply, in the fields that OpenAI's two protocols share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui_chat.models.envelope import ResponseFormat
+from tui_chat.protocols.fields import Fields
+
+
+def read_schema(form: Fields) -> ResponseFormat:
+    """Return what `name`, `description`, `schema` and `strict` say."""
+    return ResponseFormat(
+        "schema",
+        form.mapping("schema"),
+        name=form.text("name"),
+        description=form.text("description"),
+        strict=form.flag("strict"),
+    )
+
+
+def say_schema(form: ResponseFormat) -> dict[str, Any]:
+    """Return those fields."""
+    said: dict[str, Any] = {"name": form.name or "reply"}
+    if form.description:
+        said["description"] = form.description
+    if form.schema is not None:
+        said["schema"] = form.schema
+    if form.strict is not None:
+        said["strict"] = form.strict
+    return said

@@ -1,0 +1,264 @@
+"""Saying an envelope as OpenAI Responses wants it.
+
+1. `POST /responses`; `input` is a list of items. A message is `{role, content}`; a tool call
+   and its result are items of their own, tied by `call_id`.
+2. Reasoning items are replayed before what they led to, with their encrypted content.
+3. `store` is false unless the endpoint or a captured request has another word: a conversation
+   is kept here and not on the provider's side for a month. Where it is, see `kept`.
+4. With `previous_response_id` or a kept conversation the calls of earlier turns are on the other
+   side, so their outputs may stand alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition, Turn
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.models.namespaces import UNSET
+from tui_chat.protocols.encoding import (
+    NOTHING_TO_SEND,
+    Items,
+    flag,
+    merged,
+    our_default,
+    own_form,
+    passed_on,
+    setting,
+    word,
+)
+from tui_chat.protocols.left_out import default_invented, envelope_notes, no_place
+from tui_chat.protocols.openai_responses.kept import continued
+from tui_chat.protocols.openai_responses.said import said_by
+from tui_chat.protocols.openai_responses.tools import say_choice, say_format
+from tui_chat.protocols.plain_turns import openai_roles, plain_turns
+from tui_chat.protocols.protocol import Encoded
+from tui_chat.protocols.segments import RunMemo, segments
+from tui_chat.protocols.settings import (
+    effort,
+    extra_items,
+    in_order,
+    json_schema,
+    namespace_items,
+    open_format,
+    over,
+    reply_limit,
+    sampling,
+    usable_choice,
+)
+from tui_chat.protocols.tool_names import PLAIN_64, PLAIN_128, distinct, renamed
+from tui_chat.protocols.tool_pairing import PairingRules, pair_tools
+
+_RESPONSES = Protocol.OPENAI_RESPONSES
+_STREAM = our_default("stream", "the reply is shown as it arrives")
+_STORE = our_default("store", "whether the provider keeps the conversation, by the endpoint")
+_LEAST_TOKENS = 16
+_LONGEST_ID = 64
+"""Characters of a call id: “Expected a string with maximum length 64” (dyad-sh/dyad#4304)."""
+
+
+def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
+    """Encode an envelope; see the module's rules."""
+    own = envelope.semantics.source is _RESPONSES
+    about_kept: list[Note] = []
+    if endpoint.provider_keeps and envelope.semantics.source is None:
+        envelope, about_kept = continued(envelope)
+    tools = envelope.tools or ()
+    paired = pair_tools(
+        envelope.turns,
+        _rules(envelope, own),
+        [tool.name for tool in tools],
+        envelope.semantics.tools.alias_map,
+    )
+    notes = [*about_kept, *paired.notes, *envelope_notes(envelope, _RESPONSES)]
+    model = envelope.parameters.model
+    body: Items = [("model", setting(model))] if model.value or not own else []
+    body += _input(envelope, paired.turns, endpoint, notes)
+    body += _tools(envelope, paired.aliases, notes)
+    body += _settings(envelope, endpoint, notes)
+    if own:
+        body = over(body, extra_items(envelope, _RESPONSES))
+    return Encoded(
+        "/responses",
+        Obj(tuple(body)),
+        notes=tuple(notes),
+        aliases=tuple(paired.aliases.items()),
+    )
+
+
+def _rules(envelope: ChatEnvelope, own: bool) -> PairingRules:
+    semantics = envelope.semantics
+    kept = bool(semantics.session.previous_response_id) and semantics.source in (None, _RESPONSES)
+    settings = semantics.responses
+    for value in (settings.conversation, settings.prompt):
+        kept = kept or (own and value is not UNSET and bool(value))
+    referred = own and any(
+        piece.name == "item_reference"
+        for turn in envelope.turns
+        if (layout := turn.semantics.layout) is not None
+        for piece in layout.pieces
+    )
+    return PairingRules(
+        PLAIN_128 if own else PLAIN_64,
+        longest_id=0 if own else _LONGEST_ID,
+        adjacent=not own,
+        in_call_order=not own,
+        unique_ids=True,
+        open_ended=kept or referred,
+    )
+
+
+def _input(
+    envelope: ChatEnvelope, turns: Sequence[Turn], endpoint: Endpoint, notes: list[Note]
+) -> Iterator[tuple[str, Tree]]:
+    """Yield `instructions` and `input`."""
+    facts = endpoint.facts_of(envelope.parameters.model.value)
+    captured = envelope.semantics.source is _RESPONSES
+    segment = _segment(bool(facts.developer_role), captured)
+    shape = envelope.semantics.responses.input_shape
+    items: list[Tree] = []
+    form = own_form(turns[0], _RESPONSES) if turns else None
+    if form is not None and form.slot == "instructions":
+        yield "instructions", Str(turns[0].text)
+        turns = turns[1:]
+    for run in segments(turns):
+        said, told = segment(run)
+        items += said
+        notes += told
+    if shape == "string" and len(turns) == 1 == len(items):
+        yield "input", Str(turns[0].text)
+    elif shape != "absent" or items:
+        yield "input", Arr(tuple(items))
+    if not items and not _rules(envelope, envelope.semantics.source is _RESPONSES).open_ended:
+        notes.append(NOTHING_TO_SEND)
+
+
+@lru_cache(maxsize=4)
+def _segment(developer: bool, captured: bool) -> RunMemo[tuple[list[Tree], list[Note]]]:
+    """Return the encoder of segments, which remembers what it encoded."""
+    plainly = plain_turns(_RESPONSES, openai_roles(developer))
+    say = said_by(developer, captured)
+
+    def encode_segment(turns: Sequence[Turn]) -> tuple[list[Tree], list[Note]]:
+        items: list[Tree] = []
+        notes: list[Note] = []
+        for turn in turns:
+            if (plain := plainly(turn)) is not None:
+                items.append(plain)
+                continue
+            said = say(turn)
+            items += said.items
+            notes += said.notes
+        return items, notes
+
+    return RunMemo(encode_segment)
+
+
+def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
+    """Return the tools and the choice among them."""
+    own = envelope.semantics.source is _RESPONSES
+    given = envelope.tools or ()
+    ours = [renamed(tool, aliases) for tool in (given if own else distinct(given, notes))]
+    native = envelope.semantics.tools.native
+    said = in_order([_tool(tool, own) for tool in ours], native, _RESPONSES)
+    loose = [tool.name for tool in ours if tool.strict is None and not own]
+    if loose and envelope.semantics.source is not None:
+        sentence = "Nobody said whether these tools are strict, and Responses takes them to be: "
+        sentence += f"strict false is sent for {', '.join(loose)}."
+        notes.append(default_invented(passed_on("tools"), sentence))
+    items: Items = []
+    if said or (envelope.tools is not None and (own or envelope.semantics.source is None)):
+        items.append(("tools", Arr(said)))
+    parallel = envelope.parameters.parallel_tool_calls
+    if parallel is not None:
+        items.append(("parallel_tool_calls", setting(parallel)))
+    if own and envelope.semantics.responses.tool_choice is not UNSET:
+        return items  # said by the namespace
+    choice = usable_choice(envelope, _RESPONSES, [tool.name for tool in ours], aliases, notes)
+    if choice is not None:
+        items.append(("tool_choice", tree_of(say_choice(choice.value), choice.origin)))
+    return items
+
+
+def _tool(tool: ToolDefinition, own: bool) -> Obj:
+    items: Items = [("type", word("function")), ("name", tree_of(tool.name))]
+    if tool.description:
+        items.append(("description", tree_of(tool.description)))
+    if tool.parameters:
+        items.append(("parameters", tree_of(json_schema(tool.parameters, tool.dialect))))
+    elif not own:
+        items.append(("parameters", tree_of({"type": "object", "properties": {}})))
+    if tool.strict is not None:
+        items.append(("strict", Lit(tool.strict)))
+    elif not own:  # strict is what Responses takes a tool to be that says nothing
+        items.append(("strict", Lit(False)))
+    return Obj(tuple(merged(items, tool.extras, passed_on("tools")) if own else items))
+
+
+def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
+    asked, namespace = envelope.parameters, envelope.semantics.responses
+    own = envelope.semantics.source is _RESPONSES
+    facts = endpoint.facts_of(asked.model.value)
+    items: Items = []
+    wanted = [("temperature", asked.temperature, 0, 2), ("top_p", asked.top_p, 0, 1)]
+    items += sampling(wanted, asked, facts, notes, own=own)
+    limit = reply_limit(envelope, endpoint, notes)
+    if limit is not None:
+        limit = limit if own else _enough(limit, notes)
+        items.append(("max_output_tokens", setting(limit)))
+    missing = [
+        ("stop", asked.stop),
+        ("seed", asked.seed),
+        ("top_k", asked.top_k),
+        ("presence_penalty", asked.presence_penalty),
+        ("frequency_penalty", asked.frequency_penalty),
+    ]
+    notes += no_place(_RESPONSES, missing)
+    if (reasoning := effort(asked, notes, own=own)) is not None:
+        said = Obj((("effort", setting(reasoning)),), reasoning.origin)
+        items.append(("reasoning", said))
+    form = asked.response_format if own else open_format(asked.response_format, envelope, notes)
+    if form is not None:
+        said = tree_of(say_format(form.value), form.origin)
+        items.append(("text", Obj((("format", said),), form.origin)))
+    if asked.stream:
+        items.append(("stream", flag(True, _STREAM)))
+    previous = envelope.semantics.session.previous_response_id
+    if previous and envelope.semantics.source in (None, _RESPONSES):
+        items.append(("previous_response_id", tree_of(previous, passed_on("previous_response_id"))))
+    if not own:
+        items.append(("store", flag(endpoint.provider_keeps, _STORE)))
+        if envelope.semantics.source is not None:
+            said = "true" if endpoint.provider_keeps else "false"
+            sentence = (
+                f"Whether OpenAI keeps the conversation is said by the endpoint: store {said}."
+            )
+            notes.append(default_invented(_STORE, sentence))
+    if not own and envelope.semantics.source is not None:
+        return items
+    skip = ("input_shape", "reasoning", "text", *(("stream",) if asked.stream else ()))
+    items = over(items, namespace_items(namespace, skip))
+    for key in ("reasoning", "text"):
+        value = getattr(namespace, key)
+        if value is not UNSET:
+            items = over(items, iter([(key, _together(dict(items).get(key), key, value))]))
+    return items
+
+
+def _together(ours: Tree | None, key: str, value: Any) -> Tree:
+    """Return an object of which the namespace holds what no unified field does."""
+    rest = tree_of(value, passed_on(key))
+    if isinstance(ours, Obj) and isinstance(rest, Obj):
+        return Obj((*ours.items, *rest.items), ours.origin)
+    return rest
+
+
+def _enough(limit: Sourced[int], notes: list[Note]) -> Sourced[int]:
+    if limit.value >= _LEAST_TOKENS:
+        return limit
+    sentence = f"The reply limit of {limit.value} is raised to {_LEAST_TOKENS}, the least there is."
+    notes.append(Note(Level.WARNING, "limit-raised", sentence, limit.origin))
+    return Sourced(_LEAST_TOKENS, limit.origin)

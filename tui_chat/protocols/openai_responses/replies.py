@@ -1,0 +1,235 @@
+"""Answers of the Responses API.
+
+1. A reply is a list of items; in a stream each one is added, grows and is done. What grew is
+   not read again from `done`, except `encrypted_content`, which is only whole there.
+2. An item that came without deltas (a gateway that sends `done` only, or nothing but
+   `response.completed`) is read from where it first appears whole.
+3. A message item begins a piece of text with its own id and phase. A reasoning item is a block,
+   or two where it has both a summary and the reasoning itself.
+4. An item that is none of ours (a search, a shell call) is kept whole for pass-through.
+5. The reply has ended with `response.completed` or `.incomplete`; `.failed` and `error` raise.
+   There is no word for a wish for tools; the items tell it.
+6. Should a second response follow in the same stream, it goes on in the same reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tui_chat.errors import Refused
+from tui_chat.models.reply import MOST_PIECES, FinishReason, Reply, StreamEvent, Usage
+from tui_chat.protocols.chunks import chunks_of, no_reply, read_body, too_much
+from tui_chat.protocols.complaint import Complaint, find_complaint
+from tui_chat.protocols.lenient import JsonObject, count, items, mapping, raw_string, string
+from tui_chat.protocols.refusals import broke_off, refused
+from tui_chat.protocols.reply_events import ReplyEvents, folded
+
+_INCOMPLETE: dict[str, FinishReason] = {
+    "max_output_tokens": "length",
+    "content_filter": "content_filter",
+}
+_SUMMARY = "summary"
+_RAW = "reasoning_text"
+_ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
+
+
+@dataclass(slots=True)
+class _Item:
+    """What is known of an item that is still arriving."""
+
+    key: tuple[int, int]
+    """Which response of the stream, which item of it."""
+    blocks: dict[str, int] = field(default_factory=dict[str, int])
+    """Reasoning: our block for each kind; "" until the first kind is known."""
+    grew: set[str] = field(default_factory=set[str])
+    """Which of its texts came in deltas."""
+    part: tuple[str, int] | None = None
+    """Reasoning: the part that came last, for the blank line between parts."""
+
+
+class OpenAIResponsesParser:
+    """Reads one streamed reply."""
+
+    def __init__(self) -> None:
+        self._events = ReplyEvents()
+        self._items: dict[int, _Item] = {}
+        self._turn = 0
+
+    def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
+        """Take one event of the stream."""
+        for chunk in chunks_of(event, data, whole=self._events.ended):
+            self._take_in(string(chunk.get("type")) or event, chunk)
+        return self._events.take()
+
+    def close(self) -> Sequence[StreamEvent]:
+        """Tell that the stream ended."""
+        return self._events.close()
+
+    def _take_in(self, kind: str, chunk: JsonObject) -> None:
+        index = count(chunk.get("output_index")) or 0
+        match kind:
+            case "response.output_text.delta":
+                self._item(index).grew.add("text")
+                self._events.text(raw_string(chunk.get("delta")))
+            case "response.refusal.delta":
+                self._item(index).grew.add("refusal")
+                self._events.refusal(raw_string(chunk.get("delta")))
+            case "response.function_call_arguments.delta":
+                item = self._item(index)
+                item.grew.add("arguments")
+                self._events.tool(self._events.call(item.key), raw_string(chunk.get("delta")))
+            case "response.reasoning_summary_text.delta":
+                part = count(chunk.get("summary_index")) or 0
+                self._think(self._item(index), _SUMMARY, part, raw_string(chunk.get("delta")))
+            case "response.reasoning_text.delta":
+                part = count(chunk.get("content_index")) or 0
+                self._think(self._item(index), _RAW, part, raw_string(chunk.get("delta")))
+            case "response.output_item.added":
+                self._begin(index, mapping(chunk.get("item")))
+            case "response.output_item.done":
+                self._complete(index, mapping(chunk.get("item")))
+            case "response.created":
+                self._created(mapping(chunk.get("response")))
+            case _ if kind in _ENDS:
+                self.take_response(mapping(chunk.get("response")), kind.removeprefix("response."))
+            case _:
+                pass
+
+    def take_response(self, response: JsonObject, status: str) -> None:
+        """Read a response that has come to its end."""
+        self._start(response)
+        status = string(response.get("status")) or status
+        if status == "failed" or response.get("error"):
+            raise broke_off(find_complaint(response.get("error")) or Complaint(code=status))
+        if not self._items:
+            for index, item in enumerate(items(response.get("output"))):
+                self._complete(index, mapping(item))
+        self._events.usage(_usage(mapping(response.get("usage"))))
+        why = string(mapping(response.get("incomplete_details")).get("reason"))
+        match status:
+            case "completed":
+                self._events.finished("stop", status)
+            case "incomplete":
+                self._events.finished(_INCOMPLETE.get(why, "other"), why or status)
+            case _:
+                self._events.finished("other", status)
+
+    def reply(self) -> Reply:
+        """Return the reply of an answer that came whole and has been taken in."""
+        return folded(self._events)
+
+    def _created(self, response: JsonObject) -> None:
+        if self._events.began:
+            self._turn += 1
+            self._items = {}
+            self._events.renamed(string(response.get("id")))
+        self._start(response)
+
+    def _start(self, response: JsonObject) -> None:
+        model, id = string(response.get("model")), string(response.get("id"))
+        self._events.started(model, id, kept=response.get("store") is True)
+
+    def _item(self, index: int) -> _Item:
+        item = self._items.get(index)
+        if item is None:
+            if len(self._items) >= MOST_PIECES:
+                raise too_much("items of the reply", MOST_PIECES, "entries")
+            item = self._items[index] = _Item((self._turn, index))
+        return item
+
+    def _begin(self, index: int, said: JsonObject) -> _Item:
+        """Take what an item is called; its texts may be unfinished, and are left alone."""
+        item = self._item(index)
+        match said.get("type"):
+            case "message":
+                self._events.text("", id=string(said.get("id")), phase=string(said.get("phase")))
+            case "reasoning":
+                block = item.blocks[""] = self._events.block((*item.key, ""))
+                self._events.reasoning(block, id=string(said.get("id")))
+            case "function_call":
+                self._events.tool(
+                    self._events.call(item.key),
+                    id=string(said.get("call_id")),
+                    name=string(said.get("name")),
+                    item_id=string(said.get("id")),
+                )
+            case _:
+                pass
+        return item
+
+    def _complete(self, index: int, said: JsonObject) -> None:
+        """Take a whole item: what did not come in deltas."""
+        item = self._items.get(index) or self._begin(index, said)
+        match said.get("type"):
+            case "message":
+                self._message(item, said)
+            case "reasoning":
+                self._reasoning(item, said)
+            case "function_call":
+                if "arguments" not in item.grew:
+                    arguments = raw_string(said.get("arguments"))
+                    self._events.tool(self._events.call(item.key), arguments)
+            case kind:
+                self._events.other(string(kind), said)
+
+    def _message(self, item: _Item, said: JsonObject) -> None:
+        for each in items(said.get("content")):
+            part = mapping(each)
+            if part.get("type") == "refusal":
+                if "refusal" not in item.grew:
+                    self._events.refusal(raw_string(part.get("refusal")))
+            elif "text" not in item.grew:
+                self._events.text(raw_string(part.get("text")))
+
+    def _reasoning(self, item: _Item, said: JsonObject) -> None:
+        grew = frozenset(item.grew)
+        for kind, parts in ((_SUMMARY, said.get("summary")), (_RAW, said.get("content"))):
+            for number, each in enumerate(items(parts)):
+                text = raw_string(mapping(each).get("text"))
+                if text and kind not in grew:
+                    self._think(item, kind, number, text)
+        if encrypted := string(said.get("encrypted_content")):
+            block = min(item.blocks.values(), default=self._events.block((*item.key, "")))
+            self._events.reasoning(block, encrypted=encrypted)
+
+    def _think(self, item: _Item, kind: str, part: int, text: str) -> None:
+        item.grew.add(kind)
+        block = item.blocks.get(kind)
+        begins = block is None
+        if block is None:
+            # The first kind takes the block that the item began with.
+            block = item.blocks.pop("", None)
+            if block is None:
+                block = self._events.block((*item.key, kind))
+            item.blocks[kind] = block
+        if item.part is not None and item.part != (kind, part) and not begins:
+            text = "\n\n" + text
+        item.part = (kind, part)
+        self._events.reasoning(block, text, kind=kind if begins else "")
+
+
+def _usage(said: JsonObject) -> Usage:
+    details = mapping(said.get("input_tokens_details"))
+    return Usage(
+        input=count(said.get("input_tokens")),
+        output=count(said.get("output_tokens")),
+        cached=count(details.get("cached_tokens")),
+        cache_write=count(details.get("cache_write_tokens")),
+        reasoning=count(mapping(said.get("output_tokens_details")).get("reasoning_tokens")),
+    )
+
+
+def read(body: bytes) -> Reply:
+    """Read an answer that came whole."""
+    answer = mapping(read_body(body))
+    if "output" not in answer and "status" not in answer:
+        raise no_reply(answer)
+    parser = OpenAIResponsesParser()
+    parser.take_response(answer, "completed")
+    return parser.reply()
+
+
+def refusal(status: int, body: bytes) -> Refused:
+    """Put an HTTP error into words."""
+    return refused(status, body)

@@ -1,0 +1,409 @@
+"""One turn as items of a Responses input. What they look like depends on the turn and on nothing
+else, so they are made once.
+
+1. The model's text is a message of its own for each piece; one with an item id is said whole,
+   as it was received, any other the short way.
+2. Reasoning goes back as the item it was, where it carries what the server needs to know it
+   again: its encrypted content, or, in a captured request, whatever it had.
+3. A refusal goes back as the model's words.
+4. OpenAI refuses an item whose id is not in the form of its type: it would refuse every later
+   request of the session. Where an id of a turn is not, none of the turn's is sent: a reasoning
+   item and the item that follows it go with their ids or without. A captured request stays as it
+   was.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, cast
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Level, Note, Turn
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
+from tui_chat.models.memo import Memo
+from tui_chat.models.message import Part, ToolCall
+from tui_chat.models.quick import quick
+from tui_chat.models.semantics import Piece, ReasoningBlock
+from tui_chat.models.text import GLUE, Origin, Text
+from tui_chat.protocols.encoding import (
+    Items,
+    merged,
+    own_form,
+    parsed,
+    quote,
+    word,
+)
+from tui_chat.protocols.fields import compact
+from tui_chat.protocols.left_out import left_out, turn_notes
+from tui_chat.protocols.openai_responses.items import REASONING_TEXT
+from tui_chat.protocols.pieces import Placed, laid_out
+from tui_chat.protocols.roles import adapted_role
+from tui_chat.protocols.urls import data_url
+
+_RESPONSES = Protocol.OPENAI_RESPONSES
+
+
+@quick
+@dataclass(frozen=True, slots=True, eq=False)
+class Said:
+    """A turn as items."""
+
+    items: tuple[Tree, ...]
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(slots=True)
+class _Saying:
+    """The items of a turn of the model's, in the making."""
+
+    turn: Turn
+    items: list[Tree] = field(default_factory=list[Tree])
+    notes: list[Note] = field(default_factory=list[Note])
+    thinking: list[tuple[Piece, ReasoningBlock]] = field(
+        default_factory=list[tuple[Piece, ReasoningBlock]]
+    )
+    """Blocks of the reasoning item that is being put together."""
+    message: list[tuple[Piece, Tree]] = field(default_factory=list[tuple[Piece, Tree]])
+    """Parts of the message that is being put together."""
+    with_ids: bool = True
+    """Whether items go under the ids that they had."""
+    lost: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
+    """Reasoning that is not sent."""
+
+
+@lru_cache(maxsize=4)
+def said_by(developer: bool, captured: bool) -> Callable[[Turn], Said]:
+    """Return the encoder of single turns, which remembers what it encoded. `captured` is whether
+    a request of this protocol is said back.
+    """
+
+    def compute(turn: Turn) -> Said:
+        return _said(turn, developer, captured)
+
+    return Memo(compute)
+
+
+def _said(turn: Turn, developer: bool, captured: bool) -> Said:
+    match turn.role:
+        case "assistant":
+            return _by_model(turn, captured)
+        case "tool":
+            return _output(turn, captured)
+        case _:
+            return _message(turn, developer)
+
+
+def _message(turn: Turn, developer: bool) -> Said:
+    """Return a message that is not the model's."""
+    form = own_form(turn, _RESPONSES)
+    role = adapted_role(turn.role, _RESPONSES, developer=developer)
+    role = (form.role or turn.role) if form else role
+    notes: list[Note] = []
+    items: Items = [("role", word(role)), *_content("content", turn, notes)]
+    if form is not None:
+        items = merged(items, form.extras, turn.origin)
+    notes += turn_notes(turn, _RESPONSES, named=False)
+    return Said((Obj(tuple(items), turn.origin),), tuple(notes))
+
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ID_STARTS = {
+    "reasoning": "rs",
+    "message": "msg",
+    "function_call": "fc",
+    "function_call_output": "fc",
+    "custom_tool_call": "ctc",
+    "custom_tool_call_output": "ctc",
+    "web_search_call": "ws",
+    "file_search_call": "fs",
+    "code_interpreter_call": "ci",
+    "image_generation_call": "ig",
+    "mcp_call": "mcp",
+    "mcp_list_tools": "mcpl",
+    "local_shell_call": "lsh",
+    "shell_call": "sh",
+    "apply_patch_call": "apc",
+    "tool_search_call": "tsc",
+    "compaction": "cmp",
+}
+"""How OpenAI's ids begin, by the type of the item, as recorded answers have them."""
+
+
+def _id_fits(kind: str, identity: object) -> bool:
+    """Return whether an id is in the form that OpenAI gives to items of a type. None always fits,
+    as does any id of a type that nobody knows here.
+    """
+    if identity in (None, "") or kind not in _ID_STARTS:
+        return True
+    return (
+        isinstance(identity, str)
+        and identity.startswith(_ID_STARTS[kind])
+        and _ID.fullmatch(identity) is not None
+    )
+
+
+def _ids_fit(placed: Sequence[Placed]) -> bool:
+    """Return whether the ids of all items of a turn are in the form of their types."""
+    for piece, what in placed:
+        match what:
+            case ReasoningBlock():
+                kind, identity = "reasoning", what.id
+            case ToolCall():
+                kind = "custom_tool_call" if piece.name == "custom" else "function_call"
+                identity = piece.id
+            case _ if piece.kind in ("text", "refusal"):
+                kind, identity = "message", piece.id
+            case _:
+                continue
+        if not _id_fits(kind, identity):
+            return False
+    return True
+
+
+def _without_ids(turn: Turn) -> Note:
+    sentence = "An item id of it is in no form that OpenAI takes back; it is sent without ids."
+    return Note(Level.INFO, "item-id-left-out", sentence, turn.origin)
+
+
+def _output(turn: Turn, captured: bool) -> Said:
+    """Return the output of a function call."""
+    form, origin = own_form(turn, _RESPONSES), turn.origin
+    notes: list[Note] = []
+    mark = next((p for p, _ in laid_out(turn, _RESPONSES) if p.kind == "result"), Piece("result"))
+    kind = "custom_tool_call_output" if mark.name == "custom" else "function_call_output"
+    items: Items = [("type", word(kind))]
+    if mark.id and (captured or _id_fits(kind, mark.id)):
+        items.append(("id", quote(mark.id, origin, "item id")))
+    elif mark.id:
+        notes.append(_without_ids(turn))
+    if turn.tool_call_id or form is None:
+        items.append(("call_id", quote(turn.tool_call_id, origin, "tool call id")))
+    items += _content("output", turn, notes)
+    if form is not None:
+        items = merged(items, form.extras, origin)
+    notes += turn_notes(turn, _RESPONSES, named=True)
+    if turn.semantics.failed:
+        sentence = "That the tool failed cannot be said here; only its words are sent."
+        notes.append(Note(Level.WARNING, "failure-left-out", sentence, origin))
+    return Said((Obj(tuple(items), origin),), tuple(notes))
+
+
+def _content(key: str, turn: Turn, notes: list[Note]) -> Items:
+    """Return the content of a message that is not the model's, or the output of a call."""
+    form, origin = own_form(turn, _RESPONSES), turn.origin
+    blocks: list[Tree] = []
+    marked = False
+    for piece, what in laid_out(turn, _RESPONSES):
+        block: Items | None = None
+        match what:
+            case Text():
+                block = [("type", word("input_text")), ("text", Str(what))]
+            case Part():
+                block = _part(what, origin) if turn.role != "system" or form else None
+                if block is None:
+                    notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
+            case None if piece.kind == "other" and form is not None:
+                blocks.append(parsed(piece.data, origin, piece.name))
+            case _:
+                pass
+        if block is not None:
+            marked = marked or bool(piece.extras or piece.cache)
+            if piece.cache and form is not None:
+                block.append(("cache_control", parsed(piece.cache, origin, "cache mark")))
+            blocks.append(Obj(tuple(merged(block, piece.extras, origin)), origin))
+    match form.shape if form else "":
+        case "absent" if not blocks:
+            return []
+        case "null" if not blocks:
+            return [(key, Lit(None, GLUE))]
+        case "parts":
+            return [(key, Arr(tuple(blocks), origin))]
+        case _:
+            pass
+    if not blocks or (len(blocks) == 1 and not turn.parts and not marked and len(turn.text)):
+        return [(key, Str(turn.text))]
+    return [(key, Arr(tuple(blocks), origin))]
+
+
+def _part(part: Part, origin: Origin) -> Items | None:
+    """Return a part on the wire; None where the protocol has no word for it."""
+    if part.text:
+        return [("type", word("input_text")), ("text", quote(part.text, origin, "document"))]
+    url = data_url(part.mime, part.data) if part.data and part.mime else part.data
+    openai = part.protocol in (_RESPONSES, Protocol.OPENAI_CHAT)
+    if part.kind == "image":
+        items: Items = [("type", word("input_image"))]
+        if part.file_id and openai:
+            items.append(("file_id", quote(part.file_id, origin, "file id")))
+        elif url or part.url:
+            items.append(("image_url", quote(url or part.url, origin, "picture")))
+        else:
+            return None
+        return [*items, ("detail", word(part.detail))] if part.detail else items
+    if part.kind != "file":
+        return None
+    items = [("type", word("input_file"))]
+    if part.name:
+        items.append(("filename", quote(part.name, origin, "file name")))
+    if part.file_id and openai:
+        items.append(("file_id", quote(part.file_id, origin, "file id")))
+    elif url:
+        items.append(("file_data", quote(url, origin, "file")))
+    elif part.url:
+        items.append(("file_url", quote(part.url, origin, "file")))
+    else:
+        return None
+    return items
+
+
+def _by_model(turn: Turn, captured: bool) -> Said:
+    """Return the items of a turn of the model's."""
+    placed = laid_out(turn, _RESPONSES)
+    saying = _Saying(turn, with_ids=captured or not _is_own(turn) or _ids_fit(placed))
+    if not saying.with_ids:
+        saying.notes.append(_without_ids(turn))
+    refused = turn.semantics.refusal
+    if refused and not any(piece.kind == "refusal" for piece, _ in placed):
+        placed = [*placed, (Piece("refusal"), None)]
+    for piece, what in placed:
+        _say(saying, piece, what, captured)
+    _end_thinking(saying)
+    _end_message(saying)
+    if not saying.items:
+        saying.items.append(_short(Str(turn.text), turn.origin))
+    saying.notes += turn_notes(turn, _RESPONSES, lost=saying.lost, named=False)
+    return Said(tuple(saying.items), tuple(saying.notes))
+
+
+def _say(saying: _Saying, piece: Piece, what: object, captured: bool) -> None:
+    turn, origin = saying.turn, saying.turn.origin
+    if isinstance(what, ReasoningBlock):
+        _end_message(saying)
+        known = saying.thinking
+        if known and (not what.id or known[0][1].id != what.id):
+            _end_thinking(saying)
+        saying.thinking.append((piece, what))
+        return
+    _end_thinking(saying)
+    if isinstance(what, Text) or piece.kind == "refusal":
+        if piece.name != "more":
+            _end_message(saying)
+        text = Str(what) if isinstance(what, Text) else None
+        said = text or quote(turn.semantics.refusal, origin, "refusal")
+        saying.message.append((piece, said))
+        return
+    _end_message(saying)
+    if isinstance(what, ToolCall):
+        saying.items.append(_call(what, piece, origin, with_id=saying.with_ids))
+    elif isinstance(what, Part):
+        saying.notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
+    elif piece.kind == "other" and _is_own(turn):
+        identity = _loaded(piece.data).get("id")
+        if captured or _id_fits(piece.name, identity):
+            saying.items.append(parsed(piece.data, origin, piece.name))
+        else:
+            saying.notes.append(left_out(turn, f"{piece.name} {identity}", _RESPONSES))
+
+
+def _is_own(turn: Turn) -> bool:
+    layout = turn.semantics.layout
+    return layout is not None and layout.protocol is _RESPONSES
+
+
+def _short(text: Tree, origin: Origin, phase: str = "") -> Obj:
+    items: Items = [("role", word("assistant")), ("content", text)]
+    if phase:
+        items.append(("phase", quote(phase, origin, "phase")))
+    return Obj(tuple(items), origin)
+
+
+def _end_message(saying: _Saying) -> None:
+    """Add the message whose parts are together."""
+    parts, saying.message = saying.message, []
+    if not parts:
+        return
+    turn, origin = saying.turn, saying.turn.origin
+    first = parts[0][0]
+    captured = own_form(turn, _RESPONSES) is not None and first.kind in ("text", "refusal")
+    if not saying.with_ids or not (first.id or captured):
+        for _, text in parts:
+            saying.items.append(_short(text, origin, first.phase))
+        return
+    extras = _loaded(first.extras)
+    if captured and first.name == "string":
+        items: Items = [("role", word("assistant")), ("content", parts[0][1])]
+    else:
+        blocks = tuple(_output_part(piece, text, origin, captured) for piece, text in parts)
+        items = [("role", word("assistant")), ("content", Arr(blocks, origin))]
+        extras.pop("content", None)
+    if first.id:
+        items.insert(0, ("id", quote(first.id, origin, "item id")))
+    if first.phase:
+        items.append(("phase", quote(first.phase, origin, "phase")))
+    if not captured:
+        items = [("type", word("message")), *items, ("status", word("completed"))]
+    if extras:
+        items = merged(items, compact(extras), origin)
+    saying.items.append(Obj(tuple(items), origin))
+
+
+def _output_part(piece: Piece, text: Tree, origin: Origin, captured: bool) -> Obj:
+    refusal = piece.kind == "refusal"
+    items: Items = [("type", word("refusal" if refusal else "output_text"))]
+    items.append(("refusal" if refusal else "text", text))
+    if not captured and not refusal:
+        items.append(("annotations", Arr(())))
+    own = _loaded(piece.extras).get("content")
+    return Obj(tuple(merged(items, compact(own), origin) if own else items), origin)
+
+
+def _loaded(extras: str) -> dict[str, Any]:
+    return cast("dict[str, Any]", json.loads(extras)) if extras else {}
+
+
+def _call(call: ToolCall, piece: Piece, origin: Origin, *, with_id: bool) -> Obj:
+    custom = piece.name == "custom"
+    items: Items = [("type", word("custom_tool_call" if custom else "function_call"))]
+    if piece.id and with_id:
+        items.append(("id", quote(piece.id, origin, "item id")))
+    arguments = quote(call.arguments, origin, f"arguments of {call.name}")
+    items += [
+        ("call_id", quote(call.id, origin, "tool call id")),
+        ("name", quote(call.name, origin, "tool name")),
+        ("input" if custom else "arguments", arguments),
+    ]
+    return Obj(tuple(merged(items, piece.extras, origin)), origin)
+
+
+def _end_thinking(saying: _Saying) -> None:
+    """Add the reasoning item whose blocks are together."""
+    blocks, saying.thinking = saying.thinking, []
+    if not blocks:
+        return
+    origin = saying.turn.origin
+    first = blocks[0][1]
+    encrypted = next((block.encrypted for _, block in blocks if block.encrypted), "")
+    captured = own_form(saying.turn, _RESPONSES) is not None
+    if first.protocol is not _RESPONSES or not (encrypted or captured):
+        saying.lost += [block for _, block in blocks]
+        return
+    said: dict[bool, list[Tree]] = {False: [], True: []}
+    for _, block in blocks:
+        if block.text:
+            raw = block.kind == REASONING_TEXT
+            kind = "reasoning_text" if raw else "summary_text"
+            text = quote(block.text, origin, "reasoning")
+            said[raw].append(Obj((("type", word(kind)), ("text", text)), origin))
+    items: Items = [("type", word("reasoning"))]
+    if first.id and saying.with_ids:
+        items.append(("id", quote(first.id, origin, "item id")))
+    items.append(("summary", Arr(tuple(said[False]), origin)))
+    if said[True]:
+        items.append(("content", Arr(tuple(said[True]), origin)))
+    if encrypted:
+        items.append(("encrypted_content", quote(encrypted, origin, "encrypted reasoning")))
+    saying.items.append(Obj(tuple(merged(items, blocks[0][0].extras, origin)), origin))

@@ -1,0 +1,81 @@
+"""Tools, the choice among them, and the form of the reply: read and written side by side.
+
+As in Chat Completions, but flat: no `function` or `json_schema` object in between.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from tui_chat.models.envelope import ResponseFormat, ToolChoice, ToolDefinition
+from tui_chat.protocols.fields import Fields
+from tui_chat.protocols.lenient import items, mapping, string
+from tui_chat.protocols.openai_format import read_schema, say_schema
+
+
+def read_tool(entry: Fields) -> ToolDefinition | None:
+    """Return a function's definition; None where the entry is no function with a name."""
+    if entry.left.get("type") != "function":
+        return None
+    name = entry.text("name")
+    if not name:
+        return None
+    del entry.left["type"]
+    description, parameters = entry.text("description"), entry.mapping("parameters") or {}
+    return ToolDefinition(name, description, parameters, entry.flag("strict"), extras=entry.rest())
+
+
+def read_choice(value: Any) -> ToolChoice | None:
+    """Return what `tool_choice` means; None where it cannot be said in our terms."""
+    if value in ("auto", "none", "required"):
+        return ToolChoice(value)
+    said = mapping(value)
+    match said.get("type"):
+        case "function" if name := string(said.get("name")):
+            return ToolChoice("required", (name,))
+        case "allowed_tools":
+            names = [string(mapping(entry).get("name")) for entry in items(said.get("tools"))]
+            mode: Any = said.get("mode")
+            if (mode == "auto" or mode == "required") and names and all(names):
+                return ToolChoice(mode, tuple(names))
+            return None
+        case _:
+            return None
+
+
+def say_choice(choice: ToolChoice) -> Any:
+    """Return `tool_choice` on the wire."""
+    if not choice.names or choice.mode == "none":
+        return choice.mode
+    if choice.mode == "required" and len(choice.names) == 1:
+        return {"type": "function", "name": choice.names[0]}
+    tools = [{"type": "function", "name": name} for name in choice.names]
+    return {"type": "allowed_tools", "mode": choice.mode, "tools": tools}
+
+
+def read_format(value: Any) -> ResponseFormat | None:
+    """Return what `text.format` means; None where it cannot be said in our terms."""
+    if not isinstance(value, dict):
+        return None
+    form = Fields(cast("dict[str, Any]", value), "")
+    match form.left.get("type"):
+        case "text":
+            return ResponseFormat("text")
+        case "json_object":
+            return ResponseFormat("json")
+        case "json_schema":
+            return read_schema(form)
+        case _:
+            return None
+
+
+def say_format(form: ResponseFormat) -> dict[str, Any]:
+    """Return `text.format` on the wire."""
+    match form.kind:
+        case "text":
+            return {"type": "text"}
+        case "json":
+            return {"type": "json_object"}
+        case "schema":
+            said: dict[str, Any] = {"type": "json_schema", "schema": {}}
+            return said | say_schema(form)

@@ -1,0 +1,188 @@
+"""Collects what one event of a stream says, as our events.
+
+The four parsers share what is the same for all: text is made fit for UTF-8, blocks and calls
+get their numbers in order of arrival, and `stop` is told apart from a wish for tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TypeAlias
+
+from tui_chat.models.reply import (
+    NO_USAGE,
+    Finished,
+    FinishReason,
+    OtherBlock,
+    ReasoningDelta,
+    RefusalDelta,
+    Reply,
+    Started,
+    StreamEvent,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+    UsageReport,
+    advance,
+)
+from tui_chat.models.text import clean
+from tui_chat.protocols.chunks import cut
+from tui_chat.protocols.lenient import compact
+
+_Channel: TypeAlias = str | tuple[str, int]
+"""What a delta belongs to: text, refusal, or one block or call."""
+
+
+class ReplyEvents:
+    """The events of one reply; `take` hands out those since the last time.
+
+    A character beyond the BMP may be cut between two deltas by a gateway that counts in UTF-16.
+    Its first half is held back until the second half, other text or the end comes.
+    """
+
+    def __init__(self) -> None:
+        self._out: list[StreamEvent] = []
+        self._held: dict[_Channel, str] = {}
+        self._calls: dict[Hashable, int] = {}
+        self._blocks: dict[Hashable, int] = {}
+        self._model = self._id = ""
+        self._usage = NO_USAGE
+        self.began = False
+        """Whether anything of a reply has come."""
+        self.ended = False
+        """Whether the provider has said why it stopped."""
+        self._spoke = self._refused = False
+
+    def take(self) -> list[StreamEvent]:
+        """Hand out the events since the last time."""
+        out, self._out = self._out, []
+        return out
+
+    def started(self, model: str, id: str, *, kept: bool = False) -> None:
+        """Tell that the reply begins, or that a name for it is known only now."""
+        if self.began and (not model or self._model) and (not id or self._id):
+            return
+        self.began = True
+        self._model = self._model or model
+        self._id = self._id or id
+        self._out.append(Started(self._model, self._id, kept))
+
+    def renamed(self, id: str) -> None:
+        """Tell that another reply follows in the same stream; its id is what can be continued."""
+        self.ended = False
+        if id and id != self._id and self.began:
+            self._id = id
+            self._out.append(Started(self._model, id))
+
+    def text(self, text: str, *, signature: str = "", id: str = "", phase: str = "") -> None:
+        """More text."""
+        text = self._joined("text", text)
+        if text or signature or id:
+            self._spoke = self._spoke or bool(text)
+            self._out.append(TextDelta(text, signature, id, phase))
+
+    def refusal(self, text: str) -> None:
+        """More of a refusal."""
+        if text := self._joined("refusal", text):
+            self._refused = True
+            self._out.append(RefusalDelta(text))
+
+    def block(self, key: Hashable) -> int:
+        """Return the number of a reasoning block, a new one where the key is new."""
+        return self._blocks.setdefault(key, len(self._blocks))
+
+    def reasoning(
+        self,
+        index: int,
+        text: str = "",
+        *,
+        signature: str = "",
+        encrypted: str = "",
+        id: str = "",
+        kind: str = "",
+    ) -> None:
+        """More of the reasoning block `index`."""
+        text = self._joined(("reasoning", index), text)
+        self._out.append(ReasoningDelta(index, text, signature, encrypted, id, kind))
+
+    def call(self, key: Hashable) -> int:
+        """Return the number of a tool call, a new one where the key is new."""
+        return self._calls.setdefault(key, len(self._calls))
+
+    def tool(
+        self,
+        index: int,
+        arguments: str = "",
+        *,
+        id: str = "",
+        name: str = "",
+        signature: str = "",
+        item_id: str = "",
+    ) -> None:
+        """More of the tool call `index`.
+
+        A call that came without an id keeps none: an id made up here would pass for the
+        provider's. Where a protocol demands one, its encoder makes it from the place.
+        """
+        arguments = self._joined(("call", index), arguments)
+        self._out.append(ToolCallDelta(index, id, name, arguments, signature, item_id))
+
+    def other(self, name: str, block: object) -> None:
+        """Something whole that only the provider understands."""
+        self._out.append(OtherBlock(name, compact(block)))
+
+    def usage(self, usage: Usage) -> None:
+        """Usage so far; some repeat it with every chunk."""
+        if usage != self._usage:
+            self._usage = usage
+            self._out.append(UsageReport(usage))
+
+    def finished(self, reason: FinishReason, raw: str, detail: str = "") -> None:
+        """Tell why the provider stopped. Some say `stop` always; what came tells more."""
+        self.flush()
+        if reason == "stop" and self._calls:
+            reason = "tool_calls"
+        elif reason == "stop" and self._refused and not self._spoke:
+            reason = "refusal"
+        self.began = self.ended = True
+        self._out.append(Finished(reason, raw, detail))
+
+    def close(self) -> Sequence[StreamEvent]:
+        """Tell that the stream ended. Raises ReplyCut if the reply had not."""
+        if not self.ended:
+            raise cut(began=self.began)
+        return ()
+
+    def flush(self) -> None:
+        """Let go of halves of characters whose other half never came."""
+        held, self._held = self._held, {}
+        for channel, half in held.items():
+            text = clean(half)
+            match channel:
+                case ("reasoning", index):
+                    self._out.append(ReasoningDelta(index, text))
+                case (_, index):
+                    self._out.append(ToolCallDelta(index, arguments=text))
+                case "refusal":
+                    self._out.append(RefusalDelta(text))
+                case _:
+                    self._out.append(TextDelta(text))
+
+    def _joined(self, channel: _Channel, text: str) -> str:
+        if not self._held and text.isascii():
+            return text
+        if not text:
+            return text
+        text = self._held.pop(channel, "") + text
+        if "\ud800" <= text[-1] <= "\udbff":
+            self._held[channel] = text[-1]
+            text = text[:-1]
+        return clean(text)
+
+
+def folded(events: ReplyEvents) -> Reply:
+    """Return the reply that the events collected so far make."""
+    reply = Reply()
+    for event in events.take():
+        reply = advance(reply, event)
+    return reply

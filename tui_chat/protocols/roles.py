@@ -1,0 +1,133 @@
+"""The role adapter: which role a turn gets in which protocol. Pure, and usable on its own.
+
+1. OpenAI Chat and Responses keep roles as they are; where a model wants it, `system` is
+   called `developer`. Responses has items for tool results, not a role.
+2. Anthropic knows `user` and `assistant`; tool results are user content. System turns that
+   come before all others go to the top-level `system`. A later one stays in place where the
+   model takes it, else it is hoisted to the top, or becomes a user turn.
+3. Gemini knows `user` and `model`; tool results are user content. All system turns go, joined
+   by a blank line, to the one `system_instruction`.
+4. Nothing is dropped here; order within each place is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Turn
+from tui_chat.models.message import MessageRole
+from tui_chat.models.text import Text
+
+SYSTEM_INSTRUCTION = "system_instruction"
+"""The adapted role of what leaves the list of messages for a place of its own."""
+
+SYSTEM_SEPARATOR = "\n\n"
+"""What stands between system turns that are joined into one text."""
+
+LaterSystem = Literal["in_place", "hoist", "user"]
+"""What Anthropic does with a system turn that comes after other turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptedTurn:
+    """A turn and what it is called on the wire."""
+
+    turn: Turn
+    adapted_role: str
+    """`SYSTEM_INSTRUCTION`, or the word that stands in the message's `role`."""
+
+
+def adapted_role(role: MessageRole, protocol: Protocol, *, developer: bool = False) -> str:
+    """Return the word for a message's role where the turn stays in the list of messages."""
+    match protocol:
+        case Protocol.OPENAI_CHAT | Protocol.OPENAI_RESPONSES:
+            return "developer" if role == "system" and developer else role
+        case Protocol.ANTHROPIC:
+            return "user" if role == "tool" else role
+        case Protocol.GEMINI:
+            return _GEMINI[role]
+
+
+_GEMINI: dict[MessageRole, str] = {
+    "system": SYSTEM_INSTRUCTION,
+    "user": "user",
+    "assistant": "model",
+    "tool": "user",
+}
+
+
+def adapt_roles(
+    turns: Iterable[Turn],
+    protocol: Protocol,
+    *,
+    developer: bool = False,
+    later_system: LaterSystem = "hoist",
+) -> tuple[AdaptedTurn, ...]:
+    """Give every turn its adapted role, in order."""
+    adapted: list[AdaptedTurn] = []
+    leading = True
+    for turn in turns:
+        leading = leading and turn.role == "system"
+        word = adapted_role(turn.role, protocol, developer=developer)
+        if protocol is Protocol.ANTHROPIC and turn.role == "system":
+            if leading or later_system == "hoist":
+                word = SYSTEM_INSTRUCTION
+            elif later_system == "user":
+                word = "user"
+        adapted.append(AdaptedTurn(turn, word))
+    return tuple(adapted)
+
+
+def extract_system_instruction(adapted: Iterable[AdaptedTurn]) -> Text:
+    """Return all that goes to the system instruction, joined by a blank line."""
+    texts = (a.turn.text for a in adapted if a.adapted_role == SYSTEM_INSTRUCTION)
+    return Text.join(SYSTEM_SEPARATOR, texts)
+
+
+def without_system_instruction(adapted: Iterable[AdaptedTurn]) -> tuple[AdaptedTurn, ...]:
+    """Return what stays in the list of messages."""
+    return tuple(a for a in adapted if a.adapted_role != SYSTEM_INSTRUCTION)
+
+
+def role_told(role: MessageRole, said: str, protocol: Protocol) -> str:
+    """Say in a sentence what a protocol makes of a turn's role: `said` is its adapted role.
+    Empty where the turn stands among the messages under its own.
+    """
+    if said == SYSTEM_INSTRUCTION:
+        if protocol is Protocol.GEMINI:
+            return "Gemini takes all that the system says as one text, apart from the messages."
+        return f"{protocol.label} takes what the system says apart from the messages."
+    if said == role:
+        return ""
+    match role:
+        case "system" if said == "developer":
+            return "This model calls the system “developer”."
+        case "system":
+            return f"{protocol.label} has this system message said by the {said}."
+        case "tool":
+            return f"In {protocol.label} the {said} says what a tool returned."
+        case _:
+            return f"{protocol.label} calls the {role} “{said}”."
+
+
+_FAMILIES = (
+    (re.compile("claude"), Protocol.ANTHROPIC),
+    (re.compile("gemini|gemma"), Protocol.GEMINI),
+    (re.compile(r"(ft:)?(gpt|chatgpt|o\d)"), Protocol.OPENAI_CHAT),
+)
+
+
+def detect_protocol(model: str) -> Protocol | None:
+    """Guess a model's native protocol by its name; a router's prefix is ignored.
+
+    None where the name says nothing.
+    """
+    name = model.rpartition("/")[2].lower()
+    for family, protocol in _FAMILIES:
+        if family.match(name):
+            return protocol
+    return None

@@ -1,0 +1,369 @@
+"""Bringing tool calls and their results into the order a protocol demands.
+
+1. Every call gets exactly one result. A missing one becomes an empty result; a second one, or one
+   without a call, becomes a user message with the same text. Each is told in a note.
+2. Where results must stand right behind their calls, they are moved there.
+3. Ids are made fit where a protocol forbids them, shortened where they are too long, told apart
+   where it wants them unique, and made up where it wants some and the source had none. A result
+   without an id answers the first open call of its name, else the first open call.
+4. Most conversations need none of this: a segment whose calls and results are right as they
+   stand is looked at once and remembered. Only where some are not is everything paired anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import sha256
+from itertools import accumulate
+
+from tui_chat.models.envelope import Level, Note, Placement, Turn
+from tui_chat.models.memo import Memo
+from tui_chat.models.message import ToolCall
+from tui_chat.models.text import GLUE, Text
+from tui_chat.protocols.segments import RunMemo, segments
+from tui_chat.protocols.tool_names import NameRule, aliases_for
+
+
+@dataclass(frozen=True, slots=True)
+class PairingRules:
+    """What a protocol demands of calls and results."""
+
+    names: NameRule
+    adjacent: bool = True
+    """Results stand right behind their calls."""
+    in_call_order: bool = True
+    """... and in their order. Not for a captured request, which may stay as it was."""
+    by_run: bool = False
+    """Calls of neighbouring assistant turns count as one turn's."""
+    unique_ids: bool = False
+    """No two calls of the whole conversation share an id."""
+    id_forbidden: re.Pattern[str] | None = None
+    """A character no id may have."""
+    longest_id: int = 0
+    """Most characters of an id; 0 for any number."""
+    ids: bool = True
+    """Calls must have ids."""
+    named_results: bool = False
+    """A result says which tool it is of."""
+    open_ended: bool = False
+    """The provider keeps earlier turns: a result may answer a call that is not in here, and a
+    call may have been answered there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """The turns as they are to be sent."""
+
+    turns: Sequence[Turn]
+    aliases: dict[str, str] = field(default_factory=dict[str, str])
+    """Names of tools that had to be changed."""
+    notes: tuple[Note, ...] = ()
+
+
+def pair_tools(
+    turns: Sequence[Turn],
+    rules: PairingRules,
+    tool_names: Sequence[str] = (),
+    known_aliases: Sequence[tuple[str, str]] = (),
+) -> Paired:
+    """Bring calls and results into order. `tool_names` are those of the defined tools."""
+    if all(map(rules.names.allows, tool_names)) and _is_right(turns, rules):
+        return Paired(turns)
+    called = (call.name for turn in turns for call in turn.tool_calls)
+    aliases = aliases_for((*tool_names, *called), rules.names, known_aliases)
+    notes = [_alias_note(name, alias) for name, alias in aliases.items()]
+    if _is_right(turns, rules, aliases=True) and not aliases.keys() & {
+        call.name for turn in turns for call in turn.tool_calls
+    }:
+        return Paired(turns, aliases, tuple(notes))
+    pairing = _Pairing(turns, rules, aliases)
+    pairing.match()
+    return Paired(tuple(pairing.ordered()), aliases, (*notes, *pairing.notes))
+
+
+def _alias_note(name: str, alias: str) -> Note:
+    sentence = f"The tool name “{name}” is not allowed here; it is called “{alias}” on the wire."
+    return Note(Level.WARNING, "tool-renamed", sentence, GLUE)
+
+
+def _is_right(turns: Sequence[Turn], rules: PairingRules, *, aliases: bool = False) -> bool:
+    """Whether all calls and results are in order as they stand."""
+    look, seen = _segment_ids(rules), list[str]()
+    for segment in segments(turns):
+        ids = look(segment)
+        if ids is None:
+            return False
+        seen += ids
+    return not rules.unique_ids or len(set(seen)) == len(seen)
+
+
+@lru_cache(maxsize=64)
+def _segment_ids(rules: PairingRules) -> RunMemo[tuple[str, ...] | None]:
+    """Return the function that gives the ids of a right segment, None for one that is not."""
+
+    def look(turns: Sequence[Turn]) -> tuple[str, ...] | None:
+        return _ids_of(turns, rules)
+
+    return RunMemo(look)
+
+
+def _ids_of(turns: Sequence[Turn], rules: PairingRules) -> tuple[str, ...] | None:
+    seen: list[str] = []
+    index, count = 0, len(turns)
+    while index < count:
+        turn = turns[index]
+        index += 1
+        if turn.tool_calls:
+            start = index - 1
+            while index < count and turns[index].role == "tool":
+                index += 1
+            if not _is_right_run(turns[start:index], rules):
+                return None
+            seen += [call.id for call in turn.tool_calls]
+        elif turn.role == "tool":
+            return None
+    return tuple(seen)
+
+
+def _is_right_run(run: Sequence[Turn], rules: PairingRules) -> bool:
+    """Whether a call turn and the results behind it are right as they stand."""
+    calls = run[0].tool_calls
+    ids = [call.id for call in calls]
+    answers = [turn.tool_call_id for turn in run[1:]]
+    return (
+        len(set(ids)) == len(ids)
+        and (answers == ids if rules.in_call_order else sorted(answers) == sorted(ids))
+        and all(ids)
+        and all(rules.names.allows(call.name) for call in calls)
+        and not (rules.id_forbidden and any(map(rules.id_forbidden.search, ids)))
+        and not (rules.longest_id and any(len(each) > rules.longest_id for each in ids))
+    )
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call and what became of it."""
+
+    turn: int
+    """Index of its turn."""
+    call: ToolCall
+    number: int
+    """Its place among the calls of its turn."""
+    id: str
+    """The id on the wire."""
+    result: int | None = None
+    """Index of the turn that answers it."""
+
+
+class _Pairing:
+    """Pairs one conversation anew."""
+
+    def __init__(self, turns: Sequence[Turn], rules: PairingRules, aliases: dict[str, str]) -> None:
+        self._turns = turns
+        self._rules = rules
+        self._aliases = aliases
+        self._calls: dict[int, list[_Call]] = {}
+        """By the index of their turn."""
+        allowed = ("tool", "assistant") if rules.by_run else ("tool",)
+        others = (turn.role not in allowed for turn in turns)
+        self._others = list(accumulate(others, initial=0))
+        """How many turns before each one may not stand between a call and its result."""
+        self._answers: dict[int, _Call] = {}
+        """The call that a result, by its index, answers."""
+        self.notes: list[Note] = []
+
+    def match(self) -> None:
+        """Find the call of every result."""
+        open_calls: list[_Call] = []
+        used: set[str] = set()
+        for index, turn in enumerate(self._turns):
+            if turn.tool_calls:
+                if not self._rules.unique_ids:
+                    used = set()
+                calls = [
+                    _Call(index, call, number, self._fit(call, used))
+                    for number, call in enumerate(turn.tool_calls)
+                ]
+                self._calls[index] = calls
+                # A later call takes the place of an open one with the same id.
+                again = {call.call.id for call in calls if call.call.id}
+                open_calls = [c for c in open_calls if c.call.id not in again] + calls
+            elif turn.role == "tool":
+                call = _answered(turn, open_calls)
+                if call is not None:
+                    open_calls.remove(call)
+                    call.result = index
+                    self._answers[index] = call
+
+    def _fit(self, call: ToolCall, used: set[str]) -> str:
+        """Return the id that a call has on the wire, and take it."""
+        fit = call.id
+        if self._rules.id_forbidden:
+            fit = self._rules.id_forbidden.sub("_", fit)
+        if not fit and not self._rules.ids:
+            return ""
+        longest = self._rules.longest_id
+        if longest and len(fit) > longest:
+            # Its beginning, and what tells it from others that begin so: the same in each request.
+            fit = f"{fit[: longest - _HASH - 1]}_{_hash(call.id)}"
+        base, number = fit or "call", 1 if not fit else 2
+        fit = fit or "call_1"
+        while fit in used:
+            ending = f"_{number}"
+            fit = base[: longest - len(ending)] + ending if longest else base + ending
+            number += 1
+        used.add(fit)
+        return fit
+
+    def ordered(self) -> Iterator[Turn]:
+        """Yield the turns in the order in which they are sent."""
+        rules = self._rules
+        waiting: list[_Call] = []
+        for index, turn in enumerate(self._turns):
+            answered = self._answers.get(index)
+            if turn.role == "tool":
+                if answered is None:
+                    yield from self._without_call(turn)
+                elif not rules.adjacent:
+                    yield self._result(answered)
+                elif answered in waiting:
+                    yield from self._results(waiting)
+                    waiting = []
+                continue
+            if waiting and not (rules.by_run and turn.role == "assistant"):
+                yield from self._results(waiting)
+                waiting = []
+            calls = self._calls.get(index)
+            if calls is None:
+                yield turn
+                continue
+            yield self._renamed(turn, calls)
+            if rules.adjacent:
+                waiting += calls
+                if not rules.by_run:
+                    yield from self._results(waiting)
+                    waiting = []
+            else:
+                yield from (self._missing(c) for c in calls if self._is_missing(c))
+        yield from self._results(waiting)
+
+    def _is_missing(self, call: _Call) -> bool:
+        return call.result is None and not self._rules.open_ended
+
+    def _results(self, calls: list[_Call]) -> Iterator[Turn]:
+        """Yield the results of the calls of one turn, or of one run of turns."""
+        if not calls:
+            return
+        if not self._rules.in_call_order:
+            last = len(self._turns)
+            calls = sorted(calls, key=lambda call: last if call.result is None else call.result)
+        elif (places := [c.result for c in calls if c.result is not None]) != sorted(places):
+            sentence = "The results of its tool calls are put into the order of the calls."
+            origin = self._turns[calls[0].turn].origin
+            self.notes.append(Note(Level.INFO, "results-reordered", sentence, origin))
+        for call in calls:
+            if call.result is not None:
+                if self._moved(call):
+                    sentence = "A tool result is moved to its call; it stood further down."
+                    origin = self._turns[call.result].origin
+                    self.notes.append(Note(Level.WARNING, "result-moved", sentence, origin))
+                yield self._result(call)
+            elif self._is_missing(call):
+                yield self._missing(call)
+
+    def _moved(self, call: _Call) -> bool:
+        """Whether anything but results of the same turn stood between a call and its result."""
+        assert call.result is not None
+        return self._others[max(call.result, call.turn + 1)] > self._others[call.turn + 1]
+
+    def _missing(self, call: _Call) -> Turn:
+        sentence = f"The call of “{call.call.name}” was never answered; its result is sent empty."
+        origin = self._turns[call.turn].origin
+        self.notes.append(Note(Level.WARNING, "result-missing", sentence, origin))
+        name = self._aliases.get(call.call.name, call.call.name)
+        return variant(
+            self._turns[call.turn],
+            ("missing", call.number, call.id, name),
+            lambda turn: Turn("tool", Text(), GLUE, _FILLED, tool_call_id=call.id, name=name),
+        )
+
+    def _result(self, call: _Call) -> Turn:
+        assert call.result is not None
+        turn = self._turns[call.result]
+        wanted = self._aliases.get(call.call.name, call.call.name)
+        name = wanted if self._rules.named_results else self._aliases.get(turn.name, turn.name)
+        if turn.tool_call_id == call.id and turn.name == name:
+            return turn
+        return variant(
+            turn, (call.id, name), lambda old: replace(old, tool_call_id=call.id, name=name)
+        )
+
+    def _renamed(self, turn: Turn, calls: list[_Call]) -> Turn:
+        said = tuple(
+            ToolCall(c.id, self._aliases.get(c.call.name, c.call.name), c.call.arguments)
+            for c in calls
+        )
+        if said == turn.tool_calls:
+            return turn
+        if any(new.id != old.id and old.id for new, old in zip(said, turn.tool_calls, strict=True)):
+            sentence = "The ids of its tool calls are not allowed as they are; they are changed."
+            self.notes.append(Note(Level.INFO, "call-id-changed", sentence, turn.origin))
+        return variant(turn, said, lambda old: replace(old, tool_calls=said))
+
+    def _without_call(self, turn: Turn) -> Iterator[Turn]:
+        """Yield a result that answers no call, or one that was answered before."""
+        if self._rules.open_ended:
+            yield turn
+            return
+        sentence = (
+            f"A tool result for “{turn.tool_call_id}” answers no open call; its text is sent as a "
+            "user message."
+        )
+        self.notes.append(Note(Level.WARNING, "result-without-call", sentence, turn.origin))
+        yield variant(turn, "user", _as_user)
+
+
+_HASH = 12
+"""Characters of the hash in an id that was too long."""
+
+
+def _hash(identity: str) -> str:
+    return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+
+
+_FILLED = Placement("history", rule="Every tool call has to be answered.")
+
+
+def _as_user(turn: Turn) -> Turn:
+    semantics = replace(turn.semantics, wire=None, failed=None)
+    layout = semantics.layout
+    if layout is not None:
+        pieces = tuple(piece for piece in layout.pieces if piece.kind != "result")
+        semantics = replace(semantics, layout=replace(layout, pieces=pieces))
+    return replace(turn, role="user", tool_call_id="", name="", semantics=semantics)
+
+
+def _answered(turn: Turn, open_calls: list[_Call]) -> _Call | None:
+    """Return the open call that a result answers."""
+    if turn.tool_call_id:
+        return next((c for c in open_calls if c.call.id == turn.tool_call_id), None)
+    nameless = [c for c in open_calls if not c.call.id] or open_calls
+    by_name = (c for c in nameless if c.call.name == turn.name)
+    return next(by_name, None) or (nameless[0] if nameless and not turn.name else None)
+
+
+_variants: Memo[Turn, dict[object, Turn]] = Memo(lambda _: {})
+
+
+def variant(turn: Turn, key: object, make: Callable[[Turn], Turn]) -> Turn:
+    """Return a changed turn, the same object each time for the same change, so that what is
+    derived from it is remembered too.
+    """
+    found = _variants(turn)
+    changed = found.get(key)
+    if changed is None:
+        changed = found[key] = make(turn)
+    return changed

@@ -1,0 +1,156 @@
+"""Putting a captured message together as a turn, piece by piece.
+
+The text of a message is one string, whatever number of blocks it came in; the layout remembers
+the blocks where there is something to remember.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Placement, Turn
+from tui_chat.models.message import MessageRole, Part, ToolCall
+from tui_chat.models.semantics import (
+    ContentKind,
+    ContentShape,
+    Layout,
+    MessageSemantics,
+    Piece,
+    ReasoningBlock,
+    WireForm,
+)
+from tui_chat.models.text import Origin, OriginKind, Text
+from tui_chat.protocols.fields import Fields, compact
+
+_PLACEMENT = Placement("history", rule="It stood here in the captured request.")
+_ORDER: dict[ContentKind, int] = {
+    "result": 0,
+    "reasoning": 1,
+    "text": 2,
+    "refusal": 3,
+    "part": 4,
+    "call": 5,
+    "other": 9,
+}
+
+
+class TurnBuilder:
+    """One turn in the making. `number` counts the turns of the request from 1."""
+
+    def __init__(self, protocol: Protocol, role: MessageRole, number: int) -> None:
+        self.protocol = protocol
+        self.role: MessageRole = role
+        self.number = number
+        self.pieces: list[Piece] = []
+        self.texts: list[str] = []
+        self.reasoning: list[ReasoningBlock] = []
+        self.parts: list[Part] = []
+        self.calls: list[ToolCall] = []
+        self.refusal = ""
+        self.tool_call_id = ""
+        self.name = ""
+        self.failed: bool | None = None
+        self.shape: ContentShape = ""
+        self.joined = False
+        self.role_word = ""
+        self.slot = ""
+        self.extras = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was added yet."""
+        return not self.pieces
+
+    def text(self, text: str, **marks: Any) -> None:
+        """Add a block of text."""
+        self.texts.append(text)
+        self.pieces.append(Piece("text", len(text), **marks))
+
+    def think(self, block: ReasoningBlock, **marks: Any) -> None:
+        """Add a block of reasoning."""
+        self.reasoning.append(block)
+        self.pieces.append(Piece("reasoning", **marks))
+
+    def part(self, part: Part, **marks: Any) -> None:
+        """Add a picture, a sound or a file."""
+        self.parts.append(part)
+        self.pieces.append(Piece("part", **marks))
+
+    def call(self, call: ToolCall, **marks: Any) -> None:
+        """Add a tool call."""
+        self.calls.append(call)
+        self.pieces.append(Piece("call", **marks))
+
+    def refuse(self, refusal: str, **marks: Any) -> None:
+        """Add the words of a refusal that stands among the content."""
+        self.refusal = refusal
+        self.pieces.append(Piece("refusal", **marks))
+
+    def result(self, **marks: Any) -> None:
+        """Begin the content of a tool result."""
+        self.pieces.append(Piece("result", **marks))
+
+    def other(self, name: str, block: object) -> None:
+        """Add something that only the protocol understands."""
+        self.pieces.append(Piece("other", name=name, data=compact(block)))
+
+    def turn(self) -> Turn:
+        """Return the turn."""
+        text = "".join(self.texts)
+        called = "tool result" if self.role == "tool" else self.role
+        origin = Origin(OriginKind.HISTORY, str(self.number), f"{called} {self.number}")
+        form = WireForm(
+            self.protocol, self.shape, self.joined, self.role_word, self.slot, self.extras
+        )
+        semantics = MessageSemantics(
+            reasoning=tuple(self.reasoning),
+            refusal=self.refusal,
+            layout=self._layout(),
+            failed=self.failed,
+            wire=form,
+        )
+        return Turn(
+            role=self.role,
+            text=Text.of(text, origin),
+            origin=origin,
+            placement=_PLACEMENT,
+            tool_calls=tuple(self.calls),
+            tool_call_id=self.tool_call_id,
+            name=self.name,
+            semantics=semantics,
+            parts=tuple(self.parts),
+        )
+
+    def _layout(self) -> Layout | None:
+        """Return the layout, or None where it says nothing new."""
+        ranks = [_ORDER[piece.kind] for piece in self.pieces]
+        plain = ranks == sorted(ranks) and ranks.count(2) <= 1 and 9 not in ranks
+        marked = any(piece != Piece(piece.kind, piece.length) for piece in self.pieces)
+        # An empty text block is something else than none, and a refusal among the content than
+        # one beside it.
+        telling = any(
+            piece.kind == "refusal" or (piece.kind == "text" and not piece.length)
+            for piece in self.pieces
+        )
+        if plain and not marked and not telling:
+            return None
+        return Layout(self.protocol, tuple(self.pieces))
+
+
+_CACHE_MARKS = tuple({"type": "ephemeral", **ttl} for ttl in ({}, {"ttl": "5m"}, {"ttl": "1h"}))
+
+
+def cache_of(block: Fields) -> str:
+    """Take a block's `cache_control`, as compact JSON, where it is one that Anthropic takes."""
+    value = block.left.get("cache_control")
+    if value not in _CACHE_MARKS:
+        return ""
+    del block.left["cache_control"]
+    return compact(value)
+
+
+def marks_of(block: Fields) -> dict[str, Any]:
+    """Return what is left of a block as marks of its piece."""
+    cache = cache_of(block)
+    return cast("dict[str, Any]", {"cache": cache, "extras": block.rest()})
