@@ -16,7 +16,7 @@ from tui_chat.models.base_url import request_url
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.payload import Payload, render
-from tui_chat.protocols.protocol import Encoded
+from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.tokens import Counter, counter_for
 

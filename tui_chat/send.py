@@ -28,8 +28,8 @@ from tui_chat.models.reply import Reply, Rope, StreamEvent, TextDelta, advance
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.session import Entry
 from tui_chat.models.timing import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of, weight
+from tui_chat.protocols.common.tool_names import restore_names
 from tui_chat.protocols.registry import protocol_of
-from tui_chat.protocols.tool_names import restore_names
 from tui_chat.providers import Incoming, Outgoing, Pause, Tape, Transport, begin
 
 if TYPE_CHECKING:

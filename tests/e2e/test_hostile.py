@@ -17,9 +17,9 @@ from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.models import reply
 from tui_chat.models.endpoint import Protocol
-from tui_chat.protocols import lenient
-from tui_chat.protocols.anthropic import replies as anthropic
-from tui_chat.protocols.gemini import partial_args
+from tui_chat.protocols.anthropic import stream as anthropic
+from tui_chat.protocols.common import lenient_json
+from tui_chat.protocols.gemini import partial_arguments
 from tui_chat.providers import Transport, catalogue, client, list_models
 
 SIZE = 2_000_000
@@ -81,12 +81,12 @@ def reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "STREAM_SIZE", 1_500_000)
     monkeypatch.setattr(reply, "REPLY_SIZE", 400_000)
     monkeypatch.setattr(reply, "ARGUMENTS_SIZE", 100_000)
-    monkeypatch.setattr(partial_args, "ARGUMENTS_SIZE", 100_000)
+    monkeypatch.setattr(partial_arguments, "ARGUMENTS_SIZE", 100_000)
     monkeypatch.setattr(reply, "MOST_CALLS", 100)
     monkeypatch.setattr(reply, "MOST_PIECES", 500)
     monkeypatch.setattr(anthropic, "MOST_PIECES", 500)
-    monkeypatch.setattr(lenient, "_FEW_ENOUGH", 10_000)
-    monkeypatch.setattr(lenient, "MOST_VALUES", 20_000)
+    monkeypatch.setattr(lenient_json, "_FEW_ENOUGH", 10_000)
+    monkeypatch.setattr(lenient_json, "MOST_VALUES", 20_000)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import httpx
 from httpx_sse import EventSource
 
 from tui_chat.models.reply import Reply, StreamEvent, advance
-from tui_chat.protocols.protocol import StreamParser
+from tui_chat.protocols.base import StreamParser
 
 
 class _Pieces(httpx.AsyncByteStream):

@@ -9,7 +9,7 @@ from typing import Any
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Sourced
 from tui_chat.models.payload import render
-from tui_chat.protocols.protocol import Encoded
+from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.registry import PROTOCOLS
 
 CHAT, RESPONSES = Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES

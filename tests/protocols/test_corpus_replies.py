@@ -23,11 +23,11 @@ from tests.protocols.reply_streams import fold, parse, sse_events
 from tui_chat.errors import Refused
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Usage
-from tui_chat.protocols.anthropic import replies as anthropic
-from tui_chat.protocols.gemini import replies as gemini
-from tui_chat.protocols.openai_chat import replies as openai_chat
-from tui_chat.protocols.openai_responses import replies as openai_responses
-from tui_chat.protocols.protocol import StreamParser
+from tui_chat.protocols.anthropic import stream as anthropic
+from tui_chat.protocols.base import StreamParser
+from tui_chat.protocols.gemini import stream as gemini
+from tui_chat.protocols.openai_chat import stream as openai_chat
+from tui_chat.protocols.openai_responses import stream as openai_responses
 
 CORPUS = Path(
     os.environ.get("TUI_CHAT_CORPUS") or Path(__file__).parents[2].parent / "shared" / "corpus"

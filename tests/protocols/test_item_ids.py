@@ -28,7 +28,7 @@ from tui_chat.context import Inputs, Settings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
-from tui_chat.protocols.openai_responses.replies import read
+from tui_chat.protocols.openai_responses.stream import read
 
 FORMS = {"reasoning": "rs", "message": "msg", "function_call": "fc", "web_search_call": "ws"}
 

@@ -9,7 +9,7 @@ from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import Layout, MessageSemantics, Piece, ReasoningBlock
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.protocols.pieces import laid_out
+from tui_chat.protocols.common.content_order import laid_out
 
 ORIGIN = Origin(OriginKind.HISTORY, "m1", "history")
 THOUGHT = ReasoningBlock(Protocol.GEMINI, "hm")

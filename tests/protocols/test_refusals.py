@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tui_chat.errors import Refused
-from tui_chat.protocols.refusals import refused
+from tui_chat.protocols.common.error_body import refused
 
 
 def refuse(status: int, body: Any) -> Refused:

@@ -11,7 +11,7 @@ from tests.protocols.reply_streams import fold, parse
 from tui_chat.errors import Refused, ReplyCut
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Usage
-from tui_chat.protocols.anthropic.replies import AnthropicParser, read
+from tui_chat.protocols.anthropic.stream import AnthropicParser, read
 
 Event = dict[str, Any]
 

@@ -11,7 +11,7 @@ from tests.protocols.reply_streams import fold, parse, sse_events
 from tui_chat.errors import Refused, ReplyCut
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Usage
-from tui_chat.protocols.openai_chat.replies import OpenAIChatParser, read
+from tui_chat.protocols.openai_chat.stream import OpenAIChatParser, read
 
 
 def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **more: Any) -> str:

@@ -8,7 +8,7 @@ from weakref import ref
 
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.text import GLUE, Text
-from tui_chat.protocols.segments import RunMemo, forget_runs
+from tui_chat.protocols.common.segments import RunMemo, forget_runs
 
 
 def turn(text: str) -> Turn:

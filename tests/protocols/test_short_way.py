@@ -14,7 +14,7 @@ from tui_chat.models.envelope import ChatEnvelope, Parameters, Placement, Source
 from tui_chat.models.payload import render
 from tui_chat.models.semantics import ContentShape, MessageSemantics, WireForm
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text
-from tui_chat.protocols import plain_turns
+from tui_chat.protocols.common import plain_turns
 from tui_chat.protocols.registry import protocol_of
 
 SHAPES: list[ContentShape] = ["", "string", "parts"]

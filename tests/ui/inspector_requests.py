@@ -22,7 +22,7 @@ from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.models.payload import render
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text
 from tui_chat.paths import bundled
-from tui_chat.protocols.protocol import Encoded
+from tui_chat.protocols.base import Encoded
 from tui_chat.ui.inspector import Inspector, PayloadView
 from tui_chat.ui.themes import load_themes, origin_defaults
 

@@ -28,7 +28,7 @@ from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, T
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
 from tui_chat.models.session import EntryStatus
 from tui_chat.models.transcript import Transcript
-from tui_chat.protocols.lenient import JsonObject, compact, items, mapping, string
+from tui_chat.protocols.common.lenient_json import JsonObject, compact, items, mapping, string
 
 LOST = "A picture or file lies beside the export and is not taken in; its name is kept."
 HIDDEN = "A message that was hidden from you there is left out."

@@ -21,7 +21,7 @@ from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
 from tui_chat.models.session import EntryStatus
 from tui_chat.models.transcript import Transcript
-from tui_chat.protocols.lenient import JsonObject, compact, items, mapping, string
+from tui_chat.protocols.common.lenient_json import JsonObject, compact, items, mapping, string
 
 LOST = "A picture or file is not in the export; its name is kept."
 UNKNOWN = "A block of an unknown kind is left out."

@@ -15,8 +15,8 @@ from tui_chat.errors import InputError
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, EntryStatus, Session
 from tui_chat.models.transcript import Transcript
-from tui_chat.protocols.fields import kind_of
-from tui_chat.protocols.lenient import JsonObject
+from tui_chat.protocols.common.lenient_json import JsonObject
+from tui_chat.protocols.common.request_fields import kind_of
 
 _TITLE = 200
 """Characters of a title; more is no title."""

@@ -17,9 +17,9 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Layout, MessageSemantics
 from tui_chat.models.text import clean
-from tui_chat.protocols.fields import Fields, cleaned, not_json, shown
-from tui_chat.protocols.openai_chat.content import read_content
-from tui_chat.protocols.turn_builder import TurnBuilder
+from tui_chat.protocols.common.request_fields import Fields, cleaned, not_json, shown
+from tui_chat.protocols.common.turn_builder import TurnBuilder
+from tui_chat.protocols.openai_chat.decode import read_content
 
 
 def read_history(text: str, source: str) -> tuple[Message, ...]:

@@ -20,7 +20,7 @@ from tui_chat.interop.moments import moment
 from tui_chat.models.message import Message, Part
 from tui_chat.models.transcript import Transcript
 from tui_chat.models.visible import escape_json
-from tui_chat.protocols.lenient import JsonObject, compact, string
+from tui_chat.protocols.common.lenient_json import JsonObject, compact, string
 
 _TRUSTED = 16
 """Characters from which an id of a message is taken to be the only one in the world."""

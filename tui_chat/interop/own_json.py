@@ -32,8 +32,8 @@ from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import Transcript
 from tui_chat.models.visible import escape_json
-from tui_chat.protocols.fields import cleaned
-from tui_chat.protocols.lenient import JsonObject, mapping
+from tui_chat.protocols.common.lenient_json import JsonObject, mapping
+from tui_chat.protocols.common.request_fields import cleaned
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError

@@ -21,7 +21,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
 from tui_chat.models.transcript import Transcript
-from tui_chat.protocols.lenient import JsonObject, compact, items, mapping, string
+from tui_chat.protocols.common.lenient_json import JsonObject, compact, items, mapping, string
 
 LOST = "A picture lies in SillyTavern's folders and is not taken in; its name is kept."
 HIDDEN = "A message that is hidden from the model there stands beside the shown branch."

@@ -1,26 +1,17 @@
-"""HOW a protocol wants it said. Pure and sans-IO; the four protocols know nothing of each other.
+"""HOW a request is written in each protocol, and how its replies are read. Pure and sans-IO.
 
-protocol    the interface: encode, decode, parser, read, refusal
-registry    name -> protocol
-roles       the role adapter: which role a turn gets in which protocol
+base        what a protocol consists of
+registry    protocol -> its definition
+roles       which role a turn gets in which protocol, and which protocol a model speaks
+common/     what the protocols share
 
-Requests, both ways
-pieces         a turn's content in the order in which it is said
-turn_builder   ... and put together from what was captured
-fields         taking a captured request apart without losing a key
-captured       its settings, as the envelope holds them
-tool_pairing   calls and results in the order a protocol demands
-tool_names     names that a protocol forbids, and the way back
-settings       settings on their way to the wire
-left_out       notes for what a protocol cannot carry
-segments       long conversations in segments, so that a keystroke looks at one
-encoding       the smallest pieces of a tree
-openai_format  what OpenAI's two protocols say alike
+One package per protocol, all with the same files; they know nothing of each other:
+openai_chat, openai_responses, anthropic, gemini
 
-Answers
-chunks, lenient, reply_events, complaint, refusals
-
-One package each: openai_chat, openai_responses, anthropic, gemini
-decode, encode   requests; `tools` has what is read and written side by side
-replies          answers
+decode        captured request -> envelope
+encode        envelope -> request
+messages      ... its list of messages
+turn_content  ... one turn in it
+tools         tool definitions, tool choice and response format, read and written side by side
+stream        replies, streamed and whole
 """

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.anthropic import Anthropic
+from tui_chat.protocols.base import WireProtocol
 from tui_chat.protocols.gemini import Gemini
 from tui_chat.protocols.openai_chat import OpenAIChat
 from tui_chat.protocols.openai_responses import OpenAIResponses
-from tui_chat.protocols.protocol import WireProtocol
 
 PROTOCOLS: dict[Protocol, WireProtocol] = {
     wire.protocol: wire for wire in (OpenAIChat(), OpenAIResponses(), Anthropic(), Gemini())

@@ -9,8 +9,8 @@ from tui_chat.errors import ProviderError, Refused, TooLarge
 from tui_chat.models.base_url import request_url
 from tui_chat.models.endpoint import Endpoint, Protocol, Retries, Timeouts
 from tui_chat.protocols.anthropic.encode import VERSION as ANTHROPIC_VERSION
+from tui_chat.protocols.common.lenient_json import load
 from tui_chat.protocols.gemini.encode import VERSION as GEMINI_VERSION
-from tui_chat.protocols.lenient import load
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.client import Incoming, Outgoing, Transport
 

@@ -27,7 +27,7 @@ from tui_chat.models.json_values import pack
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.reply import NO_USAGE, Usage
-from tui_chat.protocols.fields import not_json
+from tui_chat.protocols.common.request_fields import not_json
 from tui_chat.recipe.recipe import without_secrets
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry
-from tui_chat.protocols.segments import forget_runs
+from tui_chat.protocols.common.segments import forget_runs
 from tui_chat.recipe import prefilled, sendable
 from tui_chat.tokens import NO_CORRECTION, Correction, counter_for
 from tui_chat.workspace.learned import corrections_of, text_of

@@ -1,4 +1,4 @@
-"""Anthropic Messages, both ways: `encode` and `decode` for requests, `replies` for answers."""
+"""Anthropic Messages, both ways: `encode` and `decode` for requests, `stream` for replies."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from tui_chat.errors import Refused
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.reply import Reply
-from tui_chat.protocols.anthropic import decode, encode, replies
-from tui_chat.protocols.protocol import Encoded, StreamParser
+from tui_chat.protocols.anthropic import decode, encode, stream
+from tui_chat.protocols.base import Encoded, StreamParser
 
 
 class Anthropic:
@@ -25,12 +25,12 @@ class Anthropic:
 
     def parser(self) -> StreamParser:
         """Return a fresh parser for a streamed reply."""
-        return replies.AnthropicParser()
+        return stream.AnthropicParser()
 
     def read(self, body: bytes) -> Reply:
         """Read a reply that came whole. Raises Refused, ReplyCut."""
-        return replies.read(body)
+        return stream.read(body)
 
     def refusal(self, status: int, body: bytes) -> Refused:
         """Put an HTTP error into words."""
-        return replies.refusal(status, body)
+        return stream.refusal(status, body)

@@ -17,8 +17,8 @@ from functools import partial
 from tui_chat.models.envelope import CacheMark, Level, Note, Turn
 from tui_chat.models.json_tree import Obj, Str, Tree, tree_of
 from tui_chat.models.preset import CacheLifetime
-from tui_chat.protocols.encoding import field_of
-from tui_chat.protocols.tool_pairing import variant
+from tui_chat.protocols.common.encoding import field_of
+from tui_chat.protocols.common.tool_pairing import variant
 
 MOST = 4
 

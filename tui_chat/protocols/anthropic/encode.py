@@ -30,17 +30,17 @@ from tui_chat.models.namespaces import UNSET
 from tui_chat.protocols.anthropic.cache_marks import few_marks
 from tui_chat.protocols.anthropic.messages import converse
 from tui_chat.protocols.anthropic.tools import say_choice, say_format
-from tui_chat.protocols.captured import model_of
-from tui_chat.protocols.encoding import Items, flag, merged, our_default, passed_on, setting
-from tui_chat.protocols.left_out import (
+from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.encoding import Items, flag, merged, our_default, passed_on, setting
+from tui_chat.protocols.common.loss_notes import (
     default_invented,
     envelope_notes,
     no_place,
     setting_changed,
     setting_left_out,
 )
-from tui_chat.protocols.protocol import Encoded
-from tui_chat.protocols.settings import (
+from tui_chat.protocols.common.request_fields import model_of
+from tui_chat.protocols.common.settings import (
     closed_schema,
     effort_left_out,
     enforced_format,
@@ -55,8 +55,8 @@ from tui_chat.protocols.settings import (
     stops,
     usable_choice,
 )
-from tui_chat.protocols.tool_names import PLAIN_128, distinct, renamed
-from tui_chat.protocols.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.common.tool_names import PLAIN_128, distinct, renamed
+from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
 
 VERSION = "2026-10-21"
 """The `anthropic-version` that the official SDK (2.x) sends."""

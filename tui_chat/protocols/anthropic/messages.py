@@ -21,8 +21,8 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Later, Obj, Str, Tree
 from tui_chat.models.model_facts import is_newer_claude
-from tui_chat.protocols.anthropic.said import Said, said
-from tui_chat.protocols.encoding import (
+from tui_chat.protocols.anthropic.turn_content import Said, said
+from tui_chat.protocols.common.encoding import (
     FILLER,
     NOTHING_TO_SEND,
     Items,
@@ -31,10 +31,10 @@ from tui_chat.protocols.encoding import (
     own_form,
     word,
 )
-from tui_chat.protocols.left_out import blank_left_out, system_moved
-from tui_chat.protocols.plain_turns import plain_turns, role_and_content
-from tui_chat.protocols.segments import RunMemo, segments
-from tui_chat.protocols.tool_pairing import variant
+from tui_chat.protocols.common.loss_notes import blank_left_out, system_moved
+from tui_chat.protocols.common.plain_turns import plain_turns, role_and_content
+from tui_chat.protocols.common.segments import RunMemo, segments
+from tui_chat.protocols.common.tool_pairing import variant
 
 _ANTHROPIC = Protocol.ANTHROPIC
 _plainly = plain_turns(

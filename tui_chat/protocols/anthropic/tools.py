@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tui_chat.models.envelope import ResponseFormat, ToolChoice, ToolDefinition
-from tui_chat.protocols.fields import Fields
-from tui_chat.protocols.lenient import mapping, string
+from tui_chat.protocols.common.lenient_json import mapping, string
+from tui_chat.protocols.common.request_fields import Fields
 
 _MODES = {"auto": "auto", "any": "required", "none": "none"}
 _WORDS = {"auto": "auto", "required": "any", "none": "none"}

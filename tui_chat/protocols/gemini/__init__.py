@@ -1,4 +1,4 @@
-"""Gemini generateContent, both ways: `encode` and `decode` for requests, `replies` for answers."""
+"""Gemini generateContent, both ways: `encode` and `decode` for requests, `stream` for replies."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from tui_chat.errors import Refused
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.reply import Reply
-from tui_chat.protocols.gemini import decode, encode, replies
-from tui_chat.protocols.protocol import Encoded, StreamParser
+from tui_chat.protocols.base import Encoded, StreamParser
+from tui_chat.protocols.gemini import decode, encode, stream
 
 
 class Gemini:
@@ -25,12 +25,12 @@ class Gemini:
 
     def parser(self) -> StreamParser:
         """Return a fresh parser for a streamed reply."""
-        return replies.GeminiParser()
+        return stream.GeminiParser()
 
     def read(self, body: bytes) -> Reply:
         """Read a reply that came whole. Raises Refused, ReplyCut."""
-        return replies.read(body)
+        return stream.read(body)
 
     def refusal(self, status: int, body: bytes) -> Refused:
         """Put an HTTP error into words."""
-        return replies.refusal(status, body)
+        return stream.refusal(status, body)

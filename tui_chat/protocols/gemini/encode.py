@@ -23,14 +23,11 @@ from tui_chat.models.envelope import (
 )
 from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
 from tui_chat.models.namespaces import UNSET, GeminiSettings
-from tui_chat.protocols.captured import camel
-from tui_chat.protocols.encoding import Items, merged, passed_on, setting
-from tui_chat.protocols.gemini.contents import converse
-from tui_chat.protocols.gemini.spelling import as_spelled
-from tui_chat.protocols.gemini.tools import say_choice, say_format
-from tui_chat.protocols.left_out import envelope_notes, no_place
-from tui_chat.protocols.protocol import Encoded
-from tui_chat.protocols.settings import (
+from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.encoding import Items, merged, passed_on, setting
+from tui_chat.protocols.common.loss_notes import envelope_notes, no_place
+from tui_chat.protocols.common.request_fields import camel
+from tui_chat.protocols.common.settings import (
     effort_left_out,
     enforced_format,
     extra_items,
@@ -43,8 +40,11 @@ from tui_chat.protocols.settings import (
     strict_left_out,
     usable_choice,
 )
-from tui_chat.protocols.tool_names import GEMINI, distinct, renamed
-from tui_chat.protocols.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.common.tool_names import GEMINI, distinct, renamed
+from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.gemini.messages import converse
+from tui_chat.protocols.gemini.spelling import as_spelled
+from tui_chat.protocols.gemini.tools import say_choice, say_format
 
 VERSION = "v1beta"
 """The API version in the path, unless the endpoint names another."""

@@ -10,8 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from tui_chat.models.json_tree import Obj
-from tui_chat.protocols.captured import camel, snake
-from tui_chat.protocols.fields import Fields
+from tui_chat.protocols.common.request_fields import Fields, camel, snake
 
 
 def camel_fields(value: Mapping[str, Any], place: str, spelled: set[str]) -> Fields:

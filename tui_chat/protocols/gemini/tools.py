@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from tui_chat.models.envelope import ResponseFormat, ToolChoice, ToolDefinition
-from tui_chat.protocols.fields import Fields
-from tui_chat.protocols.lenient import items, mapping, string
+from tui_chat.protocols.common.lenient_json import items, mapping, string
+from tui_chat.protocols.common.request_fields import Fields
 
 _MODES = {"AUTO": "auto", "ANY": "required", "NONE": "none", "VALIDATED": "auto"}
 _WORDS = {"auto": "AUTO", "required": "ANY", "none": "NONE"}

@@ -9,16 +9,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
-from tui_chat.models.message import MessageRole, ToolCall
+from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.namespaces import OpenAIChatSettings, Semantics, ToolSemantics
-from tui_chat.protocols.captured import model_of, settings_of, sourced, take_if_said_back, tools_of
-from tui_chat.protocols.fields import Fields, compact, load_request, shown
-from tui_chat.protocols.openai_chat.content import read_content
-from tui_chat.protocols.openai_chat.thoughts import read_thoughts
+from tui_chat.protocols.common.request_fields import (
+    Fields,
+    compact,
+    kind_of,
+    load_request,
+    model_of,
+    settings_of,
+    shown,
+    sourced,
+    take_if_said_back,
+    tools_of,
+)
+from tui_chat.protocols.common.turn_builder import TurnBuilder, marks_of
+from tui_chat.protocols.common.urls import split_data_url
+from tui_chat.protocols.openai_chat.reasoning_fields import read_thoughts
 from tui_chat.protocols.openai_chat.tools import (
     read_choice,
     read_format,
@@ -26,7 +38,6 @@ from tui_chat.protocols.openai_chat.tools import (
     say_choice,
     say_format,
 )
-from tui_chat.protocols.turn_builder import TurnBuilder
 
 _CHAT = Protocol.OPENAI_CHAT
 _ROLES: dict[str, MessageRole] = {
@@ -149,3 +160,100 @@ def _parameters(request: Fields) -> tuple[Parameters, str]:
         ),
         key,
     )
+
+
+_AUDIO_MIME = {"wav": "audio/wav", "mp3": "audio/mpeg"}
+
+
+def read_content(message: Fields, builder: TurnBuilder) -> None:
+    """Take a message's content into the turn."""
+    if "content" not in message.left:
+        builder.shape = "absent"
+        return
+    content = message.left.pop("content")
+    if content is None:
+        builder.shape = "null"
+    elif isinstance(content, str):
+        builder.shape = "string"
+        if content:
+            builder.text(content)
+    elif isinstance(content, list):
+        builder.shape = "parts"
+        for index, each in enumerate(cast("list[object]", content)):
+            place = f"{message.at('content')}[{index}]"
+            if isinstance(each, str):
+                each = {"type": "text", "text": each}
+            if not isinstance(each, dict):
+                raise InputError(f"{place} must be an object, not {kind_of(each)}.")
+            _read_part(Fields(cast("dict[str, Any]", each), place), builder)
+    else:
+        place = message.at("content")
+        raise InputError(f"{place} must be a text or a list of parts, not {kind_of(content)}.")
+
+
+def _read_part(block: Fields, builder: TurnBuilder) -> None:
+    whole = dict(block.left)
+    kind = block.text("type")
+    text = whole.get("text")
+    if kind == "text" and isinstance(text, str):
+        del block.left["text"]
+        builder.text(text, **marks_of(block))
+    elif kind == "refusal" and not builder.refusal and (refusal := block.text("refusal")):
+        builder.refuse(refusal, **marks_of(block))
+    elif (part := _media(kind, block)) is not None:
+        builder.part(part, **marks_of(block))
+    else:
+        builder.other(kind, whole)
+
+
+def _media(kind: str, block: Fields) -> Part | None:
+    """Return a part that is not text, its keys taken; None where it is none that we know."""
+    match kind:
+        case "image_url":
+            key, inner = "image_url", block.inner("image_url")
+            part = _image(inner) if inner else None
+        case "input_audio":
+            key, inner = "input_audio", block.inner("input_audio")
+            part = _audio(inner) if inner else None
+        case "file":
+            key, inner = "file", block.inner("file")
+            part = _file(inner) if inner else None
+        case _:
+            return None
+    if inner is not None:
+        block.put_back(key, inner)
+    return part
+
+
+def _image(inner: Fields) -> Part | None:
+    url = inner.text("url")
+    detail = inner.text("detail")
+    if not url:
+        return None
+    if (split := split_data_url(url)) is not None:
+        return Part("image", split[0], data=split[1], detail=detail)
+    return Part("image", url=url, detail=detail)
+
+
+def _audio(inner: Fields) -> Part | None:
+    data = inner.text("data")
+    mime = _AUDIO_MIME.get(str(inner.left.get("format")))
+    if not data or mime is None:
+        return None
+    del inner.left["format"]
+    return Part("audio", mime, data=data)
+
+
+def _file(inner: Fields) -> Part | None:
+    name = inner.text("filename")
+    file_id = inner.text("file_id")
+    data = "" if file_id else inner.text("file_data")
+    if file_id:
+        return Part("file", file_id=file_id, protocol=_CHAT, name=name)
+    if not data:
+        return None
+    if (split := split_data_url(data)) is not None:
+        return Part("file", split[0], data=split[1], name=name)
+    if data.startswith(("http://", "https://")):  # OpenRouter takes links
+        return Part("file", url=data, protocol=_CHAT, name=name)
+    return Part("file", data=data, name=name)

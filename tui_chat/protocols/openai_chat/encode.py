@@ -20,7 +20,8 @@ from tui_chat.models.envelope import ChatEnvelope, Level, Note, ToolDefinition, 
 from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
 from tui_chat.models.model_facts import is_openai_model
 from tui_chat.models.namespaces import UNSET
-from tui_chat.protocols.encoding import (
+from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,
     Items,
     flag,
@@ -30,19 +31,15 @@ from tui_chat.protocols.encoding import (
     setting,
     word,
 )
-from tui_chat.protocols.left_out import (
+from tui_chat.protocols.common.loss_notes import (
     default_invented,
     envelope_notes,
     no_place,
     setting_left_out,
 )
-from tui_chat.protocols.openai_chat.messages import messages
-from tui_chat.protocols.openai_chat.tools import say_choice, say_format
-from tui_chat.protocols.openai_chat.unknown_keys import about_unknown, unknown_keys, without_unknown
-from tui_chat.protocols.plain_turns import openai_roles, plain_turns
-from tui_chat.protocols.protocol import Encoded
-from tui_chat.protocols.segments import RunMemo, segments
-from tui_chat.protocols.settings import (
+from tui_chat.protocols.common.plain_turns import openai_roles, plain_turns
+from tui_chat.protocols.common.segments import RunMemo, segments
+from tui_chat.protocols.common.settings import (
     effort,
     extra_items,
     in_order,
@@ -56,8 +53,11 @@ from tui_chat.protocols.settings import (
     stops,
     usable_choice,
 )
-from tui_chat.protocols.tool_names import PLAIN_64, distinct, renamed
-from tui_chat.protocols.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.common.tool_names import PLAIN_64, distinct, renamed
+from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.openai_chat.tools import say_choice, say_format
+from tui_chat.protocols.openai_chat.turn_content import messages
+from tui_chat.protocols.openai_chat.unknown_keys import about_unknown, unknown_keys, without_unknown
 
 _CHAT = Protocol.OPENAI_CHAT
 _STREAM = our_default("stream", "the reply is shown as it arrives")

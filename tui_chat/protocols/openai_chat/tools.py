@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, cast
 
 from tui_chat.models.envelope import ResponseFormat, ToolChoice, ToolDefinition
-from tui_chat.protocols.fields import Fields
-from tui_chat.protocols.lenient import items, mapping, string
-from tui_chat.protocols.openai_format import read_schema, say_schema
+from tui_chat.protocols.common.lenient_json import items, mapping, string
+from tui_chat.protocols.common.openai import read_schema, say_schema
+from tui_chat.protocols.common.request_fields import Fields
 
 
 def read_tool(entry: Fields) -> ToolDefinition | None:

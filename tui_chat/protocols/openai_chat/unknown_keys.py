@@ -13,10 +13,10 @@ from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
-from tui_chat.protocols.encoding import passed_on
-from tui_chat.protocols.fields import compact
-from tui_chat.protocols.openai_chat.thoughts import thoughts_as_said
-from tui_chat.protocols.tool_pairing import variant
+from tui_chat.protocols.common.encoding import passed_on
+from tui_chat.protocols.common.request_fields import compact
+from tui_chat.protocols.common.tool_pairing import variant
+from tui_chat.protocols.openai_chat.reasoning_fields import thoughts_as_said
 
 _CHAT = Protocol.OPENAI_CHAT
 _DOCUMENTED = frozenset(

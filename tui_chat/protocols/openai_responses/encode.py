@@ -12,14 +12,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition, Turn
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
-from tui_chat.models.namespaces import UNSET
-from tui_chat.protocols.encoding import (
+from tui_chat.models.namespaces import UNSET, SessionSemantics
+from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,
     Items,
     flag,
@@ -30,14 +32,10 @@ from tui_chat.protocols.encoding import (
     setting,
     word,
 )
-from tui_chat.protocols.left_out import default_invented, envelope_notes, no_place
-from tui_chat.protocols.openai_responses.kept import continued
-from tui_chat.protocols.openai_responses.said import said_by
-from tui_chat.protocols.openai_responses.tools import say_choice, say_format
-from tui_chat.protocols.plain_turns import openai_roles, plain_turns
-from tui_chat.protocols.protocol import Encoded
-from tui_chat.protocols.segments import RunMemo, segments
-from tui_chat.protocols.settings import (
+from tui_chat.protocols.common.loss_notes import default_invented, envelope_notes, no_place
+from tui_chat.protocols.common.plain_turns import openai_roles, plain_turns
+from tui_chat.protocols.common.segments import RunMemo, segments
+from tui_chat.protocols.common.settings import (
     effort,
     extra_items,
     in_order,
@@ -49,8 +47,10 @@ from tui_chat.protocols.settings import (
     sampling,
     usable_choice,
 )
-from tui_chat.protocols.tool_names import PLAIN_64, PLAIN_128, distinct, renamed
-from tui_chat.protocols.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.common.tool_names import PLAIN_64, PLAIN_128, distinct, renamed
+from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.openai_responses.tools import say_choice, say_format
+from tui_chat.protocols.openai_responses.turn_content import said_by
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
 _STREAM = our_default("stream", "the reply is shown as it arrives")
@@ -262,3 +262,23 @@ def _enough(limit: Sourced[int], notes: list[Note]) -> Sourced[int]:
     sentence = f"The reply limit of {limit.value} is raised to {_LEAST_TOKENS}, the least there is."
     notes.append(Note(Level.WARNING, "limit-raised", sentence, limit.origin))
     return Sourced(_LEAST_TOKENS, limit.origin)
+
+
+def continued(envelope: ChatEnvelope) -> tuple[ChatEnvelope, list[Note]]:
+    """Return what is new since the newest reply that the provider keeps, tied to that reply, and
+    a note about the rest. The envelope itself where there is no such reply, or nothing new.
+    """
+    turns = envelope.turns
+    for index in range(len(turns) - 2, -1, -1):
+        turn = turns[index]
+        kept = turn.semantics.kept_as
+        if turn.role == "assistant" and kept is not None and kept.fits(turn.text.plain):
+            session = SessionSemantics(previous_response_id=kept.id)
+            semantics = replace(envelope.semantics, session=session)
+            sentence = (
+                f"What came before is not sent again: the provider keeps it, as it was sent then, "
+                f"under {kept.id}."
+            )
+            note = Note(Level.INFO, "kept-by-provider", sentence, turn.origin)
+            return replace(envelope, turns=turns[index + 1 :], semantics=semantics), [note]
+    return envelope, []

@@ -1,13 +1,7 @@
-"""What an error body says, whoever wrote it.
+"""A provider's no, in words, with what to do about it.
 
-Providers, gateways and proxies have a dozen shapes for one thing. They are looked for in one
-place, because a wrong base URL brings an answer of any shape to any protocol:
-
-    {"error": {"message", "type", "code", "status", "details"}}     OpenAI, Anthropic, Gemini
-    [{"error": {...}}]                                               Gemini, when streaming
-    {"error": "..."}  {"message": "..."}  {"detail": "..."}          gateways, local servers
-    {"detail": [{"loc", "msg"}]}                                     FastAPI
-    <html><title>502 Bad Gateway</title>                             proxies
+The advice looks at the words before the status: providers agree on what 401 and 429 mean, and
+on little else (Gemini says 400 for a wrong key, OpenAI 429 for an empty account).
 """
 
 from __future__ import annotations
@@ -16,9 +10,122 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http import HTTPStatus
 
+from tui_chat.errors import Refused
 from tui_chat.models.text import clean
-from tui_chat.protocols.lenient import JsonObject, items, mapping
+from tui_chat.protocols.common.lenient_json import JsonObject, items, load, mapping
+
+
+def refused(status: int, body: bytes) -> Refused:
+    """Put an HTTP error into words."""
+    complaint = _read(body)
+    label = f"HTTP {status} {_phrase(status)}".strip()
+    if complaint.code not in ("", str(status)):
+        label = f"HTTP {status}, {complaint.code}"
+    verb = "failed" if status >= 500 else "refused the request"
+    words = complaint.words or "it gave no reason"
+    return Refused(
+        f"The provider {verb} ({label}): {words}",
+        status=status,
+        code=complaint.code,
+        retry_after=complaint.retry_after,
+        advice=advice(status, complaint),
+    )
+
+
+def broke_off(complaint: Complaint) -> Refused:
+    """Put an error inside a stream, or inside an answer with status 200, into words."""
+    label = f" ({complaint.code})" if complaint.code else ""
+    return Refused(
+        f"The provider broke off the reply{label}: {complaint.words or 'it gave no reason'}",
+        code=complaint.code,
+        retry_after=complaint.retry_after,
+        advice=advice(complaint.status, complaint),
+    )
+
+
+_TOO_LONG = re.compile(
+    r"context.{0,3}length|context.window|maximum context|prompt is too long|too many tokens"
+    r"|token (limit|count)|tokens? (allowed|exceed)|reduce the length|input is too long"
+    r"|string_above_max_length|max_tokens_exceeded",
+    re.IGNORECASE,
+)
+_UNPAID = re.compile(
+    r"insufficient.(quota|credit|balance|funds)|billing|credit balance|payment"
+    r"|exceeded your current quota.*plan|requires more credits",
+    re.IGNORECASE,
+)
+_KEY = re.compile(r"api.?key|authenticat|unauthor|invalid.?token|\bcredentials?\b", re.IGNORECASE)
+_WAIT = re.compile(r"rate.?limit|too many requests|resource.?exhausted|throttl", re.IGNORECASE)
+_THEIRS = re.compile(
+    r"overloaded|server.?error|api_error|unavailable|\binternal\b|time[d_ -]?out|deadline"
+    r"|bad gateway|try again later",
+    re.IGNORECASE,
+)
+_MODEL = re.compile(
+    r"model.{0,40}(not.?found|not exist|not supported for)|not.?found", re.IGNORECASE
+)
+
+_SHORTEN = (
+    "Shorten the conversation, or lower the context limit or the reply limit, and send again."
+)
+_PAY = "Check plan and credit with the provider."
+_CHECK_KEY = "Check the key of this endpoint, and that it may use this model."
+_CHECK_PLACE = "Ask another model, or check this one's name and the endpoint's base URL."
+_AGAIN = "The trouble is on the provider's side; try again in a moment."
+
+
+def advice(status: int | None, complaint: Complaint) -> str:
+    """Return what to do about it; empty where the provider's words say it all."""
+    said = f"{complaint.code} {complaint.words}"
+    if status in (None, 400, 413, 422) and _TOO_LONG.search(said):
+        return _SHORTEN
+    if status == 402 or (status in (None, 400, 403, 429) and _UNPAID.search(said)):
+        return _PAY
+    if status in (401, 403) or (status in (None, 400) and _KEY.search(said)):
+        return _CHECK_KEY
+    if status == 429 or (status is None and _WAIT.search(said)):
+        return _wait(complaint.retry_after)
+    if status == 413:
+        return _SHORTEN
+    if status in (404, 405) or (status in (None, 400) and _MODEL.search(said)):
+        return _CHECK_PLACE
+    if status is not None and 300 <= status < 400:
+        return "The address leads elsewhere; check the endpoint's base URL."
+    if status in (408, 409, 425) or (status or 0) >= 500:
+        return _AGAIN
+    if status is None and _THEIRS.search(said):
+        return _AGAIN
+    return ""
+
+
+def _wait(seconds: float | None) -> str:
+    if seconds is None:
+        return "Wait a while, then send again."
+    whole = max(1, int(seconds + 0.999))
+    span = f"{whole} s" if whole < 120 else f"{(whole + 59) // 60} min"
+    return f"Wait {span}, then send again."
+
+
+def _read(body: bytes) -> Complaint:
+    text = body.decode("utf-8-sig", "replace")
+    try:
+        value = load(text)
+    except ValueError:
+        return complaint_in_text(text)
+    found = find_complaint(value)
+    if found is None:
+        found = complaint_in_text(value if isinstance(value, str) else text if value else "")
+    return found
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
+
 
 _LONGEST = 600
 _LOOK_AT = 8192
@@ -133,7 +240,7 @@ def _status(error: JsonObject) -> int | None:
     return None
 
 
-_AGAIN = re.compile(
+_RETRY_IN = re.compile(
     r"\b(?:try again|retry) in ((?:[\d.]+ ?(?:ms|h|m|s)(?:econds?|inutes?)?)+)", re.I
 )
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -144,7 +251,7 @@ def _retry_after(error: JsonObject, words: str) -> float | None:
         delay = mapping(each).get("retryDelay")
         if isinstance(delay, str) and (seconds := _seconds(delay)) is not None:
             return seconds
-    told = _AGAIN.search(words)
+    told = _RETRY_IN.search(words)
     return _seconds(told[1]) if told else None
 
 

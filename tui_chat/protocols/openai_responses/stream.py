@@ -19,11 +19,23 @@ from dataclasses import dataclass, field
 
 from tui_chat.errors import Refused
 from tui_chat.models.reply import MOST_PIECES, FinishReason, Reply, StreamEvent, Usage
-from tui_chat.protocols.chunks import chunks_of, no_reply, read_body, too_much
-from tui_chat.protocols.complaint import Complaint, find_complaint
-from tui_chat.protocols.lenient import JsonObject, count, items, mapping, raw_string, string
-from tui_chat.protocols.refusals import broke_off, refused
-from tui_chat.protocols.reply_events import ReplyEvents, folded
+from tui_chat.protocols.common.error_body import Complaint, broke_off, find_complaint, refused
+from tui_chat.protocols.common.lenient_json import (
+    JsonObject,
+    count,
+    items,
+    mapping,
+    raw_string,
+    string,
+)
+from tui_chat.protocols.common.reply_events import (
+    ReplyEvents,
+    chunks_of,
+    folded,
+    no_reply,
+    read_body,
+    too_much,
+)
 
 _INCOMPLETE: dict[str, FinishReason] = {
     "max_output_tokens": "length",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui_chat.models.envelope import ResponseFormat
-from tui_chat.protocols.fields import Fields
+from tui_chat.protocols.common.request_fields import Fields
 
 
 def read_schema(form: Fields) -> ResponseFormat:

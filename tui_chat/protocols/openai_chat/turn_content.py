@@ -23,7 +23,8 @@ from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.quick import quick
 from tui_chat.models.semantics import Piece, WireForm
 from tui_chat.models.text import GLUE, Origin, Text
-from tui_chat.protocols.encoding import (
+from tui_chat.protocols.common.content_order import laid_out
+from tui_chat.protocols.common.encoding import (
     Items,
     field_of,
     merged,
@@ -32,10 +33,9 @@ from tui_chat.protocols.encoding import (
     quote,
     word,
 )
-from tui_chat.protocols.left_out import left_out, turn_notes
-from tui_chat.protocols.openai_chat.content import say_part
-from tui_chat.protocols.openai_chat.thoughts import PLAIN, goes_back, thoughts_as_said
-from tui_chat.protocols.pieces import laid_out
+from tui_chat.protocols.common.loss_notes import left_out, turn_notes
+from tui_chat.protocols.common.urls import data_url
+from tui_chat.protocols.openai_chat.reasoning_fields import PLAIN, goes_back, thoughts_as_said
 from tui_chat.protocols.roles import adapted_role
 
 _CHAT = Protocol.OPENAI_CHAT
@@ -217,3 +217,54 @@ def _call(call: ToolCall, piece: Piece, origin: Origin) -> Obj:
 def _function(call: ToolCall, origin: Origin) -> Items:
     arguments = quote(call.arguments, origin, f"arguments of {call.name}")
     return [("name", quote(call.name, origin, "tool name")), ("arguments", arguments)]
+
+
+_AUDIO_FORMAT = {
+    "audio/wav": "wav",
+    "audio/x-wav": "wav",
+    "audio/wave": "wav",
+    "audio/mpeg": "mp3",
+    "audio/mp3": "mp3",
+}
+
+
+def say_part(part: Part, origin: Origin) -> Items | None:
+    """Return a part on the wire; None where the protocol has no word for it."""
+    if part.text:
+        return [("type", word("text")), ("text", quote(part.text, origin, "document"))]
+    match part.kind:
+        case "image" if part.data or part.url:
+            url = data_url(part.mime, part.data) if part.data else part.url
+            inner: Items = [("url", quote(url, origin, "picture"))]
+            if part.detail:
+                inner.append(("detail", word(part.detail)))
+            return _wrapped("image_url", inner, origin)
+        case "audio" if part.data and part.mime in _AUDIO_FORMAT:
+            data = ("data", quote(part.data, origin, "sound"))
+            return _wrapped(
+                "input_audio", [data, ("format", word(_AUDIO_FORMAT[part.mime]))], origin
+            )
+        case "file":
+            return _say_file(part, origin)
+        case _:
+            return None
+
+
+def _say_file(part: Part, origin: Origin) -> Items | None:
+    inner: Items = []
+    if part.name:
+        inner.append(("filename", quote(part.name, origin, "file name")))
+    if part.file_id and part.protocol in (_CHAT, Protocol.OPENAI_RESPONSES):
+        inner.append(("file_id", quote(part.file_id, origin, "file id")))
+    elif part.data:
+        data = data_url(part.mime, part.data) if part.mime else part.data
+        inner.append(("file_data", quote(data, origin, "file")))
+    elif part.url and part.protocol is _CHAT:
+        inner.append(("file_data", quote(part.url, origin, "file")))
+    else:
+        return None
+    return _wrapped("file", inner, origin)
+
+
+def _wrapped(kind: str, inner: Items, origin: Origin) -> Items:
+    return [("type", word(kind)), (kind, Obj(tuple(inner), origin))]

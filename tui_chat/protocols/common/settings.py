@@ -28,8 +28,8 @@ from tui_chat.models.envelope import (
 from tui_chat.models.json_tree import Tree, tree_of
 from tui_chat.models.model_facts import ModelFacts, is_newer_claude
 from tui_chat.models.namespaces import UNSET, NativeTool
-from tui_chat.protocols.encoding import Items, passed_on, setting
-from tui_chat.protocols.left_out import default_invented, setting_changed, setting_left_out
+from tui_chat.protocols.common.encoding import Items, passed_on, setting
+from tui_chat.protocols.common.loss_notes import default_invented, setting_changed, setting_left_out
 
 
 def numbers(

@@ -11,8 +11,8 @@ import re
 from typing import TypeAlias, cast
 
 from tui_chat.models.reply import ARGUMENTS_SIZE
-from tui_chat.protocols.chunks import too_much
-from tui_chat.protocols.lenient import JsonObject, mapping, raw_string
+from tui_chat.protocols.common.lenient_json import JsonObject, mapping, raw_string
+from tui_chat.protocols.common.reply_events import too_much
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,4})\]|\[(?:"([^"]*)"|'([^']*)')\]""")
 _MOST_STEPS = 64

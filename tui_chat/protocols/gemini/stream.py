@@ -4,7 +4,7 @@
    calls are whole, and its usage counts from the beginning, so that the last one holds.
 2. A `thoughtSignature` belongs to the very part it sits on, and may come with an empty text.
    Neighbouring thoughts are one block until one of them is signed.
-3. On Vertex a function call may come in partial arguments, by JSON path; see `partial_args`.
+3. On Vertex a function call may come in partial arguments, by JSON path; see `partial_arguments`.
 4. A part that is none of ours (code it ran, a picture) is kept whole.
 5. `candidatesTokenCount` leaves out thoughts; both are output.
 6. The reply has ended when a `finishReason` was seen, or when the prompt was blocked and there
@@ -17,9 +17,8 @@ from collections.abc import Sequence
 
 from tui_chat.errors import Refused
 from tui_chat.models.reply import FinishReason, Reply, StreamEvent, Usage
-from tui_chat.protocols.chunks import chunks_of, no_reply, read_body
-from tui_chat.protocols.gemini.partial_args import PartialArguments
-from tui_chat.protocols.lenient import (
+from tui_chat.protocols.common.error_body import refused
+from tui_chat.protocols.common.lenient_json import (
     JsonObject,
     compact,
     count,
@@ -28,8 +27,14 @@ from tui_chat.protocols.lenient import (
     raw_string,
     string,
 )
-from tui_chat.protocols.refusals import refused
-from tui_chat.protocols.reply_events import ReplyEvents, folded
+from tui_chat.protocols.common.reply_events import (
+    ReplyEvents,
+    chunks_of,
+    folded,
+    no_reply,
+    read_body,
+)
+from tui_chat.protocols.gemini.partial_arguments import PartialArguments
 
 _REASONS: dict[str, FinishReason] = {
     "STOP": "stop",

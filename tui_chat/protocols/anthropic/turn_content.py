@@ -22,7 +22,8 @@ from tui_chat.models.quick import quick
 from tui_chat.models.semantics import Piece, ReasoningBlock, WireForm
 from tui_chat.models.text import GLUE, Origin, Text
 from tui_chat.protocols.anthropic.cache_marks import with_mark
-from tui_chat.protocols.encoding import (
+from tui_chat.protocols.common.content_order import laid_out
+from tui_chat.protocols.common.encoding import (
     Items,
     arguments_object,
     bad_arguments,
@@ -33,8 +34,7 @@ from tui_chat.protocols.encoding import (
     quote,
     word,
 )
-from tui_chat.protocols.left_out import blank_text_left_out, left_out, turn_notes
-from tui_chat.protocols.pieces import laid_out
+from tui_chat.protocols.common.loss_notes import blank_text_left_out, left_out, turn_notes
 from tui_chat.protocols.roles import adapted_role
 
 _ANTHROPIC = Protocol.ANTHROPIC

@@ -23,8 +23,8 @@ from tui_chat.models.envelope import Level, Note, Placement, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import ToolCall
 from tui_chat.models.text import GLUE, Text
-from tui_chat.protocols.segments import RunMemo, segments
-from tui_chat.protocols.tool_names import NameRule, aliases_for
+from tui_chat.protocols.common.segments import RunMemo, segments
+from tui_chat.protocols.common.tool_names import NameRule, aliases_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Frame, Obj, Str, Tree, tree_of
 from tui_chat.models.semantics import Layout, Piece
-from tui_chat.protocols.encoding import (
+from tui_chat.protocols.common.content_order import laid_out
+from tui_chat.protocols.common.encoding import (
     FILLER,
     NOTHING_TO_SEND,
     Items,
@@ -30,14 +31,13 @@ from tui_chat.protocols.encoding import (
     passed_on,
     word,
 )
-from tui_chat.protocols.gemini.said import content_of, response, said
+from tui_chat.protocols.common.loss_notes import system_moved
+from tui_chat.protocols.common.plain_turns import plain_turns
+from tui_chat.protocols.common.segments import RunMemo, segments
+from tui_chat.protocols.common.tool_pairing import variant
 from tui_chat.protocols.gemini.spelling import as_spelled
-from tui_chat.protocols.left_out import system_moved
-from tui_chat.protocols.pieces import laid_out
-from tui_chat.protocols.plain_turns import plain_turns
+from tui_chat.protocols.gemini.turn_content import content_of, response, said
 from tui_chat.protocols.roles import adapt_roles, adapted_role, extract_system_instruction
-from tui_chat.protocols.segments import RunMemo, segments
-from tui_chat.protocols.tool_pairing import variant
 
 _GEMINI = Protocol.GEMINI
 STAND_IN = "skip_thought_signature_validator"

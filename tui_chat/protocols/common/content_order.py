@@ -20,8 +20,8 @@ from tui_chat.models.envelope import Turn
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import Layout, Piece, ReasoningBlock
 from tui_chat.models.text import Text
-from tui_chat.protocols.encoding import own_form
-from tui_chat.protocols.urls import is_link, standard_base64
+from tui_chat.protocols.common.encoding import own_form
+from tui_chat.protocols.common.urls import is_link, standard_base64
 
 Placed: TypeAlias = tuple[Piece, Text | ReasoningBlock | ToolCall | Part | None]
 """A piece and what stands in it; None where the piece itself says it all."""

@@ -29,7 +29,8 @@ from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.quick import quick
 from tui_chat.models.semantics import Piece, ReasoningBlock
 from tui_chat.models.text import GLUE, Origin, Text
-from tui_chat.protocols.encoding import (
+from tui_chat.protocols.common.content_order import Placed, laid_out
+from tui_chat.protocols.common.encoding import (
     Items,
     merged,
     own_form,
@@ -37,12 +38,11 @@ from tui_chat.protocols.encoding import (
     quote,
     word,
 )
-from tui_chat.protocols.fields import compact
-from tui_chat.protocols.left_out import left_out, turn_notes
-from tui_chat.protocols.openai_responses.items import REASONING_TEXT
-from tui_chat.protocols.pieces import Placed, laid_out
+from tui_chat.protocols.common.loss_notes import left_out, turn_notes
+from tui_chat.protocols.common.request_fields import compact
+from tui_chat.protocols.common.urls import data_url
+from tui_chat.protocols.openai_responses.decode import REASONING_TEXT
 from tui_chat.protocols.roles import adapted_role
-from tui_chat.protocols.urls import data_url
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
 

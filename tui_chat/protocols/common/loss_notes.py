@@ -17,7 +17,7 @@ from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sour
 from tui_chat.models.namespaces import UNSET
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.text import Origin
-from tui_chat.protocols.encoding import passed_on
+from tui_chat.protocols.common.encoding import passed_on
 
 _NAMESPACE = {
     Protocol.OPENAI_CHAT: "openai_chat",

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 
 from tui_chat.errors import Refused
 from tui_chat.models.reply import FinishReason, Reply, StreamEvent, Usage
-from tui_chat.protocols.chunks import chunks_of, no_reply, read_body
-from tui_chat.protocols.lenient import (
+from tui_chat.protocols.common.error_body import refused
+from tui_chat.protocols.common.lenient_json import (
     JsonObject,
     compact,
     count,
@@ -28,8 +28,13 @@ from tui_chat.protocols.lenient import (
     raw_string,
     string,
 )
-from tui_chat.protocols.refusals import refused
-from tui_chat.protocols.reply_events import ReplyEvents, folded
+from tui_chat.protocols.common.reply_events import (
+    ReplyEvents,
+    chunks_of,
+    folded,
+    no_reply,
+    read_body,
+)
 
 _REASONS: dict[str, FinishReason] = {
     "stop": "stop",

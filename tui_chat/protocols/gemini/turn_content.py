@@ -23,7 +23,8 @@ from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.quick import quick
 from tui_chat.models.semantics import Piece, ReasoningBlock, WireForm
 from tui_chat.models.text import Origin, Text
-from tui_chat.protocols.encoding import (
+from tui_chat.protocols.common.content_order import laid_out
+from tui_chat.protocols.common.encoding import (
     Items,
     arguments_object,
     bad_arguments,
@@ -34,9 +35,8 @@ from tui_chat.protocols.encoding import (
     quote,
     word,
 )
+from tui_chat.protocols.common.loss_notes import left_out, turn_notes
 from tui_chat.protocols.gemini.spelling import as_spelled
-from tui_chat.protocols.left_out import left_out, turn_notes
-from tui_chat.protocols.pieces import laid_out
 from tui_chat.protocols.roles import adapted_role
 
 _GEMINI = Protocol.GEMINI

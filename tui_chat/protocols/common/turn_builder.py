@@ -21,7 +21,7 @@ from tui_chat.models.semantics import (
     WireForm,
 )
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.protocols.fields import Fields, compact
+from tui_chat.protocols.common.request_fields import Fields, compact
 
 _PLACEMENT = Placement("history", rule="It stood here in the captured request.")
 _ORDER: dict[ContentKind, int] = {
