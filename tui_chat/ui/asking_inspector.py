@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Static, TextArea
 
 from tui_chat.ui.forms import Form
-from tui_chat.ui.harmless import TextBox
+from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 if TYPE_CHECKING:
     from tui_chat.workspace import Desk, WhatIf
@@ -27,7 +27,7 @@ class PasteRequest(Form[str | None]):
                 "an exported turn, or the path of a file with one."
             )
             yield Static(words, classes="label")
-            yield TextBox(id="body", tab_behavior="focus")
+            yield SafeTextArea(id="body", tab_behavior="focus")
             yield from self.buttons()
 
     def action_keep(self) -> None:

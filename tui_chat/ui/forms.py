@@ -16,7 +16,7 @@ from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
 from tui_chat.models.visible import visible
 from tui_chat.ui.dialogs import Dialog, T, entitle
-from tui_chat.ui.harmless import TextBox
+from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 _HINT = "Ctrl+S keeps it · Esc leaves it as it was · Tab goes on"
 
@@ -101,7 +101,7 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
                 yield Static("Name", classes="label -first")
                 yield Input(visible(role.name), id="name")
                 yield Static("System prompt", classes="label")
-                yield TextBox(role.system_prompt, id="prompt", tab_behavior="focus")
+                yield SafeTextArea(role.system_prompt, id="prompt", tab_behavior="focus")
                 with Horizontal(classes="pair"):
                     with Vertical():
                         yield Static("Model (empty: the endpoint's)", classes="label")
@@ -178,7 +178,7 @@ class ProfileForm(Form[Profile | None]):
                 yield Static("Name", classes="label")
                 yield Input(visible(self._profile.name), id="name")
                 yield Static("What the model should know about you", classes="label")
-                yield TextBox(self._profile.content, id="content", tab_behavior="focus")
+                yield SafeTextArea(self._profile.content, id="content", tab_behavior="focus")
             yield from self.buttons()
 
     def action_keep(self) -> None:

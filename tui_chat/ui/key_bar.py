@@ -11,14 +11,14 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.signal import Signal
 
-from tui_chat.ui.ground import Placed
 from tui_chat.ui.key_table import key_name
+from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 FIRST = ("help", "palette")
 """Ids of actions that are never left out: with them one finds the others."""
 
 
-class KeyBar(Placed):
+class KeyBar(OnePassWidget):
     """Shows the keys that are bound where the focus is; a click does what the key does."""
 
     DEFAULT_CSS = """

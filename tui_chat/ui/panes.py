@@ -27,8 +27,8 @@ from textual.signal import Signal
 from textual.widget import Widget
 
 from tui_chat.ui.chat import ChatPane
-from tui_chat.ui.ground import Ground, Placed
 from tui_chat.ui.sidebar import SessionList
+from tui_chat.ui.widgets.one_pass import OnePassContainer, OnePassWidget
 
 if TYPE_CHECKING:
     from tui_chat.ui.inspector import Inspector
@@ -46,7 +46,7 @@ TALL = 28
 SidePane = Literal["sessions", "presets", "inspector"]
 
 
-class Desktop(Screen[None], Ground):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
+class Desktop(Screen[None], OnePassContainer):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
     """The screen with the panes, put in their places before it is laid out for another width."""
 
     HORIZONTAL_BREAKPOINTS = []  # noqa: RUF012  as Textual declares it
@@ -93,19 +93,19 @@ class Desktop(Screen[None], Ground):  # pyright: ignore[reportIncompatibleMethod
         super()._screen_resized(size)
         if is_other and self.is_current:  # then all that is in sight has been drawn
             for widget in self._compositor.visible_widgets:
-                if isinstance(widget, Placed):
+                if isinstance(widget, OnePassWidget):
                     widget.forgo_drawing()
 
 
-class Holder(Vertical, Placed):
+class Holder(Vertical, OnePassWidget):
     """Where a pane is, or will be."""
 
 
-class Stack(Vertical, Ground):
+class Stack(Vertical, OnePassContainer):
     """Panes over each other."""
 
 
-class Panes(Horizontal, Ground):
+class Panes(Horizontal, OnePassContainer):
     """Sessions, chat, preset editor and inspector."""
 
     DEFAULT_CSS = """

@@ -10,7 +10,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static, TextArea
 
 from tui_chat.ui.dialogs import Dialog, entitle
-from tui_chat.ui.harmless import TextBox
+from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 
 class Written(NamedTuple):
@@ -58,7 +58,7 @@ class Write(Dialog[Written | None]):
             if self._about:
                 with VerticalScroll():
                     yield Static(self._about, markup=False)
-            yield TextBox(self._text)
+            yield SafeTextArea(self._text)
             yield Static(f"{enter} · Ctrl+J new line · Esc leaves all as it was", classes="hint")
 
     def on_mount(self) -> None:

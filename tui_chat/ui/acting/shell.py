@@ -22,15 +22,15 @@ from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.visible import visible
 from tui_chat.ui.acting.telling import Telling
-from tui_chat.ui.harmless import Harmless
 from tui_chat.ui.key_names import USUAL_KEYS
 from tui_chat.ui.panes import Panes
+from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
 
 if TYPE_CHECKING:
     from tui_chat.attachments import Attachment
     from tui_chat.workspace import Change, Desk
 
-_HARMLESS = Harmless()
+_HARMLESS = ControlCharacterFilter()
 
 
 CRASH_LOG = "crash.log"

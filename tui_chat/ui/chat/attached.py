@@ -8,12 +8,12 @@ from textual.message import Message
 
 from tui_chat.models.visible import one_line
 from tui_chat.ui.chat.lines import clipped
-from tui_chat.ui.ground import Placed
+from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 _REMOVE = "✕"
 
 
-class AttachedLine(Placed):
+class AttachedLine(OnePassWidget):
     """Chips, each with a mark that takes it off; hidden where nothing is attached."""
 
     DEFAULT_CSS = """

@@ -25,8 +25,8 @@ from tui_chat.ui.chat.painter import GUTTER, Painter, measure
 from tui_chat.ui.chat.search import Search
 from tui_chat.ui.chat.sight import Sight
 from tui_chat.ui.chat.viewport import Place, Viewport
-from tui_chat.ui.palette import Palette
-from tui_chat.ui.scrolling import QuietScroll
+from tui_chat.ui.widgets.palette import Palette
+from tui_chat.ui.widgets.thin_scroll import ThinScrollView
 
 if TYPE_CHECKING:
     from textual.reactive import Reactive
@@ -36,7 +36,7 @@ _SCROLL_Y = Widget.scroll_y
 _SCROLL_TARGET_Y = cast("Reactive[float]", Widget.scroll_target_y)
 
 
-class Canvas(QuietScroll, can_focus=True):
+class Canvas(ThinScrollView, can_focus=True):
     """A window on a conversation."""
 
     ALLOW_SELECT = False  # Textual's selection knows screen rows; `Selecting` knows messages
@@ -112,7 +112,7 @@ class Canvas(QuietScroll, can_focus=True):
         """Tell the scroll bar where the screen stands; nobody else need know, and lay out anew."""
         view = self._viewport
         total, offset = view.total, float(view.offset)
-        self.take_extent(Size(self._width, total))
+        self.set_extent(Size(self._width, total))
         self.set_reactive(_SCROLL_Y, offset)
         self.set_reactive(_SCROLL_TARGET_Y, offset)
         bar, size = self.vertical_scrollbar, view.height

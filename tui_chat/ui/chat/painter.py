@@ -10,8 +10,8 @@ from rich.style import Style
 from textual.strip import Strip
 
 from tui_chat.ui.chat.lines import Line
-from tui_chat.ui.kept_strip import KeptStrip
-from tui_chat.ui.palette import Palette
+from tui_chat.ui.widgets.acyclic_strip import AcyclicStrip
+from tui_chat.ui.widgets.palette import Palette
 
 GUTTER = 2
 """Cells at the left: the bar that tells messages apart."""
@@ -77,7 +77,7 @@ class Painter:
         if line.fill:
             filled = min(GUTTER + measure(width), width)
             strip = strip.adjust_cell_length(filled, palette(ground, line.fill))
-        return KeptStrip(strip.adjust_cell_length(width, palette(ground)), width)
+        return AcyclicStrip(strip.adjust_cell_length(width, palette(ground)), width)
 
     def blank(self, width: int) -> Strip:
         """Draw nothing."""

@@ -25,14 +25,14 @@ from tui_chat.ui.chat.strips import (
     Tone,
 )
 from tui_chat.ui.chat.transcript import Transcript
-from tui_chat.ui.ground import Ground
 from tui_chat.ui.key_names import USUAL_KEYS, with_keys
+from tui_chat.ui.widgets.one_pass import OnePassContainer
 
 if TYPE_CHECKING:
     from tui_chat.ui.chat.find_bar import FindBar
 
 
-class ChatPane(Vertical, Ground):
+class ChatPane(Vertical, OnePassContainer):
     """A conversation and the draft of its next message.
 
     It shows what it is given. What the user wants is posted by its parts: see `Composer`

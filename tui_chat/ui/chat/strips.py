@@ -16,8 +16,8 @@ from tui_chat.models.visible import one_line
 from tui_chat.ui.chat.label import lasted
 from tui_chat.ui.chat.lines import clipped
 from tui_chat.ui.chat.progress import speed
-from tui_chat.ui.ground import Placed
 from tui_chat.ui.key_names import USUAL_KEYS, with_keys
+from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 Tone = Literal["hint", "warning", "error"]
 """How urgent a status is."""
@@ -37,7 +37,7 @@ NO_REPLY = "No reply yet: {again} asks for one"
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
-class TitleLine(Placed):
+class TitleLine(OnePassWidget):
     """The session's title, what it is bound to, and a quiet status at the right."""
 
     DEFAULT_CSS = """
@@ -89,7 +89,7 @@ NOT_SAVED = "Not saved yet"
 """What the line says while something is in memory only."""
 
 
-class ActivityLine(Placed):
+class ActivityLine(OnePassWidget):
     """What goes on: a hint, a notice, or how a streaming reply gets on."""
 
     DEFAULT_CSS = """

@@ -9,10 +9,10 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 
-from tui_chat.ui.ground import Placed
 from tui_chat.ui.inspector.figures import cut, short_number
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.wrap import breaks
+from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
     from tui_chat.analysis import Forecast
@@ -21,7 +21,7 @@ WHOLE = 64
 """Columns from which the line begins with whole figures."""
 
 
-class ForecastLine(Placed):
+class ForecastLine(OnePassWidget):
     """A line or two; a click asks for the place where the request ceases to be as it was."""
 
     ALLOW_SELECT = False

@@ -20,7 +20,6 @@ from textual.widgets import Static
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import Origin
-from tui_chat.ui.ground import Ground
 from tui_chat.ui.inspector.find_line import FindLine
 from tui_chat.ui.inspector.forecast_line import ForecastLine
 from tui_chat.ui.inspector.hostile import shown
@@ -42,6 +41,7 @@ from tui_chat.ui.inspector.views import (
     View,
     ViewTabs,
 )
+from tui_chat.ui.widgets.one_pass import OnePassContainer
 
 if TYPE_CHECKING:
     from tui_chat.analysis import Forecast
@@ -65,11 +65,11 @@ _VIEWS: dict[View, type[RowsView]] = {
 }
 
 
-class Body(Vertical, Ground):
+class Body(Vertical, OnePassContainer):
     """Where the view in sight is."""
 
 
-class InspectorFrame(Ground):
+class InspectorFrame(OnePassContainer):
     """Tabs, summary, body, origin, legend and notes of one `Composed`."""
 
     DEFAULT_CSS = """

@@ -8,8 +8,8 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.ground import Placed
 from tui_chat.ui.inspector.letters import LETTERS, without_colour
+from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 _NAMES: dict[OriginKind, tuple[str, str, str]] = {
     OriginKind.SYSTEM: ("system prompt", "system", "sys"),
@@ -27,7 +27,7 @@ _FORMS = ((0, " "), (1, " "), (2, " "), (2, ""))
 """Length of the name and what parts it from its square, the most generous first."""
 
 
-class Legend(Placed):
+class Legend(OnePassWidget):
     """One line. A click on a kind asks for the next place it has in the payload."""
 
     ALLOW_SELECT = False

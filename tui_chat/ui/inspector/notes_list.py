@@ -21,11 +21,11 @@ from textual.strip import Strip
 
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.ground import Ground, Placed
 from tui_chat.ui.inspector.figures import counted, fitting
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.wrap import LEAST, breaks
-from tui_chat.ui.scrolling import QuietScroll
+from tui_chat.ui.widgets.one_pass import OnePassContainer, OnePassWidget
+from tui_chat.ui.widgets.thin_scroll import ThinScrollView
 
 SYMBOLS = {Level.ERROR: "✖", Level.WARNING: "▲", Level.INFO: "●"}
 MOST = 200
@@ -34,7 +34,7 @@ MOST = 200
 _COLOURS = {Level.ERROR: "$text-error", Level.WARNING: "$text-warning", Level.INFO: "$text-accent"}
 
 
-class NotesList(Vertical, Ground):
+class NotesList(Vertical, OnePassContainer):
     """A line that counts, and below it the notes where one of them is worth reading."""
 
     DEFAULT_CSS = """
@@ -116,7 +116,7 @@ def _told(note: Note) -> str:
     return note.sentence if called in note.sentence else f"{note.sentence} ({about.label})"
 
 
-class NotesHeader(Placed):
+class NotesHeader(OnePassWidget):
     """The count, by level."""
 
     ALLOW_SELECT = False
@@ -159,7 +159,7 @@ class NotesHeader(Placed):
         self.post_message(self.Pressed())
 
 
-class NoteRows(QuietScroll, can_focus=True, inherit_bindings=False):
+class NoteRows(ThinScrollView, can_focus=True, inherit_bindings=False):
     """The notes, wrapped, one of them under the cursor."""
 
     ALLOW_SELECT = False

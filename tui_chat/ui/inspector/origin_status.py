@@ -10,14 +10,14 @@ from textual.geometry import Size
 from textual.reactive import reactive
 
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.ground import Placed
 from tui_chat.ui.inspector.figures import cut, cut_front
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.looking import Under
 from tui_chat.ui.inspector.wrap import LEAST, breaks
+from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 
-class OriginStatus(Placed):
+class OriginStatus(OnePassWidget):
     """Up to three lines below the body."""
 
     DEFAULT_CSS = """

@@ -29,10 +29,10 @@ from tui_chat.ui.inspector.layout import Layout
 from tui_chat.ui.inspector.looking import Under, run_at, under
 from tui_chat.ui.inspector.place import Place, Spot
 from tui_chat.ui.inspector.row_painter import GUTTER, Lights, RowPainter
-from tui_chat.ui.scrolling import QuietScroll
+from tui_chat.ui.widgets.thin_scroll import ThinScrollView
 
 
-class PayloadCanvas(QuietScroll, can_focus=True, inherit_bindings=False):
+class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
     """The body, laid out for reading."""
 
     ALLOW_SELECT = False
@@ -211,7 +211,7 @@ class PayloadCanvas(QuietScroll, can_focus=True, inherit_bindings=False):
         bar comes or goes, and not whenever the draft has another row.
         """
         if size != self.virtual_size:
-            self.take_extent(size)
+            self.set_extent(size)
             self._scroll_update(size)
 
     def _refresh_changed(self, same: int, was_on: int) -> None:

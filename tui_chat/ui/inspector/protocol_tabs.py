@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.ui.ground import Placed
+from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 _NAMES: tuple[tuple[Protocol, tuple[str, str, str]], ...] = (
     (Protocol.OPENAI_CHAT, ("OpenAI Chat", "Chat", "Chat")),
@@ -24,7 +24,7 @@ _NAMES: tuple[tuple[Protocol, tuple[str, str, str]], ...] = (
 OWN = "•"
 
 
-class ProtocolTabs(Placed, can_focus=True):
+class ProtocolTabs(OnePassWidget, can_focus=True):
     """One line of tabs. Choosing one only says so; the owner sets `active`."""
 
     ALLOW_SELECT = False

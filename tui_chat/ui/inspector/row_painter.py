@@ -22,7 +22,7 @@ from tui_chat.ui.inspector.letters import LETTERS, without_colour
 from tui_chat.ui.inspector.looking import bar_kind, kind_shown, main_run
 from tui_chat.ui.inspector.notes_list import SYMBOLS
 from tui_chat.ui.inspector.place import Spot
-from tui_chat.ui.kept_strip import KeptStrip
+from tui_chat.ui.widgets.acyclic_strip import AcyclicStrip
 
 GUTTER = 2
 """The bar in the colour of the row's origin, and the mark of a note or a blank."""
@@ -134,7 +134,7 @@ class RowPainter:
                 line.text, max(run.start, start), min(run.end, end), hits, style
             )
         width = self._widget.size.width
-        return KeptStrip(Strip(segments).adjust_cell_length(width, plain), width)
+        return AcyclicStrip(Strip(segments).adjust_cell_length(width, plain), width)
 
     def _bar(self, kind: OriginKind, is_lit: bool) -> str:
         if self._by_letter is None:

@@ -11,7 +11,6 @@ from textual.reactive import reactive
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Budget
-from tui_chat.ui.ground import Placed
 from tui_chat.ui.inspector.figures import (
     counted,
     cut,
@@ -21,12 +20,13 @@ from tui_chat.ui.inspector.figures import (
     short_url,
     size_in_words,
 )
+from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
 
 
-class Summary(Placed):
+class Summary(OnePassWidget):
     """Up to three lines above the body."""
 
     DEFAULT_CSS = """

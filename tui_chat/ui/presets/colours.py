@@ -7,9 +7,9 @@ from typing import ClassVar
 from rich.segment import Segment
 from textual.strip import Strip
 
-from tui_chat.ui.palette import Palette
 from tui_chat.ui.presets.look import Piece
-from tui_chat.ui.scrolling import QuietScroll
+from tui_chat.ui.widgets.palette import Palette
+from tui_chat.ui.widgets.thin_scroll import ThinScrollView
 
 STYLES = (
     "unsaved", "box", "off", "system", "user", "assistant", "tool", "info", "warning", "error",
@@ -18,7 +18,7 @@ STYLES = (
 )  # fmt: skip
 
 
-class Coloured(QuietScroll):
+class Coloured(ThinScrollView):
     """A list whose lines are pieces of text with the names of their styles."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"preset-rows--{name}" for name in STYLES}

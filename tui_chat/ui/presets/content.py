@@ -12,7 +12,7 @@ from textual.widgets.option_list import Option
 
 from tui_chat.context.macro_words import MacroWords, macros_beginning
 from tui_chat.models.text import clean
-from tui_chat.ui.harmless import TextBox
+from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 _BEGUN = re.compile(r"\{\{([\w/]*)\Z")
 
@@ -57,7 +57,7 @@ class Macros(OptionList, can_focus=False):
         self.display = bool(macros)
 
 
-class Content(TextBox):
+class Content(SafeTextArea):
     """One message's content."""
 
     DEFAULT_CSS = """

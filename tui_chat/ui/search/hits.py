@@ -14,9 +14,9 @@ from textual.strip import Strip
 from tui_chat.models.search import Hit, HitPlace
 from tui_chat.models.visible import one_line
 from tui_chat.ui.ago import ago
-from tui_chat.ui.palette import Palette
-from tui_chat.ui.scrolling import QuietScroll
 from tui_chat.ui.search.lines import marked, wrapped
+from tui_chat.ui.widgets.palette import Palette
+from tui_chat.ui.widgets.thin_scroll import ThinScrollView
 
 TALL = 3
 """Lines of a hit: where it is, and two of its words."""
@@ -29,7 +29,7 @@ PLACES: dict[HitPlace, str] = {
 WRITERS = {"user": "You", "assistant": "Reply", "tool": "Tool", "system": "System", None: "Title"}
 
 
-class HitList(QuietScroll):
+class HitList(ThinScrollView):
     """Hits, one of them under the cursor. Keys go to the words above it."""
 
     can_focus = False

@@ -13,10 +13,10 @@ from textual.strip import Strip
 from tui_chat.models.message import Message as ChatMessage
 from tui_chat.models.search import Hit, HitPlace
 from tui_chat.models.session import Entry
-from tui_chat.ui.palette import Palette
-from tui_chat.ui.scrolling import QuietScroll
 from tui_chat.ui.search.hits import PLACES, WRITERS
 from tui_chat.ui.search.lines import marked, wrapped
+from tui_chat.ui.widgets.palette import Palette
+from tui_chat.ui.widgets.thin_scroll import ThinScrollView
 
 NEIGHBOUR = 4
 """Lines of a message beside the hit that are shown at most."""
@@ -26,7 +26,7 @@ _ABOVE = 3
 """Lines that are left above the first mark."""
 
 
-class Preview(QuietScroll):
+class Preview(ThinScrollView):
     """Part of a conversation, with marks."""
 
     can_focus = False

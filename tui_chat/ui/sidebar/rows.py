@@ -13,15 +13,15 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tui_chat.models.session import SessionSummary
-from tui_chat.ui.palette import Palette
-from tui_chat.ui.scrolling import QuietScroll
 from tui_chat.ui.sidebar.drawing import Look, clipped, first_line, heading, second_line
 from tui_chat.ui.sidebar.groups import ARCHIVED, Group
 from tui_chat.ui.sidebar.layout import Heading, Layout, Row
 from tui_chat.ui.sidebar.posted import Opened, Stayed
+from tui_chat.ui.widgets.palette import Palette
+from tui_chat.ui.widgets.thin_scroll import ThinScrollView
 
 
-class SessionRows(QuietScroll, can_focus=True):
+class SessionRows(ThinScrollView, can_focus=True):
     """Sessions, one of which is open, one under the cursor, and some chosen."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {

@@ -13,19 +13,19 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from tui_chat.models.session import SessionSummary
-from tui_chat.ui.ground import Ground
 from tui_chat.ui.key_names import USUAL_KEYS, with_keys
 from tui_chat.ui.sidebar import posted
 from tui_chat.ui.sidebar.groups import GROUPINGS, Group, Grouping, day_of, grouped
 from tui_chat.ui.sidebar.narrowing import Narrowing
 from tui_chat.ui.sidebar.rows import SessionRows
 from tui_chat.ui.sidebar.top import Filter, NewSession
+from tui_chat.ui.widgets.one_pass import OnePassContainer
 
 EMPTY = "No sessions yet.\nPress n to begin one."
 NOTHING = "Nothing matches.\nEsc clears the filter.\n{search} searches what\nwas said."
 
 
-class SessionList(Vertical, Ground):
+class SessionList(Vertical, OnePassContainer):
     """The sidebar. `show` it sessions; it posts what the user wants done with them."""
 
     DEFAULT_CSS = """

@@ -10,10 +10,10 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input
 
-from tui_chat.ui.ground import Placed
+from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 
-class NewSession(Placed):
+class NewSession(OnePassWidget):
     """The row at the top that begins a session."""
 
     DEFAULT_CSS = """

@@ -15,13 +15,13 @@ from textual.strip import Strip
 
 from tui_chat.models.text import OriginKind
 from tui_chat.ui.inspector.views.rows import Row, Rows
-from tui_chat.ui.palette import Palette
-from tui_chat.ui.scrolling import QuietScroll
+from tui_chat.ui.widgets.palette import Palette
+from tui_chat.ui.widgets.thin_scroll import ThinScrollView
 
 _STYLES = ("muted", "strong", "heading", "warning", "error", "good", "link", "new", "gone")
 
 
-class RowsView(QuietScroll, can_focus=True, inherit_bindings=False):
+class RowsView(ThinScrollView, can_focus=True, inherit_bindings=False):
     """Shows the rows that `build` makes for a width."""
 
     ALLOW_SELECT = False

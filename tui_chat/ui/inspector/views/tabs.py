@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 
-from tui_chat.ui.ground import Placed
+from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 
 class View(StrEnum):
@@ -43,7 +43,7 @@ _SHORT = {
 }
 
 
-class ViewTabs(Placed):
+class ViewTabs(OnePassWidget):
     """One line of tabs. Choosing one only says so; the owner sets `active`."""
 
     ALLOW_SELECT = False

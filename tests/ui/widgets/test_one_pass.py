@@ -1,6 +1,4 @@
-"""Another width is laid out once and drawn once; frames that only hold other things cost nothing,
-and a scroll bar few rows.
-"""
+"""A resize lays out and draws once; containers cost nothing, and a scroll bar renders few rows."""
 
 from __future__ import annotations
 
@@ -18,25 +16,25 @@ from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
 from tests.ui.app_under_test import make_app, opened, settle
-from tui_chat.ui.ground import Ground, Placed
-from tui_chat.ui.scrolling import QuietBar, QuietScroll
+from tui_chat.ui.widgets.one_pass import OnePassContainer, OnePassWidget
+from tui_chat.ui.widgets.thin_scroll import ThinScrollBar, ThinScrollView
 
 
-class Floor(Screen[None], Ground):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
+class Floor(Screen[None], OnePassContainer):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
     pass
 
 
-class Frame(Vertical, Ground):
+class Frame(Vertical, OnePassContainer):
     DEFAULT_CSS = "Frame { background: $surface; color: $foreground; }"
 
 
-class Rows(QuietScroll, Ground):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
+class Rows(ThinScrollView, OnePassContainer):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
     def __init__(self) -> None:
         super().__init__()
         self.virtual_size = Size(0, 90)
 
 
-class Words(Placed):
+class Words(OnePassWidget):
     DEFAULT_CSS = "Words { height: 1; }"
 
     def render(self) -> str:
@@ -121,7 +119,7 @@ async def test_a_frame_looks_as_any_other(no_color: bool, monkeypatch: pytest.Mo
         assert backs[0]
         assert all(each == backs[0] for each in backs)
         bar = app.query_one(Rows).vertical_scrollbar
-        assert isinstance(bar, QuietBar)
+        assert isinstance(bar, ThinScrollBar)
         for bar.position in (0, 7, 7.5, 33, 71):
             crop = Region(0, 2, bar.size.width, bar.size.height - 5)
             assert bar.render_lines(crop) == ScrollBar.render_lines(bar, crop)

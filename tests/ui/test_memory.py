@@ -25,7 +25,7 @@ from tui_chat.ui.chat.message import MessageLayout
 from tui_chat.ui.chat.painter import Painter
 from tui_chat.ui.inspector import Inspector, View
 from tui_chat.ui.inspector.forecast_line import ForecastLine
-from tui_chat.ui.kept_strip import KeptStrip
+from tui_chat.ui.widgets.acyclic_strip import AcyclicStrip
 
 
 async def two_sessions(folder: Path) -> None:
@@ -161,13 +161,13 @@ def test_what_is_drawn_is_gone_when_nobody_looks_at_it() -> None:
         gc.set_debug(0)
         gc.garbage.clear()
         gc.enable()
-    assert not left & {"KeptStrip", "Strip", "MessageLayout", "Part", "Line", "SyntaxTreeNode"}
+    assert not left & {"AcyclicStrip", "Strip", "MessageLayout", "Part", "Line", "SyntaxTreeNode"}
 
 
 def test_a_strip_that_does_not_hold_itself_is_one_like_others() -> None:
     width = 20
     other = Strip(drawn("some *words* in a line", width)[-1], width)
-    kept = KeptStrip(other, width)
+    kept = AcyclicStrip(other, width)
     dim, ground = Monochrome(), Color(0, 0, 0)
     for cuts in ([width], [3, 9, width], [4], [width, 30], []):
         assert list(kept.divide(cuts)) == list(other.divide(cuts))

@@ -1,4 +1,4 @@
-"""What the lists and panes that draw their own lines have in common: how they scroll."""
+"""A vertical scroll view with a one-cell scroll bar, for widgets that render their own lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_chat.ui.ground import Placed
+from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
 
 
-class QuietBar(ScrollBar, Placed):
-    """A scroll bar. Of its rows, few are not alike; each of those is drawn once."""
+class ThinScrollBar(ScrollBar, OnePassWidget):
+    """A scroll bar that renders each distinct row once."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw what Textual draws, which asks the console for it and goes through it row by row."""
+        """Return Textual's picture of the bar without asking the console for every row."""
         width, height = self.size
         bar = cast("ScrollBarRender", self.render())
         style, base = cast("Style", bar.style), self.visual_style.rich_style
@@ -41,21 +41,21 @@ class QuietBar(ScrollBar, Placed):
             bar_color=style.color,
         ).segments
         filters, (_, background) = self.get_line_filters(), self.background_colors
-        drawn: dict[int, Strip] = {}
+        strips: dict[int, Strip] = {}
         for row in rows:
-            if id(row) not in drawn:
+            if id(row) not in strips:
                 strip = Strip([Segment(row.text, base + row.style)], width)
-                for each in filters:
-                    strip = strip.apply_filter(each, background)
-                drawn[id(row)] = strip
-        return [drawn[id(rows[y])].crop(*crop.column_span) for y in crop.line_range]
+                for line_filter in filters:
+                    strip = strip.apply_filter(line_filter, background)
+                strips[id(row)] = strip
+        return [strips[id(rows[y])].crop(*crop.column_span) for y in crop.line_range]
 
 
-class QuietScroll(ScrollView):
-    """Scrolls up and down beside a bar of one cell that keeps in the background."""
+class ThinScrollView(ScrollView):
+    """Scrolls vertically; the scroll bar takes one cell and has the colour of the background."""
 
     DEFAULT_CSS = """
-    QuietScroll {
+    ThinScrollView {
         background: $background;
         color: $foreground;
         overflow-x: hidden;
@@ -79,17 +79,22 @@ class QuietScroll(ScrollView):
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        """The scroll bar, made when it is first asked for."""
+        """The scroll bar, created at first use.
+
+        Overrides Textual's property line for line, because the class of the bar is fixed there.
+        """
         if self._vertical_scrollbar is None:
-            bar = QuietBar(name="vertical", thickness=self.scrollbar_size_vertical)
+            bar = ThinScrollBar(name="vertical", thickness=self.scrollbar_size_vertical)
             self._vertical_scrollbar = bar
             bar.display = False
             app = cast("App[object]", super().app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
             app._start_widget(self, bar)  # pyright: ignore[reportPrivateUsage]  as Textual does it
         return self._vertical_scrollbar
 
-    def take_extent(self, size: Size) -> None:
-        """Take how big the whole is now. Setting `virtual_size` would have the screen laid out,
-        whenever a text has another row; the scroll bar is the caller's to move.
+    def set_extent(self, size: Size) -> None:
+        """Set the virtual size without a layout of the screen.
+
+        Assigning `virtual_size` would lay the screen out whenever a text gains a row. The caller
+        moves the scroll bar.
         """
         self.set_reactive(_VIRTUAL_SIZE, size)

@@ -1,0 +1,49 @@
+"""Widgets and containers that are laid out and drawn once when the terminal is resized.
+
+When a layout gives a widget another size, Textual has the widget ask for a layout and a repaint
+of its own, although a layout has just placed it and the screen is about to be drawn: everything
+is laid out and drawn twice. Textual also renders every container row by row, although its
+children cover it. Both are measured in `tests/benchmarks/stage.py`.
+"""
+
+from __future__ import annotations
+
+from rich.style import Style
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+
+class OnePassWidget(Widget):
+    """A widget that accepts its size from the layout without requesting another layout.
+
+    As a second base it goes behind the Textual class whose CSS applies: `Vertical, OnePassWidget`.
+    """
+
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        # Textual calls this for each widget of a finished layout; `layout=True` would request the
+        # next one. There is no public switch.
+        del layout
+        return super()._size_updated(size, virtual_size, container_size, layout=False)
+
+    def forgo_layout(self) -> None:
+        """Withdraw a requested layout, because one is about to be made anyway."""
+        self._layout_required = False  # the flag behind `refresh(layout=True)`; no public reset
+
+    def forgo_drawing(self) -> None:
+        """Withdraw a requested repaint, because the widget was just drawn."""
+        self._repaint_required = False  # the flag behind `refresh()`; no public reset
+
+
+class OnePassContainer(OnePassWidget):
+    """A container without border or title. Its rows are one colour, and its children cover them."""
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return one row, repeated: Textual would render each row by itself."""
+        _, background = self.background_colors
+        row = Strip.blank(crop.width, Style(bgcolor=background.rich_color))
+        for line_filter in self.get_line_filters():
+            row = row.apply_filter(line_filter, background)
+        return [row] * crop.height
