@@ -26,7 +26,7 @@ from tests.ui.preset_stage import (
 )
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
-from tui_chat.library.editing import Row, sketch
+from tui_chat.library.editing import OutlineRow, outline_preset
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
@@ -86,13 +86,13 @@ STEPS = [
 def test_after_a_message_is_deleted_its_neighbour_on_the_screen_is_next() -> None:
     at = {"insertion_point": -1}
     messages = [PresetMessage(name, "user", name, **at) for name in ("a", "b", "c")]
-    drawn = sketch(Preset("p", (replace(messages[0], order=2), *messages[1:])))  # b c a
+    drawn = outline_preset(Preset("p", (replace(messages[0], order=2), *messages[1:])))  # b c a
     assert [after_delete(drawn, index) for index in range(3)] == [1, 1, 0]
-    assert after_delete(sketch(Preset("p", (messages[0],))), 0) == -1
+    assert after_delete(outline_preset(Preset("p", (messages[0],))), 0) == -1
 
 
 def test_a_row_that_is_off_says_so_wherever_it_stands() -> None:
-    drawn = sketch(Preset("p", (PresetMessage("a", "system", "a", enabled=False),)))
+    drawn = outline_preset(Preset("p", (PresetMessage("a", "system", "a", enabled=False),)))
     assert where(drawn.rows[drawn.row_of(0)], {}).startswith("Off. It goes first")
 
 
@@ -404,5 +404,5 @@ def test_a_stored_question_is_not_counted_among_the_history() -> None:
     facts = facts_of(composed)
     assert [turn.text.plain for turn in facts.history] == ["m0", "m1"]
     assert (facts.draft[0], facts.is_typed) == ("m2", False)
-    pieces = row_pieces(Row("ghost", ghost="draft"), None, facts, {}, 60, unsaved=False)
+    pieces = row_pieces(OutlineRow("ghost", ghost="draft"), None, facts, {}, 60, unsaved=False)
     assert "the message to answer: m2" in "".join(words for words, _ in pieces)

@@ -9,11 +9,11 @@ import pytest
 
 from tests.e2e.conftest import settled
 from tests.workspace.test_choosing import preset_with, put, words
-from tui_chat.library.editing import Edits, changed
+from tui_chat.library.editing import EditHistory, change_message
 from tui_chat.workspace import Desk, PresetChanged, Trouble
 
 
-def edits_of(desk: Desk) -> Edits:
+def edits_of(desk: Desk) -> EditHistory:
     edits = desk.preset_edits
     assert edits is not None
     return edits
@@ -21,8 +21,8 @@ def edits_of(desk: Desk) -> Edits:
 
 def rewrite(desk: Desk, content: str) -> None:
     edits = edits_of(desk)
-    preset = changed(edits.preset, 0, content=content)
-    desk.edit_preset(desk.preset_name, edits.did(preset, "edit"))
+    preset = change_message(edits.preset, 0, content=content)
+    desk.edit_preset(desk.preset_name, edits.record(preset, "edit"))
 
 
 def contents(file: Path) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Literal
 
 from tui_chat.errors import InputError
 from tui_chat.library import dump_preset, file_name, load_preset, parse_preset, read_text
-from tui_chat.library.editing import Edits
+from tui_chat.library.editing import EditHistory
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.workspace.changes import PresetChanged, Trouble
 from tui_chat.workspace.composing import Composing
@@ -35,7 +35,7 @@ Look = Literal["same", "followed", "conflict"]
 class _Open:
     """A preset that was opened."""
 
-    edits: Edits
+    edits: EditHistory
     stamp: Stamp
 
 
@@ -66,11 +66,11 @@ class Presets:
             except InputError:
                 self._broken = stamp
                 raise
-            known = self._open[name] = _Open(Edits.of(preset), stamp)
+            known = self._open[name] = _Open(EditHistory.of(preset), stamp)
         return known.edits.preset
 
     @property
-    def edits(self) -> Edits | None:
+    def edits(self) -> EditHistory | None:
         """The shown session's preset with its edits; None where its file has faults."""
         known = self._open.get(self._state.preset_name)
         return known.edits if known else None
@@ -89,7 +89,7 @@ class Presets:
 
     # --- editing -------------------------------------------------------------------------
 
-    def edit(self, name: str, edits: Edits) -> None:
+    def edit(self, name: str, edits: EditHistory) -> None:
         """Go on with these edits of a preset."""
         known = self._open.get(name)
         if known is None:
@@ -107,14 +107,14 @@ class Presets:
         preset = parse_preset(text, f"{name}.json", name)
         known = self._open.get(name)
         if known is None:
-            known = self._open[name] = _Open(Edits.of(Preset(name)), self._stamp(name))
-        self.edit(name, known.edits.did(preset, "edit as JSON"))
+            known = self._open[name] = _Open(EditHistory.of(Preset(name)), self._stamp(name))
+        self.edit(name, known.edits.record(preset, "edit as JSON"))
 
     def revert(self) -> None:
         """Go back to what the file has; undo brings the edits back."""
         edits = self.edits
         if edits is not None:
-            self.edit(self._state.preset_name, edits.did(edits.saved, "back to the file"))
+            self.edit(self._state.preset_name, edits.record(edits.saved, "back to the file"))
 
     # --- files ---------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ class Presets:
         if name and name != at and file_name(name) in self._shelf.names("presets"):
             raise InputError(f"There is a preset “{name}” already.")
         path = self._shelf.save_preset(known.edits.preset, name or at, like=at)
-        saved = self._open[path.stem] = _Open(known.edits.was_saved(), self._stamp(path.stem))
+        saved = self._open[path.stem] = _Open(known.edits.mark_saved(), self._stamp(path.stem))
         if path.stem != at:
             self._open.pop(at)
         self._state.preset_name = path.stem
@@ -152,7 +152,7 @@ class Presets:
                     advice="Save it in the preset editor, which asks first.",
                 )
             self._shelf.save_preset(known.edits.preset, name, like=name)
-            self._open[name] = _Open(known.edits.was_saved(), self._stamp(name))
+            self._open[name] = _Open(known.edits.mark_saved(), self._stamp(name))
         self._outside.tell(PresetChanged())
 
     def new(self, name: str) -> str:
@@ -204,13 +204,13 @@ class Presets:
             return "same"
         self._broken = None
         if known is None:
-            known = self._open[name] = _Open(Edits.of(preset), stamp)
+            known = self._open[name] = _Open(EditHistory.of(preset), stamp)
         elif preset == known.edits.saved:
             known.stamp = stamp
             return "same"
         else:
             conflict = known.edits.is_changed and preset != known.edits.preset
-            known.edits, known.stamp = known.edits.was_changed_outside(preset), stamp
+            known.edits, known.stamp = known.edits.follow_file(preset), stamp
             if conflict:
                 self._outside.tell(PresetChanged())
                 return "conflict"

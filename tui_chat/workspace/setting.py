@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tui_chat.library.editing import Edits
+from tui_chat.library.editing import EditHistory
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
@@ -54,7 +54,7 @@ class Setting(Parts):
     # --- the preset's editor -------------------------------------------------------------
 
     @property
-    def preset_edits(self) -> Edits | None:
+    def preset_edits(self) -> EditHistory | None:
         """The session's preset with its edits; None where its file cannot be read."""
         return self._presets.edits
 
@@ -68,7 +68,7 @@ class Setting(Parts):
         """Names of the presets with edits that are in no file."""
         return self._presets.unsaved
 
-    def edit_preset(self, name: str, edits: Edits) -> None:
+    def edit_preset(self, name: str, edits: EditHistory) -> None:
         """Go on with these edits: the next request is composed with them."""
         self._presets.edit(name, edits)
 

@@ -1,32 +1,42 @@
-"""Editing a preset, without a screen: pure values, so that each step can be undone.
+"""Editing a preset, without a screen: pure functions on immutable values.
 
-sketch    the preset as a list that looks like the context it makes
-slots     the places in it where a message can be put
-changes   one edit: a preset in, a preset out
-walking   from slot to slot with a key
-history   what was edited: undo, redo, and whether it is saved
+outline  the preset's messages in the order of the context that they make
+slots    the places in an outline where a message can go, and moving it there
+edits    the other edits, and their undo history
 """
 
-from tui_chat.library.editing.changes import added, changed, duplicated, moved, put, removed
-from tui_chat.library.editing.history import Edits
-from tui_chat.library.editing.sketch import Row, Sketch, sketch
-from tui_chat.library.editing.slots import Slot, slots
-from tui_chat.library.editing.walking import beside, next_slot, touched
+from tui_chat.library.editing.edits import (
+    EditHistory,
+    add_message,
+    change_message,
+    duplicate_message,
+    move_message,
+    remove_message,
+)
+from tui_chat.library.editing.outline import Outline, OutlineRow, outline_preset
+from tui_chat.library.editing.slots import (
+    Slot,
+    first_changed,
+    next_slot,
+    place_like,
+    put_in_slot,
+    slots_for,
+)
 
 __all__ = [
-    "Edits",
-    "Row",
-    "Sketch",
+    "EditHistory",
+    "Outline",
+    "OutlineRow",
     "Slot",
-    "added",
-    "beside",
-    "changed",
-    "duplicated",
-    "moved",
+    "add_message",
+    "change_message",
+    "duplicate_message",
+    "first_changed",
+    "move_message",
     "next_slot",
-    "put",
-    "removed",
-    "sketch",
-    "slots",
-    "touched",
+    "outline_preset",
+    "place_like",
+    "put_in_slot",
+    "remove_message",
+    "slots_for",
 ]

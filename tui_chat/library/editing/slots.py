@@ -1,17 +1,18 @@
-"""The places in a sketch where a message can be put.
+"""The places in an outline where a message can go, and moving a message there.
 
-A slot lies in front of a row, or behind the last one. Putting a message there sets the fields
-that bring it there: its anchor and side, its depth, its order, its place in the list.
+A slot lies in front of a row, or behind the last one. Putting a message into a slot sets the
+fields that place it there: anchor and side, depth, order, and its index in the list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from tui_chat.library.editing.sketch import Row, Sketch
-from tui_chat.models.preset import CHAT_HISTORY, PresetMessage
+from tui_chat.library.editing.edits import move_message
+from tui_chat.library.editing.outline import Outline, OutlineRow
+from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +20,18 @@ class Slot:
     """A place for a message."""
 
     row: int
-    """The row that it lies in front of; the number of rows for the one behind the last."""
+    """The number of the row behind the slot; the number of rows for the last slot."""
     kind: Literal["system", "list", "before", "after", "depth"]
     anchor: str = ""
     depth: int | None = None
     neighbour: int | None = None
-    """The list index of the message it goes next to, which is at the same place."""
+    """The list index of an adjacent message at the same place, if there is one."""
     side: Literal["before", "after"] = "after"
-    """On which side of the neighbour."""
+    """The side of the neighbour on which the slot lies."""
 
     @property
-    def words(self) -> str:
-        """What it is, in a few words: `at depth -2`, `after the history`."""
+    def description(self) -> str:
+        """The slot in a few words: `at depth -2`, `after the history`."""
         called = "the history" if self.anchor == CHAT_HISTORY else f"“{self.anchor}”"
         match self.kind:
             case "system":
@@ -43,15 +44,14 @@ class Slot:
                 return f"at depth {self.depth}"
 
 
-def slots(drawn: Sketch, message: PresetMessage) -> tuple[Slot, ...]:
-    """Return the slots that a message may be put in, from top to bottom. At the border of two
-    places there is one for each.
+def slots_for(outline: Outline, message: PresetMessage) -> tuple[Slot, ...]:
+    """Return the slots that a message may be put in, from top to bottom.
 
-    An anchor stands in the list only. Where system messages are hoisted, they stand among
-    themselves, and nothing else does.
+    Where two places meet there is a slot for each. An anchor can only go into the list. If system
+    messages are hoisted, they stay among themselves and nothing else goes between them.
     """
-    rows = drawn.rows
-    hoists = drawn.preset.system_placement == "hoist"
+    rows = outline.rows
+    hoists = outline.preset.system_placement == "hoist"
     found: dict[tuple[object, ...], Slot] = {}
     for number in range(len(rows) + 1):
         if number:
@@ -70,9 +70,11 @@ def _place(slot: Slot) -> tuple[object, ...]:
     return slot.row, slot.kind, slot.anchor, slot.depth
 
 
-def _behind(number: int, row: Row, rows: tuple[Row, ...], *, hoists: bool) -> Iterator[Slot]:
+def _behind(
+    number: int, row: OutlineRow, rows: tuple[OutlineRow, ...], *, hoists: bool
+) -> Iterator[Slot]:
     at = row.index if row.index >= 0 else None
-    match row.standing, row.ghost:
+    match row.placement, row.ghost:
         case "system", _:
             yield Slot(number, "system", neighbour=at)
         case (("skeleton" | "unplaced"), _):
@@ -83,7 +85,7 @@ def _behind(number: int, row: Row, rows: tuple[Row, ...], *, hoists: bool) -> It
                 yield from _behind_anchor(number, row, rows)
         case "depth", _:
             yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbour=at)
-        case "anchor", _ if row.off:
+        case "anchor", _ if row.disabled:
             yield Slot(number, "list", neighbour=at)
         case "anchor", _ if row.anchor != CHAT_HISTORY:
             yield Slot(number, "after", row.anchor)
@@ -105,17 +107,17 @@ def _behind(number: int, row: Row, rows: tuple[Row, ...], *, hoists: bool) -> It
             pass
 
 
-def _behind_anchor(number: int, row: Row, rows: tuple[Row, ...]) -> Iterator[Slot]:
-    """Yield the place in the list behind an anchor and all that stands at it."""
-    if number == len(rows) or rows[number].standing != "after":
+def _behind_anchor(number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]) -> Iterator[Slot]:
+    """Yield the list slot behind an anchor and all messages attached to it."""
+    if number == len(rows) or rows[number].placement != "after":
         at = _index_of_anchor(row.anchor, rows)
-        if at is not None:  # a history without an anchor goes last: nothing is behind it
+        if at is not None:  # a history without an anchor is last: nothing follows it
             yield Slot(number, "list", neighbour=at)
 
 
-def _in_front_of(number: int, row: Row, rows: tuple[Row, ...]) -> Iterator[Slot]:
+def _in_front_of(number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]) -> Iterator[Slot]:
     at = row.index if row.index >= 0 else None
-    match row.standing, row.ghost:
+    match row.placement, row.ghost:
         case "system", _:
             yield Slot(number, "system", neighbour=at, side="before")
         case (("skeleton" | "unplaced"), _):
@@ -126,7 +128,7 @@ def _in_front_of(number: int, row: Row, rows: tuple[Row, ...]) -> Iterator[Slot]
             yield Slot(number, kind, row.anchor, neighbour=at, side="before")
         case "depth", _:
             yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbour=at, side="before")
-        case "anchor", _ if row.off:
+        case "anchor", _ if row.disabled:
             yield Slot(number, "list", neighbour=at, side="before")
         case ("anchor", _) | ("ghost", "history"):
             yield from _in_front_of_anchor(number, row, rows)
@@ -141,14 +143,107 @@ def _in_front_of(number: int, row: Row, rows: tuple[Row, ...]) -> Iterator[Slot]
             pass
 
 
-def _in_front_of_anchor(number: int, row: Row, rows: tuple[Row, ...]) -> Iterator[Slot]:
-    """Yield the place in the list in front of an anchor and all that stands before it."""
+def _in_front_of_anchor(
+    number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]
+) -> Iterator[Slot]:
+    """Yield the list slot in front of an anchor and all messages attached before it."""
     above = rows[number - 1] if number else None
-    if above is None or (above.standing, above.anchor) != ("before", row.anchor):
+    if above is None or (above.placement, above.anchor) != ("before", row.anchor):
         at = _index_of_anchor(row.anchor, rows)
         yield Slot(number, "list", neighbour=at, side="before")
 
 
-def _index_of_anchor(anchor: str, rows: tuple[Row, ...]) -> int | None:
-    there = (r.index for r in rows if r.standing == "anchor" and r.anchor == anchor and not r.off)
+def _index_of_anchor(anchor: str, rows: tuple[OutlineRow, ...]) -> int | None:
+    there = (
+        r.index for r in rows if r.placement == "anchor" and r.anchor == anchor and not r.disabled
+    )
     return next(there, None)
+
+
+def put_in_slot(preset: Preset, index: int, slot: Slot) -> Preset:
+    """Return the preset with a message in a slot of the preset's outline."""
+    message = preset.messages[index]
+    neighbour = None if slot.neighbour in (None, index) else slot.neighbour
+    order = message.order
+    if neighbour is not None and slot.kind != "list":
+        order = preset.messages[neighbour].order
+    anchor_point = slot.kind if slot.kind in ("before", "after") else None
+    messages = list(preset.messages)
+    messages[index] = replace(
+        message,
+        insertion_point=slot.depth if slot.kind == "depth" else None,
+        anchor_point=anchor_point,
+        anchor_target=(slot.anchor or CHAT_HISTORY) if anchor_point else None,
+        order=order,
+    )
+    preset = replace(preset, messages=tuple(messages))
+    if neighbour is None:
+        keeps_index = slot.neighbour == index or slot.kind != "list"
+        return preset if keeps_index else move_message(preset, index, len(messages) - 1)
+    to = neighbour - (index < neighbour) + (slot.side == "after")
+    return move_message(preset, index, to)
+
+
+def next_slot(outline: Outline, index: int, step: int) -> Slot | None:
+    """Return the nearest slot above (`step` < 0) or below message `index` that changes the preset.
+
+    None at the end of the outline.
+    """
+    preset = outline.preset
+    slots = slots_for(outline, preset.messages[index])
+    at = outline.row_of(index)
+    row = outline.rows[at]
+    own = [n for n, slot in enumerate(slots) if slot.row in (at, at + 1) and _holds(slot, row)]
+    if step < 0:
+        first = own[0] if own else sum(slot.row <= at for slot in slots)
+        candidates = reversed(slots[:first])
+    else:
+        last = own[-1] + 1 if own else sum(slot.row <= at for slot in slots)
+        candidates = iter(slots[last:])
+    return next((slot for slot in candidates if put_in_slot(preset, index, slot) != preset), None)
+
+
+def _holds(slot: Slot, row: OutlineRow) -> bool:
+    """True if a message in the slot would have the placement of the row."""
+    match row.placement:
+        case "system":
+            return slot.kind == "system"
+        case "before" | "after":
+            return (slot.kind, slot.anchor) == (row.placement, row.anchor)
+        case "depth":
+            return (slot.kind, slot.depth) == ("depth", row.depth)
+        case _:
+            return slot.kind == "list"
+
+
+def first_changed(before: Preset, after: Preset, otherwise: int) -> int:
+    """Return the index of the first message of `after` that is not in `before`.
+
+    Messages are compared by identity, since each edit makes a new object. If every message is a
+    new object, the preset was read from a file, and they are compared by id and value. Without a
+    changed message the result is `otherwise`, limited to the indices of `after`.
+    """
+    known = {id(message) for message in before.messages}
+    new = [n for n, message in enumerate(after.messages) if id(message) not in known]
+    if len(new) == len(after.messages):
+        by_id = {message.id: message for message in before.messages}
+        new = [n for n, message in enumerate(after.messages) if by_id.get(message.id) != message]
+    return next(iter(new), max(min(otherwise, len(after.messages) - 1), -1))
+
+
+def place_like(message: PresetMessage, row: OutlineRow | None) -> PresetMessage:
+    """Return a message with the role, depth, anchor and order of a row's message.
+
+    It is returned unchanged if it is an anchor, or the row has no message or an anchor.
+    """
+    other = row.message if row is not None else None
+    if message.is_anchor or other is None or other.is_anchor:
+        return message
+    return replace(
+        message,
+        role=other.role,
+        insertion_point=other.insertion_point,
+        anchor_point=other.anchor_point,
+        anchor_target=other.anchor_target,
+        order=other.order,
+    )

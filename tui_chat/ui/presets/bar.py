@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from tui_chat.library.editing import Edits
+from tui_chat.library.editing import EditHistory
 from tui_chat.models.visible import one_line
 from tui_chat.ui.presets.look import clipped
 from tui_chat.ui.presets.rows import PresetRows
@@ -37,7 +37,7 @@ class Title(Static):
         self._rest = ""
         self._mark = ""
 
-    def show(self, name: str, edits: Edits | None, tokens: int, *, ours: bool) -> None:
+    def show(self, name: str, edits: EditHistory | None, tokens: int, *, ours: bool) -> None:
         """Tell of a preset; `ours` is one that came with the program."""
         words: list[str] = []
         if edits is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tui_chat.library.editing import Row, Sketch, Slot, slots
+from tui_chat.library.editing import Outline, OutlineRow, Slot, slots_for
 from tui_chat.ui.presets.lines import Lines
 
 
@@ -13,17 +13,17 @@ class Drag:
     """A row under the pressed mouse button. It is dragged once the mouse left it."""
 
     pressed: int
-    """The row's number in the sketch."""
-    row: Row
+    """The row's number in the outline."""
+    row: OutlineRow
     free: tuple[Slot, ...] | None = None
     """Where it may go; None while it is not dragged."""
     drop: tuple[int, Slot] | None = None
     """The line in front of which the slot is told, and the slot."""
 
-    def begin(self, drawn: Sketch) -> None:
+    def begin(self, drawn: Outline) -> None:
         """Find out where the row may go."""
         if self.row.message is not None:
-            self.free = slots(drawn, self.row.message)
+            self.free = slots_for(drawn, self.row.message)
 
     def to(self, line: int, share: float, lines: Lines) -> None:
         """Take the slot nearest to a line; at one border, the further left (`share` from 0 to

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tui_chat.compose import Composed
-from tui_chat.library.editing import Row
+from tui_chat.library.editing import OutlineRow
 from tui_chat.models.envelope import Note, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import PresetMessage
@@ -129,7 +129,7 @@ def _count_for(composed: Composed) -> Callable[[PresetMessage], int]:
     return would_cost
 
 
-def costs(rows: Sequence[Row], facts: Facts) -> dict[int, int]:
+def costs(rows: Sequence[OutlineRow], facts: Facts) -> dict[int, int]:
     """Return tokens by the list index of the message: what it costs as it is sent, or would cost
     if it were on; nothing for an anchor.
     """
@@ -139,9 +139,9 @@ def costs(rows: Sequence[Row], facts: Facts) -> dict[int, int]:
         message = row.message
         if message is None or message.is_anchor:
             continue
-        tokens = None if row.off else next(left.get(message.id, iter(())), None)
+        tokens = None if row.disabled else next(left.get(message.id, iter(())), None)
         if tokens is not None:
             found[row.index] = tokens
-        elif facts.count is not None and row.off:
+        elif facts.count is not None and row.disabled:
             found[row.index] = facts.count(message)
     return found

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tui_chat.library.editing import Row, Sketch
+from tui_chat.library.editing import Outline, OutlineRow
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.preset import PresetMessage
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The lines of a sketch, or of those of its messages that contain the words looked for.
+    """The lines of an outline, or of those of its messages that contain the words looked for.
 
-    Rows are called by their number in the sketch. A row's notes stand under it; what is merely
+    Rows are called by their number in the outline. A row's notes stand under it; what is merely
     worth knowing stands in the row itself.
     """
 
@@ -25,8 +25,8 @@ class Lines:
     """The shown rows that the cursor can be on: those of messages, from top to bottom."""
 
     @classmethod
-    def laid(cls, drawn: Sketch | None, words: list[str]) -> Lines:
-        """Lay out a sketch's rows; casefolded `words` choose those that contain all of them."""
+    def laid(cls, drawn: Outline | None, words: list[str]) -> Lines:
+        """Lay out an outline's rows; casefolded `words` choose those that contain all of them."""
         lines: list[tuple[int, Note | None]] = []
         of: dict[int, int] = {}
         rows = drawn.rows if drawn else ()
@@ -66,7 +66,7 @@ class Lines:
         return next(later, len(self.at))
 
 
-def _fits(row: Row, words: list[str]) -> bool:
+def _fits(row: OutlineRow, words: list[str]) -> bool:
     message = row.message
     return message is not None and all(word in _text(message) for word in words)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len, chop_cells
 
-from tui_chat.library.editing import Row
+from tui_chat.library.editing import OutlineRow
 from tui_chat.models.envelope import Level, Turn
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage
 from tui_chat.models.visible import one_line
@@ -34,7 +34,13 @@ def called(message: PresetMessage) -> str:
 
 
 def row_pieces(
-    row: Row, tokens: int | None, facts: Facts, names: dict[str, str], width: int, *, unsaved: bool
+    row: OutlineRow,
+    tokens: int | None,
+    facts: Facts,
+    names: dict[str, str],
+    width: int,
+    *,
+    unsaved: bool,
 ) -> list[Piece]:
     """Return a row's pieces, as wide as `width`. `names` are those of the anchors, by id."""
     if row.message is None:
@@ -45,11 +51,11 @@ def row_pieces(
         ("[x]" if message.enabled else "[ ]", "box"),
         (" " + "  " * row.indent, ""),
     ]
-    figure = _figure(tokens, sent=not row.off)
+    figure = _figure(tokens, sent=not row.disabled)
     if message.is_anchor:
         return _anchor(row, message, left, figure, facts, width)
     mark = _ROLES.get(message.role, message.role)
-    left.append((f"{mark} ", "off" if row.off else message.role))
+    left.append((f"{mark} ", "off" if row.disabled else message.role))
     # Without messages to stand between, the history is drawn as it will be.
     is_clamped = len(facts.history) > 1 and any(n.code == "depth-clamped" for n in row.notes)
     place = _place(row, names, is_clamped=is_clamped) if width >= 34 else ""
@@ -57,12 +63,12 @@ def row_pieces(
     right: list[Piece] = [(f" {place} ", "place"), (figure, "tokens")]
     room = width - _width(left) - _width(right)
     name = clipped(called(message), max(room, 1))
-    middle = [(name, "off" if row.off else "name"), *_said_of(row, room - cell_len(name))]
+    middle = [(name, "off" if row.disabled else "name"), *_said_of(row, room - cell_len(name))]
     gap = max(room - _width(middle), 0)
     return [*left, *middle, (" " * gap, ""), *right]
 
 
-def _said_of(row: Row, room: int) -> list[Piece]:
+def _said_of(row: OutlineRow, room: int) -> list[Piece]:
     """Return a message's first words, and what is worth knowing of it; at least a mark for that.
 
     That its depth was clamped, its place tells.
@@ -83,7 +89,12 @@ def _said_of(row: Row, room: int) -> list[Piece]:
 
 
 def _anchor(
-    row: Row, message: PresetMessage, left: list[Piece], figure: str, facts: Facts, width: int
+    row: OutlineRow,
+    message: PresetMessage,
+    left: list[Piece],
+    figure: str,
+    facts: Facts,
+    width: int,
 ) -> list[Piece]:
     name = called(message)
     said = {"chat_history": _history_words(facts), "user_profile": facts.profile[0]}
@@ -95,7 +106,7 @@ def _anchor(
         figure = _figure(facts.history_tokens, sent=True)
     elif message.type == "user_profile":
         figure = _figure(facts.profile[1], sent=True) if facts.profile[0] else _figure(None)
-    style = "off" if row.off else "anchor"
+    style = "off" if row.disabled else "anchor"
     detail = f"{detail} {_mark(message)}".strip()
     tail = f" {detail} " if detail else ""
     head = f"◆ {name} "
@@ -117,7 +128,7 @@ def _history_words(facts: Facts) -> str:
     return f"{said}, {facts.dropped:,} dropped" if facts.dropped else said
 
 
-def _ghost(row: Row, facts: Facts, width: int) -> list[Piece]:
+def _ghost(row: OutlineRow, facts: Facts, width: int) -> list[Piece]:
     figure = _figure(None)
     count = len(facts.history)
     match row.ghost:
@@ -156,16 +167,16 @@ def _said(turns: Sequence[Turn], otherwise: str) -> str:
     return f"{_ROLES.get(turn.role, turn.role)} {one_line(turn.text.plain, 120)}"
 
 
-def _place(row: Row, names: dict[str, str], *, is_clamped: bool) -> str:
+def _place(row: OutlineRow, names: dict[str, str], *, is_clamped: bool) -> str:
     message = row.message
     assert message is not None
     order = f" #{message.order}" if message.order else ""
-    match row.standing:
+    match row.placement:
         case "system":
             return "first"
         case "before" | "after":
             at = "history" if row.anchor == CHAT_HISTORY else names.get(row.anchor, row.anchor)
-            return f"{row.standing} {clipped(one_line(at, 40), 14)}{order}"
+            return f"{row.placement} {clipped(one_line(at, 40), 14)}{order}"
         case "depth":
             end = "→oldest" if (row.depth or 0) < 0 else "→newest"
             end = end if is_clamped else ""

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
 
-from tui_chat.library.editing import Edits, changed, put, touched
+from tui_chat.library.editing import EditHistory, change_message, first_changed, put_in_slot
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.actions import UNDO_KEYS
@@ -38,7 +38,7 @@ class PresetPane(PresetView):
     class Edited(Message):
         """The preset is to be this one from now on."""
 
-        def __init__(self, name: str, edits: Edits) -> None:
+        def __init__(self, name: str, edits: EditHistory) -> None:
             super().__init__()
             self.name = name
             self.edits = edits
@@ -131,15 +131,15 @@ class PresetPane(PresetView):
             case _:
                 self._step(edits, index, what)
 
-    def _step(self, edits: Edits, index: int, what: str) -> None:
-        drawn = self.rows.sketch
+    def _step(self, edits: EditHistory, index: int, what: str) -> None:
+        drawn = self.rows.outline
         assert drawn is not None
         step = steps.step(drawn, index, what)
         if step is None:
             self._bell()
             return
         at = steps.after_delete(drawn, index) if what == "delete" else None
-        self._take(edits.did(step.preset, step.label), at)
+        self._take(edits.record(step.preset, step.label), at)
 
     def _bell(self) -> None:
         _app(self).bell()
@@ -153,7 +153,7 @@ class PresetPane(PresetView):
     def _add(self, kind: str | None) -> None:
         if self.edits is not None and kind is not None:
             after = steps.with_new(self.edits.preset, self.rows.chosen, kind)
-            self._take(self.edits.did(after, f"add a {kind}"))
+            self._take(self.edits.record(after, f"add a {kind}"))
             self.open_form()
 
     @on(PresetRows.Dropped)
@@ -161,8 +161,8 @@ class PresetPane(PresetView):
         event.stop()
         if self.edits is not None and event.index >= 0:
             name = steps.quoted(self.edits.preset.messages[event.index])
-            after = put(self.edits.preset, event.index, event.slot)
-            self._take(self.edits.did(after, f"move {name} {event.slot.words}"))
+            after = put_in_slot(self.edits.preset, event.index, event.slot)
+            self._take(self.edits.record(after, f"move {name} {event.slot.description}"))
 
     def rewrite(self, message: PresetMessage, content: str) -> bool:
         """Give a message other content, as one edit; False where it has gone meanwhile."""
@@ -175,8 +175,8 @@ class PresetPane(PresetView):
             index = next((n for n, each in enumerate(messages) if each.id == message.id), None)
         if index is None:
             return False
-        after = changed(self.edits.preset, index, content=content)
-        self._take(self.edits.did(after, f"edit {steps.quoted(message)}"))
+        after = change_message(self.edits.preset, index, content=content)
+        self._take(self.edits.record(after, f"edit {steps.quoted(message)}"))
         return True
 
     @on(EditForm.Changed)
@@ -187,29 +187,29 @@ class PresetPane(PresetView):
         elif self.edits is not None:
             self._change_message(self.edits, event)
 
-    def _change_message(self, edits: Edits, event: EditForm.Changed) -> None:
+    def _change_message(self, edits: EditHistory, event: EditForm.Changed) -> None:
         index = self.index
         if index < 0 or self.form.message is None:
             return
         message = edits.preset.messages[index]
         if message is not self.form.message:
             return  # the cursor went on before this came
-        after = changed(edits.preset, index, **event.fields)
+        after = change_message(edits.preset, index, **event.fields)
         key = f"{index} {event.key}" if event.key else ""
-        self._take(edits.did(after, f"edit {steps.quoted(message)}", key), index)
+        self._take(edits.record(after, f"edit {steps.quoted(message)}", key), index)
 
-    def _change_settings(self, edits: Edits, event: EditForm.Changed) -> None:
+    def _change_settings(self, edits: EditHistory, event: EditForm.Changed) -> None:
         after = replace(edits.preset, **event.fields)
         key = f"settings {event.key}" if event.key else ""
         what = ", ".join(event.fields).replace("_", " ")
-        self._take(edits.did(after, f"change the preset's {what}", key), self.index)
+        self._take(edits.record(after, f"change the preset's {what}", key), self.index)
 
     @on(Content.UndoRequested)
     def _undo_requested(self, event: Content.UndoRequested) -> None:
         event.stop()
         self.action_want("undo")
 
-    def _take(self, edits: Edits, at: int | None = None, words: str = "") -> None:
+    def _take(self, edits: EditHistory, at: int | None = None, words: str = "") -> None:
         """Go on with other edits, the cursor on the message `at`, else on what they touched;
         `words` tell what was done where it is not plain.
         """
@@ -217,6 +217,6 @@ class PresetPane(PresetView):
         self.say(words)
         if before is None or edits is before:
             return
-        index = touched(before.preset, edits.preset, self.index) if at is None else at
+        index = first_changed(before.preset, edits.preset, self.index) if at is None else at
         self.show_step(edits, index)
         self.post_message(self.Edited(self.shown_name, edits))

@@ -15,7 +15,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from tui_chat.library.editing import Row, Sketch, Slot
+from tui_chat.library.editing import Outline, OutlineRow, Slot
 from tui_chat.ui.presets.colours import Coloured
 from tui_chat.ui.presets.drag import Drag
 from tui_chat.ui.presets.facts import NO_FACTS, Facts, costs
@@ -24,7 +24,7 @@ from tui_chat.ui.presets.look import BOX, called, note_pieces, row_pieces
 
 
 class PresetRows(Coloured, can_focus=True):
-    """The rows of a sketch, one of them under the cursor."""
+    """The rows of an outline, one of them under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", show=False),
@@ -73,13 +73,13 @@ class PresetRows(Coloured, can_focus=True):
     class Lit(Message):
         """The cursor went to another row."""
 
-        def __init__(self, row: Row | None) -> None:
+        def __init__(self, row: OutlineRow | None) -> None:
             super().__init__()
             self.row = row
 
     def __init__(self) -> None:
         super().__init__()
-        self.sketch: Sketch | None = None
+        self.outline: Outline | None = None
         self.empty = ""
         """What is told where there are no rows; lines parted by line breaks."""
         self.facts: Facts = NO_FACTS
@@ -98,7 +98,7 @@ class PresetRows(Coloured, can_focus=True):
     # Showing
 
     @property
-    def chosen(self) -> Row | None:
+    def chosen(self) -> OutlineRow | None:
         """The row under the cursor."""
         return self._row(self.cursor)
 
@@ -107,15 +107,17 @@ class PresetRows(Coloured, can_focus=True):
         """While a row is dragged: the line that tells the slot, and the slot."""
         return self._drag.drop if self._drag else None
 
-    def _row(self, number: int) -> Row | None:
-        rows = self.sketch.rows if self.sketch else ()
+    def _row(self, number: int) -> OutlineRow | None:
+        rows = self.outline.rows if self.outline else ()
         return rows[number] if 0 <= number < len(rows) else None
 
-    def show(self, drawn: Sketch | None, unsaved: frozenset[str], chosen: int | None) -> None:
-        """Show a sketch with the cursor on the message of this list index, else where it was."""
+    def show(self, drawn: Outline | None, unsaved: frozenset[str], chosen: int | None) -> None:
+        """Show an outline with the cursor on the message of this list index, else where it was."""
         lit = self._row(self._lit)
-        same = drawn is not None and self.sketch is not None and drawn.preset is self.sketch.preset
-        self.sketch, self._unsaved = drawn, unsaved
+        same = (
+            drawn is not None and self.outline is not None and drawn.preset is self.outline.preset
+        )
+        self.outline, self._unsaved = drawn, unsaved
         self._lit = drawn.row_of(lit.index) if drawn and same and lit else -1
         if drawn is not None:
             self.names = {m.anchor_id: called(m) for m in drawn.preset.messages if m.is_anchor}
@@ -136,13 +138,13 @@ class PresetRows(Coloured, can_focus=True):
         self._lay_out()
 
     def _count(self) -> None:
-        rows = self.sketch.rows if self.sketch else ()
+        rows = self.outline.rows if self.outline else ()
         shown = sum(row.skipped + (row.ghost in ("oldest", "message", "newest")) for row in rows)
         self.facts = replace(self.facts, shown=shown)
         self._tokens = costs(rows, self.facts)
 
     def _lay_out(self) -> None:
-        self._lines = Lines.laid(self.sketch, self._words)
+        self._lines = Lines.laid(self.outline, self._words)
         self.virtual_size = Size(self.scrollable_content_region.width, len(self._lines.at))
         self._settle(1)
 
@@ -152,9 +154,9 @@ class PresetRows(Coloured, can_focus=True):
 
     def light(self, index: int) -> None:
         """Light the row of a message, and bring it into sight; the cursor goes there."""
-        if self.sketch is None:
+        if self.outline is None:
             return
-        self._lit = self.cursor = self.sketch.row_of(index)
+        self._lit = self.cursor = self.outline.row_of(index)
         self._reveal()
         self.refresh()
 
@@ -189,7 +191,7 @@ class PresetRows(Coloured, can_focus=True):
         if self.drop is not None:
             line, slot = self.drop
             if at == line:
-                words = f"──▶ {slot.words} "
+                words = f"──▶ {slot.description} "
                 piece = words + "─" * max(width - len(words), 0)
                 return self.strip([(piece, "drop")], width, "")
             at -= at > line
@@ -247,7 +249,7 @@ class PresetRows(Coloured, can_focus=True):
 
     def action_last(self) -> None:
         """Go to the last message."""
-        self._go(self._lines.nearest(len(self.sketch.rows) - 1 if self.sketch else 0, -1))
+        self._go(self._lines.nearest(len(self.outline.rows) - 1 if self.outline else 0, -1))
 
     def _go(self, number: int, lit: int = -1) -> None:
         self.cursor, self._lit = number, lit
@@ -286,8 +288,8 @@ class PresetRows(Coloured, can_focus=True):
                 self._hover = number
                 self.refresh()
             return
-        if drag.free is None and number != drag.pressed and self.sketch is not None:
-            drag.begin(self.sketch)
+        if drag.free is None and number != drag.pressed and self.outline is not None:
+            drag.begin(self.outline)
         if drag.free is None:
             return
         offset = event.get_content_offset_capture(self)

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tui_chat.library.editing import (
-    Row,
-    Sketch,
-    added,
-    beside,
-    changed,
-    duplicated,
+    Outline,
+    OutlineRow,
+    add_message,
+    change_message,
+    duplicate_message,
     next_slot,
-    put,
-    removed,
+    place_like,
+    put_in_slot,
+    remove_message,
 )
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import (
@@ -44,7 +44,7 @@ class Step:
     label: str
 
 
-def step(drawn: Sketch, index: int, what: str) -> Step | None:
+def step(drawn: Outline, index: int, what: str) -> Step | None:
     """Return what an action makes of a preset; None where it makes nothing of it."""
     preset = drawn.preset
     message = preset.messages[index]
@@ -52,24 +52,26 @@ def step(drawn: Sketch, index: int, what: str) -> Step | None:
     match what:
         case "enable":
             word = "disable" if message.enabled else "enable"
-            return Step(changed(preset, index, enabled=not message.enabled), f"{word} {name}")
+            return Step(
+                change_message(preset, index, enabled=not message.enabled), f"{word} {name}"
+            )
         case "duplicate":
-            return Step(duplicated(preset, index), f"duplicate {name}")
+            return Step(duplicate_message(preset, index), f"duplicate {name}")
         case "delete":
-            return Step(removed(preset, index), f"delete {name}")
+            return Step(remove_message(preset, index), f"delete {name}")
         case "up" | "down":
             slot = next_slot(drawn, index, -1 if what == "up" else 1)
             if slot is None:
                 return None
-            return Step(put(preset, index, slot), f"move {name} {slot.words}")
+            return Step(put_in_slot(preset, index, slot), f"move {name} {slot.description}")
         case "role":
             at = _ROLES.index(message.role) + 1 if message.role in _ROLES else 0
             role = _ROLES[at % len(_ROLES)]
-            return Step(changed(preset, index, role=role), f"let {role} say {name}")
+            return Step(change_message(preset, index, role=role), f"let {role} say {name}")
         case "mark" if message.type != "placeholder":
             lifetime = _NEXT_MARK[message.cache_control]
             words = f"mark {name} for {lifetime}" if lifetime else f"take the mark off {name}"
-            return Step(changed(preset, index, cache_control=lifetime), words)
+            return Step(change_message(preset, index, cache_control=lifetime), words)
         case "higher" | "lower":
             return _deeper(preset, index, -1 if what == "higher" else 1)
         case _:
@@ -88,11 +90,11 @@ def _deeper(preset: Preset, index: int, by: int) -> Step | None:
         return None
     else:
         fields = {"insertion_point": depth + by}
-    after = changed(preset, index, **fields)
+    after = change_message(preset, index, **fields)
     return Step(after, f"move {quoted(message)} to depth {fields['insertion_point']}")
 
 
-def after_delete(drawn: Sketch, index: int) -> int:
+def after_delete(drawn: Outline, index: int) -> int:
     """Return the list index, once a message is deleted, of the row that stood next to its row."""
     rows, at = drawn.rows, drawn.row_of(index)
     near = (*rows[at + 1 :], *reversed(rows[:at]))
@@ -100,26 +102,26 @@ def after_delete(drawn: Sketch, index: int) -> int:
     return found - (found > index)
 
 
-def with_new(preset: Preset, row: Row | None, kind: str) -> Preset:
+def with_new(preset: Preset, row: OutlineRow | None, kind: str) -> Preset:
     """Return the preset with a new message or anchor behind the one under the cursor."""
     at = row.index + 1 if row is not None and row.index >= 0 else None
     found: PresetMessageType = next(each for each, _, _ in KINDS if each == kind)
     if found == "message":
-        return added(preset, beside(PresetMessage("message", "user"), row), at)
-    return added(preset, PresetMessage(found, "user", type=found), at)
+        return add_message(preset, place_like(PresetMessage("message", "user"), row), at)
+    return add_message(preset, PresetMessage(found, "user", type=found), at)
 
 
-def where(row: Row, names: Mapping[str, str]) -> str:
+def where(row: OutlineRow, names: Mapping[str, str]) -> str:
     """Tell in a sentence where a row stands; `names` are what its anchors are called."""
     message = row.message
     assert message is not None
     called = names.get(row.anchor, row.anchor)
     at = "the history" if row.anchor == CHAT_HISTORY else f"“{one_line(called, 40)}”"
-    match row.standing:
+    match row.placement:
         case "system":
             words = "It goes first, with the other system messages."
         case "before" | "after":
-            words = f"It is anchored {row.standing} {at}."
+            words = f"It is anchored {row.placement} {at}."
         case "depth":
             words = f"It stands in the history at depth {row.depth}."
         case "anchor":
@@ -128,7 +130,7 @@ def where(row: Row, names: Mapping[str, str]) -> str:
             words = "It has no place in the context."
         case _:
             words = "It stands in the list."
-    return f"Off. {words}" if row.off else words
+    return f"Off. {words}" if row.disabled else words
 
 
 def quoted(message: PresetMessage) -> str:

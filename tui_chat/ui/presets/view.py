@@ -11,7 +11,7 @@ from textual.content import Content as Styled
 from textual.widgets import Input, Static
 
 from tui_chat.compose import Composed
-from tui_chat.library.editing import Edits, Row, sketch, touched
+from tui_chat.library.editing import EditHistory, OutlineRow, first_changed, outline_preset
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.visible import one_line
@@ -47,7 +47,7 @@ class PresetView(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.edits: Edits | None = None
+        self.edits: EditHistory | None = None
         """What is shown; None where the preset cannot be read."""
         self.shown_name = ""
         self._ours: bool = False
@@ -86,7 +86,9 @@ class PresetView(Vertical):
         row = self.rows.chosen
         return row.index if row is not None else -1
 
-    def show(self, name: str, edits: Edits | None, *, ours: bool = False, fault: str = "") -> None:
+    def show(
+        self, name: str, edits: EditHistory | None, *, ours: bool = False, fault: str = ""
+    ) -> None:
         """Show a preset as it is edited; `fault` is told where there is none."""
         other = name != self.shown_name
         if edits is self.edits and not other and ours == self._ours:
@@ -104,7 +106,7 @@ class PresetView(Vertical):
                 self._facts = NO_FACTS  # until they are told: those are another preset's
                 self.close_form()
             elif before is not None and before is not edits.preset:
-                at = touched(before, edits.preset, at)
+                at = first_changed(before, edits.preset, at)
             self._draw(edits, at)
         self._tell_title()
 
@@ -136,14 +138,14 @@ class PresetView(Vertical):
         self.set_class(self.size.width >= 110, "-wide")
         self.set_class(self.size.height < 20, "-low")
 
-    def show_step(self, edits: Edits, at: int) -> None:
+    def show_step(self, edits: EditHistory, at: int) -> None:
         """Show the preset after an edit, the cursor on the message of list index `at`."""
         self.edits = edits
         self._draw(edits, at)
         self._tell_title()
 
-    def _draw(self, edits: Edits, at: int) -> None:
-        drawn = sketch(edits.preset, self._facts.notes, len(self._facts.history))
+    def _draw(self, edits: EditHistory, at: int) -> None:
+        drawn = outline_preset(edits.preset, self._facts.notes, len(self._facts.history))
         self.rows.show(drawn, edits.changed_messages(), at)
         if self.has_class("-form"):
             if edits.preset.messages or self.has_class("-of-preset"):
@@ -154,7 +156,7 @@ class PresetView(Vertical):
     def _tell_title(self) -> None:
         self._title.show(self.shown_name, self.edits, self._facts.total, ours=self._ours)
 
-    def tell_of(self, row: Row | None) -> None:
+    def tell_of(self, row: OutlineRow | None) -> None:
         """Tell of the row under the cursor, and fill the form with its message."""
         if row is None or row.message is None:
             self._told.update("")

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import presets
+from tui_chat.library.editing import (
+    first_changed,
+    next_slot,
+    outline_preset,
+    place_like,
+    put_in_slot,
+    slots_for,
+)
+from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
+
+HISTORY = PresetMessage("history", role="user", type="chat_history")
+WORLD = PresetMessage("world", role="user", type="placeholder")
+
+
+def user_message(name: str, **where: object) -> PresetMessage:
+    return PresetMessage(name, role="user", content=name, **where)  # type: ignore[arg-type]
+
+
+def slots_passed(preset: Preset, index: int, step: int) -> list[str]:
+    """Descriptions of the slots that a message passes on its way."""
+    places: list[str] = []
+    while (slot := next_slot(outline_preset(preset), index, step)) is not None:
+        places.append(slot.description)
+        before, preset = preset, put_in_slot(preset, index, slot)
+        index = first_changed(before, preset, index)
+    return places
+
+
+def test_a_message_moves_down_through_the_history() -> None:
+    preset = Preset("p", (user_message("a"), HISTORY, user_message("note", insertion_point=-4)))
+    assert slots_passed(preset, 0, 1) == [
+        "before the history",
+        "at depth 0",
+        "at depth 1",
+        "at depth -4",
+        "at depth -4",
+        "at depth -3",
+        "at depth -2",
+        "at depth -1",
+        "after the history",
+        "in the list",
+    ]
+
+
+def test_a_message_moves_up_through_the_history() -> None:
+    preset = Preset("p", (HISTORY, user_message("a"), user_message("b")))
+    assert slots_passed(preset, 2, -1) == [
+        "in the list",
+        "after the history",
+        "at depth -1",
+        "at depth -2",
+        "at depth 1",
+        "at depth 0",
+        "before the history",
+        "in the list",
+    ]
+
+
+@given(presets(), st.sampled_from((-1, 1)), st.data())
+def test_each_step_advances_until_the_outline_ends(
+    preset: Preset, step: int, data: st.DataObject
+) -> None:
+    if not preset.messages:
+        return
+    index = data.draw(st.integers(0, len(preset.messages) - 1))
+    for _ in range(4 * len(preset.messages) + 40):
+        outline = outline_preset(preset)
+        slot = next_slot(outline, index, step)
+        if slot is None:
+            return
+        at = outline.row_of(index)
+        assert slot.row <= at + 1 if step < 0 else slot.row >= at
+        before, preset = preset, put_in_slot(preset, index, slot)
+        assert preset != before
+        index = first_changed(before, preset, index)
+    raise AssertionError("moves in a circle")
+
+
+def test_a_message_placed_like_a_row_has_its_anchor_and_order() -> None:
+    preset = Preset("p", (HISTORY, user_message("note", anchor_target=CHAT_HISTORY, order=3)))
+    row = outline_preset(preset).rows[-1]
+    new = place_like(PresetMessage("new", content="x"), row)
+    assert (new.role, new.anchor_target, new.order) == ("user", CHAT_HISTORY, 3)
+    anchor = replace(HISTORY, id="place", type="placeholder")
+    assert place_like(anchor, row) is anchor
+
+
+@given(presets(), st.data())
+def test_a_message_put_in_a_slot_is_placed_there(preset: Preset, data: st.DataObject) -> None:
+    if not preset.messages:
+        return
+    index = data.draw(st.integers(0, len(preset.messages) - 1))
+    message = preset.messages[index]
+    slots = slots_for(outline_preset(preset), message)
+    if not slots:
+        return
+    slot = data.draw(st.sampled_from(slots))
+    neighbour = None if slot.neighbour in (None, index) else preset.messages[slot.neighbour]
+    after = put_in_slot(preset, index, slot)
+    assert sorted(m.id for m in after.messages) == sorted(m.id for m in preset.messages)
+    rows = outline_preset(after).rows
+    at = next(
+        n
+        for n, row in enumerate(rows)
+        if row.message is not None
+        and row.message.id == message.id
+        and row.message.content == message.content
+    )
+    row = rows[at]
+    if row.placement == "unplaced" or message.is_anchor:
+        return
+    expected = {"list": "skeleton"}.get(slot.kind, slot.kind)
+    assert (row.placement, row.depth) == (expected, slot.depth)
+    if slot.kind in ("before", "after"):
+        assert row.anchor == slot.anchor
+    if neighbour is not None and not neighbour.is_anchor:
+        adjacent = rows[at - 1] if slot.side == "after" else rows[at + 1]
+        assert adjacent.message is neighbour
+
+
+def test_an_authors_note_moves_to_depth_minus_two() -> None:
+    preset = Preset("p", (HISTORY, user_message("note", insertion_point=-4)))
+    outline = outline_preset(preset)
+    (slot,) = [s for s in slots_for(outline, preset.messages[1]) if s.depth == -2]
+    assert slot.description == "at depth -2"
+    assert put_in_slot(preset, 1, slot).messages[1].insertion_point == -2
+
+
+def test_an_anchor_can_only_go_into_the_list() -> None:
+    preset = Preset("p", (user_message("a"), HISTORY, WORLD))
+    assert {slot.kind for slot in slots_for(outline_preset(preset), WORLD)} == {"list"}
+
+
+def test_a_slot_before_the_history_targets_its_fixed_name() -> None:
+    preset = Preset("p", (user_message("a"), HISTORY))
+    (slot,) = [
+        s for s in slots_for(outline_preset(preset), preset.messages[0]) if s.kind == "before"
+    ]
+    placed = put_in_slot(preset, 0, slot).messages[0]
+    assert (placed.anchor_point, placed.anchor_target) == ("before", CHAT_HISTORY)
