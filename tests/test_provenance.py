@@ -22,8 +22,8 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.inspector.finding import comes_from, places
-from tui_chat.ui.inspector.layout import Layout
+from tui_chat.ui.inspector.payload_layout import Layout
+from tui_chat.ui.inspector.payload_places import comes_from, places
 
 ENDPOINTS = {one.protocol: one for one in BUILT_IN_ENDPOINTS}
 ROLE = Role("translator", "Translator", "You translate for {{user}}.\n你好")

@@ -8,7 +8,7 @@ import pytest
 from textual.widgets import Input
 
 from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
-from tests.ui.sidebar_stage import Stage, shown, summary
+from tests.ui.sidebar.sidebar_app import Stage, shown, summary
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord

@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 
 from tests.ui import app_under_test
 from tests.ui.app_under_test import settle, until
-from tests.ui.preset_stage import MESSAGES, app_with, opened
+from tests.ui.presets.preset_app import MESSAGES, app_with, opened
 from tui_chat.models.endpoint import Protocol
 from tui_chat.offline import Received
 from tui_chat.ui.app import TuiChat

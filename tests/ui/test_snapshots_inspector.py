@@ -10,7 +10,7 @@ from textual.widgets import Input, TextArea
 
 from tests.ui.album import Album
 from tests.ui.app_under_test import opened, say, settle, until
-from tests.ui.preset_stage import app_with
+from tests.ui.presets.preset_app import app_with
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector, View

@@ -9,7 +9,7 @@ from textual.strip import Strip
 from textual.theme import Theme
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tests.ui.inspector_requests import DATE, DRAFT, MODEL, ROLE, STYLE, InspectorApp, composed
+from tests.ui.inspector.requests import DATE, DRAFT, MODEL, ROLE, STYLE, InspectorApp, composed
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import Origin, OriginKind

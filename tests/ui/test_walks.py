@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from tests.ui import app_under_test
 from tests.ui.app_under_test import opened, say, settle, until
-from tests.ui.preset_stage import app_with, body, line_of, message
+from tests.ui.presets.preset_app import app_with, body, line_of, message
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Settings
 from tui_chat.models.endpoint import ModelFacts

@@ -24,9 +24,9 @@ frame          InspectorFrame: puts them together, and shows a request
 inspector      Inspector: what keys and clicks do in it
 """
 
+from tui_chat.ui.inspector.drawn_row import CursorTarget
 from tui_chat.ui.inspector.inspector import Inspector
-from tui_chat.ui.inspector.looking import Under
 from tui_chat.ui.inspector.payload_view import PayloadView
 from tui_chat.ui.inspector.views import Came, View
 
-__all__ = ["Came", "Inspector", "PayloadView", "Under", "View"]
+__all__ = ["Came", "CursorTarget", "Inspector", "PayloadView", "View"]

@@ -9,9 +9,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 
-from tui_chat.ui.inspector.figures import cut, short_number
 from tui_chat.ui.inspector.hostile import shown
-from tui_chat.ui.inspector.wrap import breaks
+from tui_chat.ui.inspector.row_wrapping import breaks
+from tui_chat.ui.inspector.text_fitting import cut, short_number
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from tui_chat.ui.inspector.legend import Legend
 from tui_chat.ui.inspector.notes_list import NotesList
 from tui_chat.ui.inspector.origin_status import OriginStatus
 from tui_chat.ui.inspector.payload_view import PayloadView
-from tui_chat.ui.inspector.protocol_tabs import ProtocolTabs
 from tui_chat.ui.inspector.summary import Summary
+from tui_chat.ui.inspector.tabs import ProtocolTabs
 from tui_chat.ui.inspector.views import (
     SETTLED,
     BudgetView,

@@ -15,16 +15,16 @@ from textual.message import Message
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import GLUE, Origin
-from tui_chat.ui.inspector.figures import size_in_words
+from tui_chat.ui.inspector.drawn_row import CursorTarget
 from tui_chat.ui.inspector.find_line import FindLine
 from tui_chat.ui.inspector.forecast_line import ForecastLine
 from tui_chat.ui.inspector.frame import InspectorFrame
 from tui_chat.ui.inspector.legend import Legend
-from tui_chat.ui.inspector.looking import Under
 from tui_chat.ui.inspector.notes_list import SYMBOLS, NotesList
+from tui_chat.ui.inspector.origin_status import rule_of
 from tui_chat.ui.inspector.payload_view import PayloadView
-from tui_chat.ui.inspector.placing import rule_of
-from tui_chat.ui.inspector.protocol_tabs import ProtocolTabs
+from tui_chat.ui.inspector.tabs import KEYS, ProtocolTabs
+from tui_chat.ui.inspector.text_fitting import size_in_words
 from tui_chat.ui.inspector.views import (
     ContextView,
     RowsView,
@@ -33,7 +33,6 @@ from tui_chat.ui.inspector.views import (
 )
 from tui_chat.ui.inspector.views import diff as diffs
 from tui_chat.ui.inspector.views import request as requests
-from tui_chat.ui.inspector.views.tabs import KEYS
 
 if TYPE_CHECKING:
     pass
@@ -175,7 +174,7 @@ class Inspector(InspectorFrame):
         event.stop()
         row = event.row
         origin = row.origin if row is not None else None
-        self._status.under = None if origin is None else Under(origin, origin, "", 0)
+        self._status.under = None if origin is None else CursorTarget(origin, origin, "", 0)
         self._status.rule = row.says if row is not None else ""
         self.post_message(self.OriginPointed(origin))
 

@@ -21,9 +21,9 @@ from textual.strip import Strip
 
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.inspector.figures import counted, fitting
 from tui_chat.ui.inspector.hostile import shown
-from tui_chat.ui.inspector.wrap import LEAST, breaks
+from tui_chat.ui.inspector.row_wrapping import LEAST, breaks
+from tui_chat.ui.inspector.text_fitting import counted, fitting
 from tui_chat.ui.widgets.one_pass import OnePassContainer, OnePassWidget
 from tui_chat.ui.widgets.thin_scroll import ThinScrollView
 

@@ -21,15 +21,14 @@ from textual.strip import Strip
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.payload import Payload
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.inspector import aside
-from tui_chat.ui.inspector.drawn_line import DrawnLine
-from tui_chat.ui.inspector.finding import places
-from tui_chat.ui.inspector.landmarks import NotePlaces, home_row, place_at
-from tui_chat.ui.inspector.layout import Layout
-from tui_chat.ui.inspector.looking import Under, run_at, under
-from tui_chat.ui.inspector.place import Place, Spot
+from tui_chat.ui.inspector.drawn_row import CursorTarget, DrawnLine, Place, Spot, run_at, under
+from tui_chat.ui.inspector.payload_layout import Layout, lay_out_in_thread
+from tui_chat.ui.inspector.payload_places import NotePlaces, home_row, place_at, places
 from tui_chat.ui.inspector.row_painter import GUTTER, Lights, RowPainter
 from tui_chat.ui.widgets.thin_scroll import ThinScrollView
+
+LONG_BODY = 4_000
+"""Rows from which a body is laid out in a thread when the width changes."""
 
 
 class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
@@ -74,7 +73,7 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
     class Pointed(Message, namespace="payload_view"):
         """Something else is under the cursor or the mouse now."""
 
-        def __init__(self, under: Under | None) -> None:
+        def __init__(self, under: CursorTarget | None) -> None:
             super().__init__()
             self.under = under
 
@@ -96,7 +95,7 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
         self._piece: int | None = None
         """Which of the row's pieces the cursor is on; None: the one that says most."""
         self._mouse: tuple[int, int] | None = None
-        self._under: Under | None = None
+        self._under: CursorTarget | None = None
         self._settling = False
         self._painter = RowPainter(self, "payload")
         self._drawn: dict[int, Strip] = {}
@@ -146,7 +145,7 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
             self._notes = NotePlaces()
             self._drawn.clear()
 
-    def _seek(self, was: Under) -> None:
+    def _seek(self, was: CursorTarget) -> None:
         """Go to what came from where something came from."""
         layout = self.layout_now
         if layout is None:
@@ -157,7 +156,7 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
                 return
 
     @property
-    def under(self) -> Under | None:
+    def under(self) -> CursorTarget | None:
         """What is under the mouse, else under the cursor."""
         return self._under
 
@@ -243,9 +242,9 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
         """Lay out again where the width changed; keep following where only the height did."""
         width = self.scrollable_content_region.width - GUTTER
         was = self.layout_now
-        if was is not None and was.width != width > 0 and was.rows >= aside.LONG:
+        if was is not None and was.width != width > 0 and was.rows >= LONG_BODY:
             self._resizing = True
-            self._lay_out_aside(was.payload, width, self._form)
+            self._lay_out_later(was.payload, width, self._form)
         elif was is None or was.width != width or self._resizing:
             self._resized()
         elif self.following:
@@ -260,10 +259,10 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
         return super()._size_updated(size, virtual_size, container_size, layout)
 
     @work(group="layout", exclusive=True)
-    async def _lay_out_aside(self, payload: Payload, width: int, form: str) -> None:
+    async def _lay_out_later(self, payload: Payload, width: int, form: str) -> None:
         """Lay out in a thread for a width that stays, and go on with that."""
         self._passed = Event()
-        layout = await aside.laid_out(payload, width, self._passed)
+        layout = await lay_out_in_thread(payload, width, self._passed)
         if layout is not None and width == self.scrollable_content_region.width - GUTTER:
             self._layouts[form] = layout
             self._resized()
@@ -351,7 +350,7 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
             self._under = under
             self.post_message(self.Pointed(under))
 
-    def _look(self) -> Under | None:
+    def _look(self) -> CursorTarget | None:
         layout = self.layout_now
         if layout is None:
             return None

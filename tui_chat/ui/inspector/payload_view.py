@@ -10,10 +10,9 @@ from textual.message import Message
 
 from tui_chat.models.json_tree import Arr, Obj
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.inspector.finding import hits, pattern, places
-from tui_chat.ui.inspector.looking import main_run, run_at
+from tui_chat.ui.inspector.drawn_row import Place, main_run, run_at
 from tui_chat.ui.inspector.payload_canvas import PayloadCanvas
-from tui_chat.ui.inspector.place import Place
+from tui_chat.ui.inspector.payload_places import hits, pattern, places
 from tui_chat.ui.inspector.row_painter import GUTTER, Lights
 
 MESSAGES = 2

@@ -15,13 +15,11 @@ from textual.widget import Widget
 
 from tui_chat.models.envelope import Level
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.inspector.drawn_line import DrawnLine, Run
-from tui_chat.ui.inspector.finding import comes_from
-from tui_chat.ui.inspector.layout import Layout
-from tui_chat.ui.inspector.letters import LETTERS, without_colour
-from tui_chat.ui.inspector.looking import bar_kind, kind_shown, main_run
+from tui_chat.ui.inspector.drawn_row import DrawnLine, Run, Spot, bar_kind, kind_shown, main_run
+from tui_chat.ui.inspector.legend import LETTERS, without_colour
 from tui_chat.ui.inspector.notes_list import SYMBOLS
-from tui_chat.ui.inspector.place import Spot
+from tui_chat.ui.inspector.payload_layout import Layout
+from tui_chat.ui.inspector.payload_places import comes_from
 from tui_chat.ui.widgets.acyclic_strip import AcyclicStrip
 
 GUTTER = 2

@@ -11,7 +11,7 @@ from textual.reactive import reactive
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Budget
-from tui_chat.ui.inspector.figures import (
+from tui_chat.ui.inspector.text_fitting import (
     counted,
     cut,
     fitting,

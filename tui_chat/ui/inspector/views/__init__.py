@@ -12,13 +12,13 @@ budget      BudgetView: where the tokens go
 tabs        View, ViewTabs: the line to choose one from
 """
 
+from tui_chat.ui.inspector.tabs import View, ViewTabs
 from tui_chat.ui.inspector.views.budget import BudgetView
 from tui_chat.ui.inspector.views.context import ContextView
 from tui_chat.ui.inspector.views.diff import DiffView
 from tui_chat.ui.inspector.views.reply import Came, ReplyView
 from tui_chat.ui.inspector.views.request import SETTLED, RequestView
 from tui_chat.ui.inspector.views.rows_view import RowsView
-from tui_chat.ui.inspector.views.tabs import View, ViewTabs
 
 __all__ = [
     "SETTLED",

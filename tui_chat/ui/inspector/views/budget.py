@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING
 from tui_chat.analysis import Accountant, Shares
 from tui_chat.models.envelope import Budget
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.inspector.figures import counted
-from tui_chat.ui.inspector.figures import shares as divided
-from tui_chat.ui.inspector.views.rows import BLANK, Part, Piece, Rows, line, many
-from tui_chat.ui.inspector.views.rows_view import RowsView
-from tui_chat.ui.inspector.views.said import first_words, said
+from tui_chat.ui.inspector.text_fitting import counted
+from tui_chat.ui.inspector.text_fitting import shares as divided
+from tui_chat.ui.inspector.views.rows_view import (
+    BLANK,
+    Part,
+    Piece,
+    Rows,
+    RowsView,
+    first_words,
+    line,
+    many,
+    said,
+)
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed

@@ -23,12 +23,20 @@ from tui_chat.analysis.difference import CONTEXT, Run, changed_part
 from tui_chat.models.payload import Payload
 from tui_chat.models.pretty import Line
 from tui_chat.models.text import Origin
-from tui_chat.ui.inspector.figures import counted, cut
+from tui_chat.ui.inspector.drawn_row import kind_shown
 from tui_chat.ui.inspector.hostile import shown
-from tui_chat.ui.inspector.looking import kind_shown
-from tui_chat.ui.inspector.views.rows import Part, Piece, Row, Rows, line, many, sides
-from tui_chat.ui.inspector.views.rows_view import RowsView
-from tui_chat.ui.inspector.views.said import said
+from tui_chat.ui.inspector.text_fitting import counted, cut
+from tui_chat.ui.inspector.views.rows_view import (
+    Part,
+    Piece,
+    Row,
+    Rows,
+    RowsView,
+    line,
+    many,
+    said,
+    sides,
+)
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed

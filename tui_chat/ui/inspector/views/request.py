@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from tui_chat.ui.inspector.figures import size_in_words
-from tui_chat.ui.inspector.views.rows import BLANK, Part, Row, Rows, line, many
-from tui_chat.ui.inspector.views.rows_view import RowsView
-from tui_chat.ui.inspector.views.said import said
+from tui_chat.ui.inspector.text_fitting import size_in_words
+from tui_chat.ui.inspector.views.rows_view import BLANK, Part, Row, Rows, RowsView, line, many, said
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from tests.strategies import any_text
 from tui_chat.ui.inspector.hostile import shown
-from tui_chat.ui.inspector.wrap import _NARROW, ESCAPE, LEAST, breaks
+from tui_chat.ui.inspector.row_wrapping import _NARROW, ESCAPE, LEAST, breaks
 
 
 def rows(text: str, first: int, rest: int, head: int = 0) -> list[str]:

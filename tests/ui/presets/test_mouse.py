@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.app_under_test import settle
-from tests.ui.preset_stage import body, editing, ids, line_of, message
+from tests.ui.presets.preset_app import body, editing, ids, line_of, message
 from tui_chat.ui.presets.bar import Bar
 from tui_chat.ui.presets.rows import PresetRows
 

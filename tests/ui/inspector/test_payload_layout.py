@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import sources, trees
-from tests.ui.inspector_requests import DRAFT, chat_tree, composed, history, long_chat, said
+from tests.ui.inspector.requests import DRAFT, chat_tree, composed, history, long_chat, said
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.payload import Payload, render
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text
 from tui_chat.ui.inspector.hostile import shown
-from tui_chat.ui.inspector.layout import Layout
+from tui_chat.ui.inspector.payload_layout import Layout
 
 
 def rows_of(layout: Layout) -> list[tuple[int, str]]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from textual.geometry import Region
 
-from tests.ui.inspector_requests import (
+from tests.ui.inspector.requests import (
     DRAFT,
     InspectorApp,
     chat_tree,
@@ -24,9 +24,9 @@ from tests.ui.inspector_requests import (
 )
 from tui_chat.analysis import Accountant
 from tui_chat.models.text import Text
-from tui_chat.ui.inspector.blocks import Measure
-from tui_chat.ui.inspector.layout import Layout
+from tui_chat.ui.inspector.payload_blocks import Measure
 from tui_chat.ui.inspector.payload_canvas import PayloadCanvas
+from tui_chat.ui.inspector.payload_layout import Layout
 
 DRAFTS = ("", "a", "ab", "ab " + "word " * 30, "ab " + "word " * 29, "ab", "")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import ClassVar
 
 from textual import events
@@ -13,7 +14,7 @@ from textual.reactive import reactive
 from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
-_NAMES: tuple[tuple[Protocol, tuple[str, str, str]], ...] = (
+_PROTOCOL_NAMES: tuple[tuple[Protocol, tuple[str, str, str]], ...] = (
     (Protocol.OPENAI_CHAT, ("OpenAI Chat", "Chat", "Chat")),
     (Protocol.OPENAI_RESPONSES, ("Responses", "Responses", "Resp")),
     (Protocol.ANTHROPIC, ("Anthropic", "Anthropic", "Anthr")),
@@ -75,7 +76,7 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
             for pad in (" ", ""):
                 labels = [
                     (protocol, f"{pad}{OWN if protocol is self.own else ''}{names[form]}{pad}")
-                    for protocol, names in _NAMES
+                    for protocol, names in _PROTOCOL_NAMES
                 ]
                 if sum(len(text) + 1 for _, text in labels) - 1 <= self.size.width:
                     return labels
@@ -101,3 +102,96 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
         """Choose the neighbour, round the end."""
         order = list(Protocol)
         self.choose(order[(order.index(self.active) + step) % len(order)])
+
+
+class View(StrEnum):
+    """What can be seen of a request."""
+
+    CONTEXT = "context"
+    PAYLOAD = "payload"
+    REQUEST = "request"
+    DIFF = "diff"
+    REPLY = "reply"
+    BUDGET = "budget"
+
+
+KEYS = {
+    View.CONTEXT: "c",
+    View.PAYLOAD: "p",
+    View.REQUEST: "r",
+    View.DIFF: "d",
+    View.REPLY: "e",
+    View.BUDGET: "b",
+}
+"""The letter of each: one of its name."""
+
+_SHORT = {
+    View.CONTEXT: "Ctx",
+    View.PAYLOAD: "Pay",
+    View.REQUEST: "Req",
+    View.DIFF: "Diff",
+    View.REPLY: "Re",
+    View.BUDGET: "Bud",
+}
+
+
+class ViewTabs(OnePassWidget):
+    """One line of tabs. Choosing one only says so; the owner sets `active`."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    ViewTabs {
+        height: 1;
+        background: $background;
+        color: $foreground;
+    }
+    """
+
+    active: reactive[View] = reactive(View.PAYLOAD)
+    """The view that is shown."""
+
+    class Chosen(Message):
+        """The user wants to see another view."""
+
+        def __init__(self, view: View) -> None:
+            super().__init__()
+            self.view = view
+
+    def render(self) -> Content:
+        """Draw the tabs."""
+        parts: list[tuple[str, str]] = []
+        for view, text in self._labels():
+            style = "bold reverse" if view is self.active else "$foreground 72%"
+            at = text.lower().find(KEYS[view])
+            pieces = [(text, style)]
+            if at >= 0:
+                pieces = [
+                    (text[:at], style),
+                    (text[at], f"{style} underline"),
+                    (text[at + 1 :], style),
+                ]
+            parts += [piece for piece in pieces if piece[0]]
+            parts.append((" ", ""))
+        return Content.assemble(*parts)
+
+    def _labels(self) -> list[tuple[View, str]]:
+        labels: list[tuple[View, str]] = []
+        for names, pad in ((None, " "), (None, ""), (_SHORT, "")):
+            labels = [
+                (view, f"{pad}{view.title() if names is None else names[view]}{pad}")
+                for view in View
+            ]
+            if sum(len(text) + 1 for _, text in labels) - 1 <= self.size.width:
+                break
+        return labels
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the tab under the mouse."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        x = offset.x
+        for view, text in self._labels():
+            if 0 <= x < len(text) and view is not self.active:
+                self.post_message(self.Chosen(view))
+            x -= len(text) + 1

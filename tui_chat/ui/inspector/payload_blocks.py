@@ -15,17 +15,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
-from typing import Any
+from typing import Any, TypeAlias
 
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, body_of
 from tui_chat.models.same import same_objects
-from tui_chat.models.text import OriginKind
-from tui_chat.ui.inspector.drawn_line import DrawnLine, opening_line
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.ui.inspector.drawn_row import DrawnLine, opening_line
 from tui_chat.ui.inspector.hostile import shown
-from tui_chat.ui.inspector.wrap import LEAST, breaks
+from tui_chat.ui.inspector.row_wrapping import LEAST, breaks
 
 BIT = {kind: 1 << number for number, kind in enumerate(OriginKind)}
 """A bit for each kind, so that the kinds below a node are one number."""
@@ -314,3 +314,68 @@ def _head(key: str | None) -> str:
 
 def _key_size(key: str | None) -> int:
     return 0 if key is None else len(quoted(key).encode()) + 1
+
+
+Key: TypeAlias = tuple[OriginKind, str]
+"""A source: its kind and its id."""
+
+
+class Sources:
+    """Looks at one list of nodes after the other; costs the nodes that were not there before."""
+
+    def __init__(self) -> None:
+        self._items: tuple[Tree, ...] = ()
+        self._numbers: dict[Key, list[int]] = {}
+        """For each source the numbers of the nodes that have something of it."""
+
+    def numbers(self, items: tuple[Tree, ...], key: Key) -> Sequence[int]:
+        """Return the numbers of the nodes in which something came from a source."""
+        self._take(items)
+        return sorted(self._numbers.get(key, ()))
+
+    def _take(self, items: tuple[Tree, ...]) -> None:
+        was = self._items
+        first = same_objects(was, items)
+        last = len(items)
+        if len(was) == last:
+            last -= same_objects(was[first:][::-1], items[first:][::-1])
+        elif not first:
+            was = ()
+            self._numbers.clear()
+        for number in range(first, last if len(was) == len(items) else len(was)):
+            for key in _keys(was[number]):
+                numbers = self._numbers[key]
+                numbers.remove(number)
+                if not numbers:
+                    del self._numbers[key]
+        for number in range(first, last):
+            for key in _keys(items[number]):
+                self._numbers.setdefault(key, []).append(number)
+        self._items = items
+
+
+def _keys(node: Tree) -> set[Key]:
+    return {(origin.kind, origin.id) for origin in _origins(node)}
+
+
+def _origins(node: Tree) -> Iterator[Origin]:
+    """Yield where strings and literals came from, and what those stood in."""
+    match node:
+        case Obj():
+            for _, child in node.items:
+                yield from _origins(child)
+        case Arr():
+            for child in node.items:
+                yield from _origins(child)
+        case Str():
+            for span in node.text.spans:
+                yield from _around(span.origin)
+        case _:
+            yield from _around(node.origin)
+
+
+def _around(origin: Origin | None) -> Iterator[Origin]:
+    while origin is not None:
+        if origin.kind is not OriginKind.GLUE:
+            yield origin
+        origin = origin.within

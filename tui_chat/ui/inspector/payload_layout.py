@@ -8,20 +8,93 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from threading import Event
 from typing import TypeAlias
 
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.payload import Payload
 from tui_chat.models.pretty import Piece, last_line
 from tui_chat.models.text import GLUE, Origin, OriginKind
-from tui_chat.ui.inspector.blocks import BIT, Block, Measure, bits_of, item_of, same_rows
-from tui_chat.ui.inspector.drawn_line import DrawnLine, opening_line
-from tui_chat.ui.inspector.place import Place, Spot, Step
-from tui_chat.ui.inspector.sources import Sources
-from tui_chat.ui.inspector.walking import at_depth, leaves, leaves_in, values
+from tui_chat.ui.inspector.drawn_row import DrawnLine, Place, Spot, Step, opening_line
+from tui_chat.ui.inspector.payload_blocks import (
+    BIT,
+    Block,
+    Measure,
+    Sources,
+    bits_of,
+    item_of,
+    same_rows,
+)
+
+
+def leaves(
+    block: Block, row: int, bit: int, after: int, backwards: bool, hidden: bool = False
+) -> Iterator[tuple[int, Str | Lit]]:
+    """Yield what has characters of a kind (`bit`) and begins below the row `after`."""
+    if not block.all_kinds & bit:
+        return
+    hidden = hidden or block.folded
+    first = 0 if hidden else max(bisect_right(block.starts, after - row) - 1, 0)
+    indexes = range(first, len(block.children))
+    indexes = reversed(indexes) if backwards else indexes
+    yield from leaves_in(block, indexes, row, bit, after, backwards, hidden)
+
+
+def leaves_in(
+    block: Block,
+    indexes: Iterable[int],
+    row: int,
+    bit: int,
+    after: int = -1,
+    backwards: bool = False,
+    hidden: bool = False,
+) -> Iterator[tuple[int, Str | Lit]]:
+    """Yield what `leaves` does, of some of the block's children."""
+    hidden = hidden or block.folded
+    for index in indexes:
+        at = row if hidden else row + block.starts[index]
+        below = block.children[index]
+        if below is not None:
+            yield from leaves(below, at, bit, after, backwards, hidden)
+            continue
+        _, child = item_of(block.node, index)
+        if at > after and isinstance(child, Str | Lit) and bits_of(child) & bit:
+            yield at, child
+
+
+def values(
+    block: Block, row: int, after: int, hidden: bool = False
+) -> Iterator[tuple[int, str | None, Str | Lit | None]]:
+    """Yield everything that begins below the row `after`, each with its key; for an object or an
+    array None, then what is in it.
+    """
+    hidden = hidden or block.folded
+    first = 0 if hidden else max(bisect_right(block.starts, after - row) - 1, 0)
+    for index in range(first, len(block.children)):
+        at = row if hidden else row + block.starts[index]
+        below = block.children[index]
+        key, child = item_of(block.node, index)
+        if at > after:
+            yield at, key, child if isinstance(child, Str | Lit) else None
+        if below is not None:
+            yield from values(below, at, after, hidden)
+
+
+def at_depth(block: Block, depth: int) -> Iterator[Block]:
+    """Yield the blocks that stand at a depth."""
+    if block.depth == depth:
+        yield block
+        return
+    for below in block.children:
+        if below is not None:
+            yield from at_depth(below, depth)
+
 
 _Slot: TypeAlias = tuple[int, type, str | None, bool, str, int]
 _Drawn: TypeAlias = tuple[Tree | Origin, DrawnLine]
@@ -297,3 +370,34 @@ def _origin(node: Tree) -> Origin:
     if isinstance(node, Str):
         return node.text.spans[0].origin if node.text.spans else GLUE
     return node.origin
+
+
+_WIDTH_SETTLED = 0.1
+"""Seconds for which a width must stay before a long body is laid out for it."""
+
+
+class _WidthChanged(Exception):
+    """The width changed again; the layout is no longer wanted."""
+
+
+async def lay_out_in_thread(payload: Payload, width: int, cancelled: Event) -> Layout | None:
+    """Return the layout of a long payload, made in a thread; None if `cancelled` was set first.
+
+    A dragged border passes many widths, and each layout would hold the interpreter for up to half
+    a second. So a width must stay for a moment, and the work for one that has passed is ended.
+    """
+    pauses = count()
+
+    def pause() -> None:
+        if cancelled.is_set():
+            raise _WidthChanged
+        if next(pauses) % 8 == 0:  # each takes a tenth of a millisecond
+            time.sleep(0)  # lets the waiting screen thread run
+
+    await asyncio.sleep(_WIDTH_SETTLED)
+    try:
+        return await asyncio.to_thread(Layout, payload, width, pause=pause)
+    except _WidthChanged:
+        return None
+    finally:
+        cancelled.set()

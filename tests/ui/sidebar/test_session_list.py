@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.ui.sidebar_stage import DAY, NOW, Stage, press, shown, summary
+from tests.ui.sidebar.sidebar_app import DAY, NOW, Stage, press, shown, summary
 from tui_chat.ui.ago import ago
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.sidebar.rows import SessionRows

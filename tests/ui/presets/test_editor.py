@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.app_under_test import say, settle, until
-from tests.ui.preset_stage import (
+from tests.ui.presets.preset_app import (
     SIZE,
     app_with,
     body,

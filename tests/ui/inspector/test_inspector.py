@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from textual.widgets._toast import Toast
 
 from tests.ui.app_under_test import until
-from tests.ui.inspector_requests import (
+from tests.ui.inspector.requests import (
     DATE,
     DRAFT,
     DRAFT_TEXT,
@@ -21,14 +21,14 @@ from tests.ui.inspector_requests import (
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.ui.inspector import Inspector, aside
-from tui_chat.ui.inspector.layout import Layout
+from tui_chat.ui.inspector import Inspector, payload_canvas, payload_layout
+from tui_chat.ui.inspector.drawn_row import CursorTarget
 from tui_chat.ui.inspector.legend import Legend
-from tui_chat.ui.inspector.looking import Under
 from tui_chat.ui.inspector.notes_list import NoteRows, NotesHeader, NotesList
 from tui_chat.ui.inspector.origin_status import OriginStatus, phrase
-from tui_chat.ui.inspector.protocol_tabs import ProtocolTabs
+from tui_chat.ui.inspector.payload_layout import Layout
 from tui_chat.ui.inspector.summary import Summary
+from tui_chat.ui.inspector.tabs import ProtocolTabs
 
 SIZES = [(30, 10), (30, 24), (52, 40), (60, 45), (80, 24), (120, 45)]
 
@@ -226,11 +226,11 @@ async def test_scrolling_back_to_the_end_follows_again() -> None:
         assert app.view.following
 
 
-@pytest.mark.parametrize("long", [aside.LONG, 1], ids=["at once", "in a thread"])
+@pytest.mark.parametrize("long", [payload_canvas.LONG_BODY, 1], ids=["at once", "in a thread"])
 async def test_a_narrower_pane_keeps_what_is_read(
     long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(aside, "LONG", long)
+    monkeypatch.setattr(payload_canvas, "LONG_BODY", long)
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 30)) as pilot:
         draft_of(app, "h")
@@ -271,8 +271,8 @@ async def test_of_widths_that_pass_only_the_last_is_laid_out(
 
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 30)) as pilot:
-        monkeypatch.setattr(aside, "LONG", 0)
-        monkeypatch.setattr(aside, "Layout", Slow)
+        monkeypatch.setattr(payload_canvas, "LONG_BODY", 0)
+        monkeypatch.setattr(payload_layout, "Layout", Slow)
         for width in (70, 60):
             await pilot.resize_terminal(width, 30)
             await until(pilot, lambda width=width: bool(begun) and begun[-1] < width)
@@ -336,7 +336,7 @@ async def test_the_mouse_tells_and_a_click_stays() -> None:
         y = row - app.view.scroll_offset.y
         await pilot.hover(app.view, offset=(40, y))
         await pilot.pause()
-        assert isinstance(app.view.under, Under)
+        assert isinstance(app.view.under, CursorTarget)
         assert app.view.under.origin == DATE
         await pilot.hover(ProtocolTabs)
         await pilot.pause()

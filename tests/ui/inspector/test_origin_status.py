@@ -13,10 +13,10 @@ from tui_chat.models.endpoint import ModelFacts, Protocol
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.inspector.landmarks import NotePlaces
-from tui_chat.ui.inspector.layout import Layout
-from tui_chat.ui.inspector.looking import under
-from tui_chat.ui.inspector.placing import rule_of
+from tui_chat.ui.inspector.drawn_row import under
+from tui_chat.ui.inspector.origin_status import rule_of
+from tui_chat.ui.inspector.payload_layout import Layout
+from tui_chat.ui.inspector.payload_places import NotePlaces
 
 ENDPOINTS = {
     one.protocol: replace(

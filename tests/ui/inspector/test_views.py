@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
-from tests.ui.inspector_requests import (
+from tests.ui.inspector.requests import (
     DRAFT,
     STYLE,
     InspectorApp,
@@ -28,14 +28,13 @@ from tui_chat.models.received import Received
 from tui_chat.models.reply import Usage
 from tui_chat.models.session import Entry
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.ui.inspector import Came, Inspector, View, sources
-from tui_chat.ui.inspector.finding import hits, places
-from tui_chat.ui.inspector.landmarks import NotePlaces
-from tui_chat.ui.inspector.layout import Layout
-from tui_chat.ui.inspector.sources import Sources
+from tui_chat.ui.inspector import Came, Inspector, View, payload_blocks
+from tui_chat.ui.inspector.payload_blocks import Sources
+from tui_chat.ui.inspector.payload_layout import Layout
+from tui_chat.ui.inspector.payload_places import NotePlaces, hits, places
 from tui_chat.ui.inspector.views import RowsView, ViewTabs
-from tui_chat.ui.inspector.views.rows import Rows
-from tui_chat.ui.inspector.views.survey import Survey
+from tui_chat.ui.inspector.views.context import Survey
+from tui_chat.ui.inspector.views.rows_view import Rows
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -330,8 +329,8 @@ def test_another_message_is_pointed_at_without_looking_at_all(
     monkeypatch: pytest.MonkeyPatch, change: slice
 ) -> None:
     looked: list[object] = []
-    look = sources._keys  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(sources, "_keys", lambda node: looked.append(node) or look(node))
+    look = payload_blocks._keys  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(payload_blocks, "_keys", lambda node: looked.append(node) or look(node))
     tree = chat_tree(long_chat(2102))
     layout = Layout(render(tree), 60)
     assert len(places(layout, Origin(OriginKind.HISTORY, "m7"))) == 1

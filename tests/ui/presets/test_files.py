@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
 from tests.ui.app_under_test import make_app, opened, settle, until
-from tests.ui.preset_stage import SIZE, body, editing, ids, message, preset_of, press
+from tests.ui.presets.preset_app import SIZE, body, editing, ids, message, preset_of, press
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs import AskText, Choose, Confirm
 from tui_chat.ui.presets import PresetPane
