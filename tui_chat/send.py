@@ -2,12 +2,12 @@
 
 1. The user's message, an empty reply marked `streaming` and the request are on disk before
    the request leaves.
-2. A passing trouble is told as `Waiting` and the request sent again, as the endpoint has it;
-   never once a reply has begun.
-3. What arrives is folded into a reply, told to `emit`, and written at least every
+2. After a failure that may pass, a `RetryPause` is emitted and the request is sent again, as the
+   endpoint's `retries` allow; never once a reply has begun.
+3. Stream events are folded into a reply, which is emitted and written at least every
    `FLUSH_SECONDS`, whether or not more arrives.
-4. However it ends, the reply's entry says so: `complete`, `stopped` (we were cancelled),
-   `failed` (with the provider's words and what to do), and what came is kept.
+4. However it ends, the reply's entry says so: `complete`, `stopped` (we were cancelled) or `failed`
+   (with the provider's words and advice), and the text that arrived is kept.
 5. `emit` is called from this task, in order, and must be quick; it must not raise.
 """
 
@@ -22,7 +22,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
 from tui_chat.compose import Composed
-from tui_chat.errors import RecordGone, Refused, ReplyCut, TooLarge, TuiChatError, Unreachable
+from tui_chat.errors import RecordGone, Refused, ReplyCut, TooLarge, TuiChatError
 from tui_chat.models.message import Message
 from tui_chat.models.reply import Reply, Rope, StreamEvent, TextDelta, advance
 from tui_chat.models.request import RequestRecord
@@ -30,7 +30,14 @@ from tui_chat.models.session import Entry
 from tui_chat.models.timing import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of, weight
 from tui_chat.protocols.common.tool_names import restore_names
 from tui_chat.protocols.registry import protocol_of
-from tui_chat.providers import Incoming, Outgoing, Pause, Tape, Transport, begin
+from tui_chat.providers import (
+    HttpClient,
+    IncomingResponse,
+    OutgoingRequest,
+    ResponseRecorder,
+    RetryPause,
+    open_with_retries,
+)
 
 if TYPE_CHECKING:
     from tui_chat.store import Ending, Store
@@ -38,63 +45,49 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.15
-"""A reply's text is on disk at most this long, and two writes, after it arrived: one that was on
-its way just then, and its own. So it is 250 ms while a write takes less than 50.
+"""Text is on disk at most this long plus two writes after it arrived: a write already under way and
+its own. That is 250 ms while a write takes less than 50.
 """
-LONGEST_PAUSE = 5.0
-"""Seconds between two attempts to store a growing reply where they fail, at most."""
+MAX_FLUSH_PAUSE = 5.0
+"""Maximum seconds between two attempts to store a growing reply while they fail."""
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class ExchangeStored:
     """The exchange is on disk; the request leaves now."""
 
     user: Entry | None
-    """What the user said; None for another try at the same message."""
+    """The user's message; None for another reply to an existing message."""
     reply: Entry
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """The provider could not answer, and another try follows by itself."""
-
-    seconds: float
-    """How long from now."""
-    attempt: int
-    """The number of the try that follows: 2 for the first one again."""
-    why: Refused | Unreachable
-    """What became of the try before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Grown:
-    """More of the reply has arrived."""
+class PartialReply:
+    """The reply as far as it has arrived."""
 
     entry_id: str
     reply: Reply
     timing: Timing = NO_TIMING
     unsaved: str = ""
-    """Why the last attempt to store it failed, as a sentence; empty if it did not."""
+    """The sentence of the last failed attempt to store it; empty if it did not fail."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """The reply is whole, or as whole as it gets, and on disk; or in memory, if its entry says
-    that it is `unsaved`.
-    """
+class FinishedReply:
+    """The reply has ended and is on disk; or in memory, if its entry is marked `unsaved`."""
 
     entry: Entry
     timing: Timing = NO_TIMING
     repeats_key: bool = False
-    """Whether the provider repeated the key of the request; it is hidden in the entry."""
+    """True if the provider repeated the key of the request; it is masked in the entry."""
 
 
-Progress: TypeAlias = Begun | Waiting | Grown | Ended
+SendProgress: TypeAlias = ExchangeStored | RetryPause | PartialReply | FinishedReply
 
 
-def outgoing(composed: Composed) -> Outgoing:
-    """Return the request of a composition: the very bytes the inspector shows."""
-    return Outgoing(
+def outgoing_request(composed: Composed) -> OutgoingRequest:
+    """Return the request to send for a composition: the very bytes the inspector shows."""
+    return OutgoingRequest(
         method=composed.method,
         url=composed.url,
         headers=composed.headers,
@@ -115,20 +108,20 @@ async def send(
     user: Message | None,
     recipe: Mapping[str, Any],
     store: Store,
-    transport: Transport,
-    emit: Callable[[Progress], None],
+    client: HttpClient,
+    emit: Callable[[SendProgress], None],
     clock: Callable[[], float] = monotonic,
     begin_with: str = "",
 ) -> Entry:
-    """Send a request and see it through; returns the reply's entry as it ended.
+    """Send a request and return the reply's entry as it ended.
 
     `parent_id` is the last message of the branch the exchange continues. Cancel the task to
     stop the reply; the entry is then written as `stopped` before the cancellation goes on.
-    `clock` gives seconds from any start, and never goes back. `begin_with` is text that the
-    request ends with as the beginning of the reply: the stored reply begins with it, too.
-    Raises StoreError where the exchange could not be written; nothing was sent then.
+    `clock` gives monotonic seconds. `begin_with` is text at the end of the request that the reply
+    continues: the stored reply begins with it, too. Raises StoreError if the exchange could not be
+    written; then nothing was sent.
     """
-    beginning = asyncio.ensure_future(
+    storing = asyncio.ensure_future(
         store.begin_exchange(
             session_id,
             parent_id=parent_id,
@@ -148,129 +141,130 @@ async def send(
     )
     was_stopped = False
     try:
-        exchange = await asyncio.shield(beginning)
+        exchange = await asyncio.shield(storing)
     except asyncio.CancelledError:
-        # What the store has begun it also commits, and a reply that is stored has to end.
-        exchange, was_stopped = await beginning, True
-    emit(Begun(exchange.user, exchange.reply))
-    tape = Tape(clock)
-    growing = _Growing(composed, exchange.reply, store, emit, clock, begin_with, tape)
-    flushing = asyncio.create_task(growing.keep_flushed())
+        # The store commits what it has begun, and a stored reply has to be ended.
+        exchange, was_stopped = await storing, True
+    emit(ExchangeStored(exchange.user, exchange.reply))
+    recorder = ResponseRecorder(clock)
+    streaming = _StreamingReply(composed, exchange.reply, store, emit, clock, begin_with, recorder)
+    flushing = asyncio.create_task(streaming.keep_flushed())
     try:
         if was_stopped:
             raise asyncio.CancelledError
-        await receive(composed, transport, growing.grow, growing.wait, begin_with, tape)
+        await receive(composed, client, streaming.grow, emit, begin_with, recorder)
     except asyncio.CancelledError:
-        await growing.finish(flushing, "stopped")
+        await streaming.finish(flushing, "stopped")
         raise
     except TuiChatError as error:
-        return await growing.finish(flushing, "failed", error)
+        return await streaming.finish(flushing, "failed", error)
     except Exception:
-        await growing.finish(flushing, "failed", _OURS)
+        await streaming.finish(flushing, "failed", _INTERNAL_ERROR)
         raise
-    return await growing.finish(flushing, "complete")
+    return await streaming.finish(flushing, "complete")
 
 
-_OURS = TuiChatError(
+_INTERNAL_ERROR = TuiChatError(
     "The program failed while it read the reply.",
-    advice="What came is kept. Please report it; the log has the details.",
+    advice="What arrived is kept. Please report it; the log has the details.",
 )
 
 
 async def receive(
     composed: Composed,
-    transport: Transport,
-    grown: Callable[[Reply, int], None],
-    waiting: Callable[[Pause], None],
+    client: HttpClient,
+    on_reply: Callable[[Reply, int], None],
+    on_pause: Callable[[RetryPause], None],
     begin_with: str = "",
-    tape: Tape | None = None,
+    recorder: ResponseRecorder | None = None,
 ) -> None:
-    """Send a request and tell `grown` of the reply each time there is more of it, and how many
-    bytes of text that is.
+    """Send a request and read the reply; stores nothing.
 
-    `waiting` is told of every pause before another try; `tape` hears the response. Stores nothing.
-    Raises TuiChatError.
+    `on_reply` is called with the reply each time it has grown, and the number of bytes of new text.
+    `on_pause` is called before every retry. `recorder` records the response. Raises TuiChatError.
     """
-    wire = protocol_of(composed.protocol)
+    protocol = protocol_of(composed.protocol)
 
-    async def refusal(response: Incoming) -> Refused:
-        listened(response)
+    async def refusal(response: IncomingResponse) -> Refused:
+        start_recording(response)
         return await _refusal(composed, response)
 
-    def listened(response: Incoming) -> None:
-        if tape is not None:
-            tape.listen(response)
+    def start_recording(response: IncomingResponse) -> None:
+        if recorder is not None:
+            recorder.record(response)
 
-    async with begin(transport, outgoing(composed), refusal, waiting) as response:
-        listened(response)
+    async with open_with_retries(client, outgoing_request(composed), refusal, on_pause) as response:
+        start_recording(response)
         if not response.is_stream:
-            body = await response.body()
+            body = await response.read_body()
 
             def read() -> Reply:
-                found = wire.read(response.without_key(body))
-                if (text := response.key_mask.cover(found.text)) != found.text:
+                found = protocol.read(response.without_key(body))
+                if (text := response.key_mask.mask_same_length(found.text)) != found.text:
                     found = replace(found, content=Rope().add(text))
                 return found
 
-            reply = await _unhurried(len(body), read)
+            reply = await _parse_without_blocking(len(body), read)
             if begin_with:
-                whole = advance(_begun(begin_with), TextDelta(reply.text))
+                whole = advance(_reply_beginning(begin_with), TextDelta(reply.text))
                 reply = replace(reply, content=whole.content, pieces=whole.pieces)
-            grown(reply, 0)
+            on_reply(reply, 0)
             _check(reply)
             return
-        parser, mask = wire.parser(), response.key_mask
-        reply = _begun(begin_with)
+        parser, mask = protocol.parser(), response.key_mask
+        reply = _reply_beginning(begin_with)
         is_abandoned = False
         """True if the reply was stopped while another thread parses, with the mask."""
 
         def parse(name: str, data: str) -> list[StreamEvent]:
-            return list(mask.follow(parser.feed(name, mask.hide(data))))
+            return list(mask.mask_events(parser.feed(name, mask.mask_text(data))))
 
         def fold(event: StreamEvent) -> None:
             nonlocal reply
             reply = advance(reply, event)
-            grown(reply, weight(event))
+            on_reply(reply, weight(event))
             _check(reply)
 
         try:
             async for name, data in response.events():
                 try:
-                    events = await _unhurried(len(data), parse, name, data)
+                    events = await _parse_without_blocking(len(data), parse, name, data)
                 except asyncio.CancelledError:
                     is_abandoned = True
                     raise
                 for number, event in enumerate(events, 1):
                     fold(event)
-                    if number % _TOGETHER == 0:
+                    if number % _EVENTS_PER_TURN == 0:
                         await asyncio.sleep(0)
-            for event in mask.follow(parser.close()):
+            for event in mask.mask_events(parser.close()):
                 fold(event)
         finally:
             if not is_abandoned:
                 for event in mask.close():
                     reply = advance(reply, event)
-                    grown(reply, weight(event))
+                    on_reply(reply, weight(event))
 
 
-_QUICK = 64 * 1024
-"""Characters or bytes that are parsed on the event loop; more of them are parsed beside it."""
-_TOGETHER = 100
-"""Events of one chunk that are taken before the event loop gets its turn."""
+_MAX_INLINE = 64 * 1024
+"""Characters or bytes that are parsed on the event loop; larger data is parsed on a thread."""
+_EVENTS_PER_TURN = 100
+"""Events of one chunk that are processed before the event loop gets a turn."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-async def _unhurried(size: int, parse: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Parse something of this size, on another thread where that could be felt on this one."""
-    if size <= _QUICK:
+async def _parse_without_blocking(
+    size: int, parse: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs
+) -> _T:
+    """Parse data of this size, on another thread if it is large enough to block this one."""
+    if size <= _MAX_INLINE:
         return parse(*args, **kwargs)
     return await asyncio.to_thread(parse, *args, **kwargs)
 
 
 def _check(reply: Reply) -> None:
-    """Raise TooLarge where the reply has passed one of its ceilings."""
+    """Raise TooLarge if the reply has exceeded one of its limits."""
     if reply.excess:
         raise TooLarge(
             reply.excess,
@@ -278,14 +272,14 @@ def _check(reply: Reply) -> None:
         )
 
 
-def _begun(text: str) -> Reply:
+def _reply_beginning(text: str) -> Reply:
     return advance(Reply(), TextDelta(text)) if text else Reply()
 
 
-async def _refusal(composed: Composed, response: Incoming) -> Refused:
+async def _refusal(composed: Composed, response: IncomingResponse) -> Refused:
     body, is_whole = b"", True
     with suppress(ReplyCut):
-        body, is_whole = await response.beginning()
+        body, is_whole = await response.read_start()
     body = response.without_key(body)
     refused = protocol_of(composed.protocol).refusal(response.status, body)
     if not is_whole:
@@ -295,25 +289,25 @@ async def _refusal(composed: Composed, response: Incoming) -> Refused:
     return refused
 
 
-class _Growing:
-    """A reply on its way: in memory, on the screen and on disk."""
+class _StreamingReply:
+    """The reply being received: in memory, on the screen and on disk."""
 
     def __init__(
         self,
         composed: Composed,
         entry: Entry,
         store: Store,
-        emit: Callable[[Progress], None],
+        emit: Callable[[SendProgress], None],
         clock: Callable[[], float],
         begin_with: str,
-        tape: Tape,
+        recorder: ResponseRecorder,
     ) -> None:
-        self._tape = tape
+        self._recorder = recorder
         self._composed = composed
         self._entry = entry
         self._store = store
         self._emit = emit
-        self._reply = _begun(begin_with)
+        self._reply = _reply_beginning(begin_with)
         self._clock = clock
         self._began = clock()
         self._first: float | None = None
@@ -321,7 +315,7 @@ class _Growing:
         self._prices = composed.endpoint.facts_of(composed.model).prices
         self._changed = asyncio.Event()
         self._unsaved = ""
-        """Why the last flush failed."""
+        """The sentence of the last failed flush; empty if it succeeded."""
 
     def grow(self, reply: Reply, more: int) -> None:
         self._reply = reply
@@ -329,15 +323,15 @@ class _Growing:
         if self._first is None and not reply.is_empty:
             self._first = self._clock() - self._began
         self._changed.set()
-        self._tell_growth()
+        self._emit_partial()
 
-    def _tell_growth(self) -> None:
+    def _emit_partial(self) -> None:
         entry_id = self._entry.message.id
-        self._emit(Grown(entry_id, self._reply, self._timing(), self._unsaved))
+        self._emit(PartialReply(entry_id, self._reply, self._timing(), self._unsaved))
 
     def _timing(self) -> Timing:
-        """Return the pace so far. What the provider says of output counts once it has finished:
-        before that it is a beginning.
+        """Return the timing so far. The provider's count of output tokens is used once the reply
+        has finished; before that it is partial.
         """
         usage, budget = self._reply.usage, self._composed.envelope.budget
         exact = self._reply.finish is not None and usage.output is not None
@@ -346,14 +340,11 @@ class _Growing:
         cost = cost_of(replace(usage, input=asked, output=tokens), self._prices)
         return Timing(self._clock() - self._began, self._first, tokens, exact, cost)
 
-    def wait(self, pause: Pause) -> None:
-        self._emit(Waiting(pause.seconds, pause.attempt, pause.why))
-
     async def keep_flushed(self) -> None:
-        """Write what has changed, for as long as the reply grows.
+        """Store the reply whenever it has changed, until cancelled.
 
-        A full disk must not end a reply that can still be read on the screen: the flush is tried
-        again, less and less often, also if nothing more arrives.
+        A full disk must not end a reply that can still be read on the screen: the flush is retried
+        at growing intervals, even if nothing more arrives.
         """
         pause = FLUSH_SECONDS
         while True:
@@ -364,14 +355,14 @@ class _Growing:
             try:
                 await self._store.flush_reply(self._entry.message.id, self._message())
             except RecordGone:
-                return  # its session was deleted; the end of the reply says so
+                return  # its session was deleted; `finish` reports it
             except TuiChatError as error:
                 fault = str(error)
                 self._changed.set()
-            pause = min(2 * pause, LONGEST_PAUSE) if fault else FLUSH_SECONDS
+            pause = min(2 * pause, MAX_FLUSH_PAUSE) if fault else FLUSH_SECONDS
             if fault != self._unsaved:
                 self._unsaved = fault
-                self._tell_growth()
+                self._emit_partial()
 
     async def finish(
         self, flushing: asyncio.Task[None], status: Ending, error: TuiChatError | None = None
@@ -392,11 +383,11 @@ class _Growing:
                 finish=self._reply.finish.raw if self._reply.finish else "",
                 seconds=timing.elapsed,
                 first=timing.first,
-                received=self._tape.received(),
+                received=self._recorder.received(),
             )
         )
         entry = await asyncio.shield(finishing)
-        self._emit(Ended(entry, timing, self._tape.repeats_key))
+        self._emit(FinishedReply(entry, timing, self._recorder.repeats_key))
         return entry
 
     def _message(self) -> Message:

@@ -35,8 +35,8 @@ from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
 from tui_chat.offline import LoopbackTransport
-from tui_chat.providers import Transport
-from tui_chat.send import Begun, Grown, Progress, send
+from tui_chat.providers import HttpClient
+from tui_chat.send import ExchangeStored, PartialReply, SendProgress, send
 from tui_chat.store import Store
 
 ENDPOINT = next(e for e in BUILT_IN_ENDPOINTS if e.name == "loopback")
@@ -82,11 +82,11 @@ def measured(text: str) -> tuple[int, int]:
     return len(text), zlib.crc32(text.encode())
 
 
-def hear(progress: Progress) -> None:
+def hear(progress: SendProgress) -> None:
     match progress:
-        case Begun():
+        case ExchangeStored():
             say("begun", progress.reply.message.id)
-        case Grown():
+        case PartialReply():
             say("shown", time.monotonic(), progress.entry_id, len(progress.reply.content))
         case _:
             pass
@@ -96,7 +96,7 @@ async def live(path: Path, seed: int) -> None:
     chance = random.Random(seed)
     store = await Store.open(path, now=time.time, new_id=new_id)
     session = await store.create_session(title=str(seed))
-    transport = Transport({"loopback.invalid": LoopbackTransport})
+    client = HttpClient({"loopback.invalid": LoopbackTransport})
     parent: str | None = None
     while True:
         entry = await send(
@@ -106,7 +106,7 @@ async def live(path: Path, seed: int) -> None:
             user=Message("user", "go"),
             recipe={},
             store=Telling(store),  # type: ignore[arg-type]
-            transport=transport,
+            client=client,
             emit=hear,
         )
         parent = entry.message.id

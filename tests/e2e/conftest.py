@@ -18,7 +18,7 @@ from tui_chat.cli.app import shelf
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.offline import LoopbackTransport, Received, World, serve
-from tui_chat.providers import Transport
+from tui_chat.providers import HttpClient
 from tui_chat.store import Store
 from tui_chat.workspace import BranchChanged, Change, Desk
 
@@ -86,7 +86,7 @@ async def make_desk(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
         desk = Desk(
             config,
             store,
-            Transport(
+            HttpClient(
                 {"loopback.invalid": lambda: LoopbackTransport(on_request=on_request)},
                 sleep=no_wait,
             ),

@@ -14,8 +14,8 @@ from tui_chat.models.message import Message
 from tui_chat.models.request import Exchange
 from tui_chat.models.session import Entry
 from tui_chat.offline import LoopbackTransport, World
-from tui_chat.providers import Transport
-from tui_chat.send import Grown, Progress, send
+from tui_chat.providers import HttpClient
+from tui_chat.send import PartialReply, SendProgress, send
 
 ALLOWED = 0.25
 ENDPOINT = next(e for e in BUILT_IN_ENDPOINTS if e.name == "loopback")
@@ -63,12 +63,12 @@ def stream(disk: Disk, model: str, shown: list[tuple[float, int]]) -> None:
     async def receive() -> None:
         loop = asyncio.get_running_loop()
 
-        def hear(progress: Progress) -> None:
-            if isinstance(progress, Grown):
+        def hear(progress: SendProgress) -> None:
+            if isinstance(progress, PartialReply):
                 shown.append((loop.time(), len(progress.reply.content)))
 
         world = World(monotonic=loop.time)
-        transport = Transport({"loopback.invalid": lambda: LoopbackTransport(world=world)})
+        client = HttpClient({"loopback.invalid": lambda: LoopbackTransport(world=world)})
         await send(
             asking(ENDPOINT, model),
             session_id="s",
@@ -76,11 +76,11 @@ def stream(disk: Disk, model: str, shown: list[tuple[float, int]]) -> None:
             user=None,
             recipe={},
             store=disk,  # type: ignore[arg-type]
-            transport=transport,
+            client=client,
             emit=hear,
             clock=loop.time,
         )
-        await transport.aclose()
+        await client.aclose()
 
     with asyncio.Runner(loop_factory=JumpingLoop) as runner:
         runner.run(receive())

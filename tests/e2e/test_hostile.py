@@ -20,7 +20,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.anthropic import stream as anthropic
 from tui_chat.protocols.common import lenient_json
 from tui_chat.protocols.gemini import partial_arguments
-from tui_chat.providers import Transport, catalogue, client, list_models
+from tui_chat.providers import HttpClient, client, list_models, model_catalogue
 
 SIZE = 2_000_000
 LONGEST_STEP = 0.2
@@ -153,26 +153,26 @@ async def test_many_small_values_in_one_event_are_refused(make_desk, reduced: No
 
 
 @pytest.mark.parametrize("name", ["JSON", "gzip of JSON", "an error", "gzip of an error"])
-async def test_a_list_of_models_without_end_is_not_read(
+async def test_an_endless_list_of_models_is_not_read(
     name: str, monkeypatch: pytest.MonkeyPatch, steps: list[float]
 ):
-    monkeypatch.setattr(catalogue, "LONGEST", 300_000)
-    transport = Transport()
+    monkeypatch.setattr(model_catalogue, "MAX_LIST_BYTES", 300_000)
+    http_client = HttpClient()
     async with serve_hostile(SIZE) as server:
         kind = Refused if "error" in name else ProviderError
         words = "refused" if "error" in name else "The list of models is larger than"
         with pytest.raises(kind, match=words):
-            await list_models(server.endpoint(name), transport)
-        await transport.aclose()
+            await list_models(server.endpoint(name), http_client)
+        await http_client.aclose()
     assert max(steps) < LONGEST_STEP
 
 
-async def test_a_list_of_too_many_models_is_not_taken():
-    names = [{"id": f"m{number}"} for number in range(catalogue.MOST_MODELS + 1)]
-    assert len(catalogue.names_in({"data": names[1:]})) == catalogue.MOST_MODELS
+async def test_a_list_of_too_many_models_is_refused():
+    names = [{"id": f"m{number}"} for number in range(model_catalogue.MAX_MODELS + 1)]
+    assert len(model_catalogue.model_names({"data": names[1:]})) == model_catalogue.MAX_MODELS
     with pytest.raises(ProviderError, match="lists 10,001 models"):
-        catalogue.names_in({"data": names})
-    assert catalogue.names_in({"data": [{"id": "m"}, {"id": "x" * 501}]}) == ("m",)
+        model_catalogue.model_names({"data": names})
+    assert model_catalogue.model_names({"data": [{"id": "m"}, {"id": "x" * 501}]}) == ("m",)
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "x" * 9999])
@@ -188,5 +188,5 @@ async def test_an_encoding_that_was_not_asked_for_is_refused(encoding: str, make
 
 @pytest.mark.parametrize("protocol", Protocol)
 def test_only_what_can_be_bounded_is_asked_for(protocol: Protocol):
-    sent = Transport()._new_client(None, "none").headers["accept-encoding"]
+    sent = HttpClient()._new_client(None, "none").headers["accept-encoding"]
     assert sent == "gzip, deflate"

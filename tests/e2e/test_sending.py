@@ -20,20 +20,20 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
 from tui_chat.offline import LoopbackTransport
 from tui_chat.protocols.registry import protocol_of
-from tui_chat.providers import Transport
-from tui_chat.send import Begun, Ended, Grown, Progress, Waiting, send
+from tui_chat.providers import HttpClient, RetryPause
+from tui_chat.send import ExchangeStored, FinishedReply, PartialReply, SendProgress, send
 from tui_chat.store import Store
 
 
 async def sent(
-    composed: Composed, folder: Path, sleep=no_wait, told: list[Progress] | None = None
-) -> tuple[Entry, list[Progress]]:
+    composed: Composed, folder: Path, sleep=no_wait, told: list[SendProgress] | None = None
+) -> tuple[Entry, list[SendProgress]]:
     told = [] if told is None else told
     numbers = itertools.count()
     store = await Store.open(
         folder / "chat.db", now=lambda: 1_700_000_000.0, new_id=lambda: f"id{next(numbers)}"
     )
-    transport = Transport({"loopback.invalid": LoopbackTransport}, sleep=sleep)
+    client = HttpClient({"loopback.invalid": LoopbackTransport}, sleep=sleep)
     try:
         session = await store.create_session(title="t")
         entry = await send(
@@ -43,11 +43,11 @@ async def sent(
             user=Message("user", "go"),
             recipe={},
             store=store,
-            transport=transport,
+            client=client,
             emit=told.append,
         )
     finally:
-        await transport.aclose()
+        await client.aclose()
         await store.close()
     return entry, told
 
@@ -68,8 +68,13 @@ async def test_it_waits_and_tries_again_and_says_so(endpoint, model: str, tmp_pa
     assert entry.status == "complete"
     assert entry.message.content == "go"
     kinds = [type(each) for each in told]
-    waiting = [each for each in told if isinstance(each, Waiting)]
-    assert kinds == [Begun, *[Waiting] * len(waiting), *[Grown] * kinds.count(Grown), Ended]
+    waiting = [each for each in told if isinstance(each, RetryPause)]
+    assert kinds == [
+        ExchangeStored,
+        *[RetryPause] * len(waiting),
+        *[PartialReply] * kinds.count(PartialReply),
+        FinishedReply,
+    ]
     assert [each.attempt for each in waiting] == list(range(2, 2 + int(model[-1])))
     assert [each.seconds for each in waiting] == waits
     assert all(len(str(each.why).split()) > 3 for each in waiting)
@@ -85,11 +90,11 @@ async def test_a_reply_that_broke_is_kept_and_not_asked_for_again(
     entry, told = await sent(asking(endpoint, model), tmp_path)
     assert entry.status == "failed"
     assert entry.message.content
-    assert not any(isinstance(each, Waiting) for each in told)
+    assert not any(isinstance(each, RetryPause) for each in told)
 
 
 async def test_stopping_while_it_waits(tmp_path: Path):
-    told: list[Progress] = []
+    told: list[SendProgress] = []
     waiting = asyncio.Event()
 
     async def for_ever(seconds: float) -> None:
@@ -102,7 +107,7 @@ async def test_stopping_while_it_waits(tmp_path: Path):
     with pytest.raises(asyncio.CancelledError):
         await task
     ended = told[-1]
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, FinishedReply)
     assert ended.entry.status == "stopped"
 
 
@@ -137,12 +142,12 @@ async def test_a_key_that_the_provider_repeats_is_nowhere_on_the_disk(tmp_path: 
     chunks = [{"choices": [{"index": 0, "delta": {"content": each}}]} for each in said]
     body = "".join(f"data: {json.dumps(each)}\n\n" for each in chunks) + "data: [DONE]\n\n"
     answer = httpx.Response(200, headers={"content-type": "text/event-stream"}, text=body)
-    transport = Transport(
+    client = HttpClient(
         {"provider.test": lambda: httpx.MockTransport(lambda _: answer)}, {"KEY": key}
     )
     endpoint = replace(LOOPBACKS[0], base_url="https://provider.test/v1", key="env:KEY", auth="")
     assert endpoint.protocol is Protocol.OPENAI_CHAT
-    told: list[Progress] = []
+    told: list[SendProgress] = []
     numbers = itertools.count()
     async with await Store.open(
         tmp_path / "chat.db", now=lambda: 1.0, new_id=lambda: f"id{next(numbers)}"
@@ -155,13 +160,13 @@ async def test_a_key_that_the_provider_repeats_is_nowhere_on_the_disk(tmp_path: 
             user=Message("user", "go"),
             recipe={},
             store=store,
-            transport=transport,
+            client=client,
             emit=told.append,
         )
         files = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
-    await transport.aclose()
+    await client.aclose()
     assert entry.message.content == "whole [key] [key] [key]"
-    assert isinstance(told[-1], Ended)
+    assert isinstance(told[-1], FinishedReply)
     assert told[-1].repeats_key
     assert key not in repr(told)
     assert "chat.db-wal" in files

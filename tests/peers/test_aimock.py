@@ -21,7 +21,7 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.protocols.registry import protocol_of
-from tui_chat.send import Waiting
+from tui_chat.providers import RetryPause
 
 pytestmark = [pytest.mark.peer]
 
@@ -146,7 +146,7 @@ async def test_an_error_is_told_in_its_words(aimock: str, protocol: Protocol, tm
     entry, told = await sent(asking(aimock, protocol, "refuse"), tmp_path)
     assert entry.status == "failed"
     assert "The prompt is too rude." in entry.error
-    assert not any(isinstance(each, Waiting) for each in told)
+    assert not any(isinstance(each, RetryPause) for each in told)
 
 
 @EVERY
@@ -172,7 +172,7 @@ async def test_a_cut_stream_keeps_what_came(aimock: str, protocol: Protocol, tmp
     assert entry.status == "failed"
     assert entry.message.content.startswith("I was going")
     assert entry.error
-    assert not any(isinstance(each, Waiting) for each in told)
+    assert not any(isinstance(each, RetryPause) for each in told)
 
 
 @EVERY

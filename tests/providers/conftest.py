@@ -1,4 +1,4 @@
-"""A transport whose requests are caught, whose time is ours and whose dice are loaded."""
+"""A client whose requests are caught, and whose clock and randomness the test controls."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from contextlib import AsyncExitStack
 import httpx
 import pytest
 
-from tui_chat.providers import Outgoing, Transport
+from tui_chat.providers import HttpClient, OutgoingRequest
 
 HOST = "provider.test"
 URL = f"https://{HOST}/v1/chat"
 
 
-def request(**changes: object) -> Outgoing:
+def request(**changes: object) -> OutgoingRequest:
     fields: dict[str, object] = {"method": "POST", "url": URL, "headers": (), "body": b"{}"}
-    return Outgoing(**(fields | changes))  # type: ignore[arg-type]
+    return OutgoingRequest(**(fields | changes))  # type: ignore[arg-type]
 
 
 class Provider:
@@ -37,12 +37,14 @@ class Provider:
     async def sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
 
-    def transport(self, environ: dict[str, str] | None = None, chance: float = 1.0) -> Transport:
-        return Transport(
+    def client(
+        self, environ: dict[str, str] | None = None, random_fraction: float = 1.0
+    ) -> HttpClient:
+        return HttpClient(
             {HOST: lambda: httpx.MockTransport(self.handle)},
             environ or {},
             sleep=self.sleep,
-            chance=lambda: chance,
+            random_fraction=lambda: random_fraction,
             now=lambda: 1_700_000_000.0,
         )
 
@@ -57,11 +59,11 @@ async def closing():
     """Close what is given at the end."""
     async with AsyncExitStack() as stack:
 
-        def add(transport: Transport) -> Transport:
-            stack.push_async_callback(transport.aclose)
-            return transport
+        def add(client: HttpClient) -> HttpClient:
+            stack.push_async_callback(client.aclose)
+            return client
 
         yield add
 
 
-Closing = Callable[[Transport], Transport]
+Closing = Callable[[HttpClient], HttpClient]

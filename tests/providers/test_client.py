@@ -20,9 +20,9 @@ from tui_chat.context import Inputs, Settings
 from tui_chat.errors import ConfigError, TooLarge, Unreachable
 from tui_chat.models.endpoint import Endpoint, Protocol, Timeouts
 from tui_chat.models.preset import Preset
-from tui_chat.providers import Transport
+from tui_chat.providers import HttpClient
 from tui_chat.request_text import as_curl, as_http
-from tui_chat.send import outgoing
+from tui_chat.send import outgoing_request
 
 KEY = "sk-proj-0123456789abcdef"
 BASE = "https://provider.test/v1"
@@ -36,7 +36,7 @@ def endpoint(protocol: Protocol, **changes: object) -> Endpoint:
 
 async def sent(provider: Provider, closing: Closing, to: Endpoint) -> httpx.Request:
     composed = compose(Inputs(to, Preset("p"), draft="hi"))
-    async with closing(provider.transport({"KEY": KEY})).open(outgoing(composed)) as response:
+    async with closing(provider.client({"KEY": KEY})).open(outgoing_request(composed)) as response:
         assert response.status == 200
     request = provider.seen[-1]
     assert request.content == composed.payload.body
@@ -117,17 +117,17 @@ async def test_the_api_version_behind_a_url_that_ends_in_one(
 
 async def test_timeouts_reach_httpx(provider: Provider, closing: Closing):
     asked = request(timeouts=Timeouts(connect=3, silence=40))
-    async with closing(provider.transport()).open(asked):
+    async with closing(provider.client()).open(asked):
         pass
     limits = provider.seen[0].extensions["timeout"]
     assert (limits["connect"], limits["read"], limits["write"]) == (3, 40, 40)
 
 
-def proxies(client: httpx.AsyncClient) -> dict[str, bytes | None]:
+def proxies(httpx_client: httpx.AsyncClient) -> dict[str, bytes | None]:
     """Return which proxy a client takes for which URLs."""
     found: dict[str, bytes | None] = {}
-    for pattern, transport in client._mounts.items():
-        url = getattr(getattr(transport, "_pool", None), "_proxy_url", None)
+    for pattern, client in httpx_client._mounts.items():
+        url = getattr(getattr(client, "_pool", None), "_proxy_url", None)
         found[pattern.pattern] = bytes(url.host) if url is not None else None
     return found
 
@@ -156,23 +156,23 @@ async def test_proxies_reach_httpx(
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("HTTP_PROXY", "http://three.test:3")
     monkeypatch.setenv("HTTPS_PROXY", "http://three.test:3")
-    transport = closing(Transport(environ={"MY_PROXY": f"http://user:{KEY}@two.test:2"}))
-    client = await transport._client(request(url=url, proxy=proxy))
-    assert proxies(client) == expected
-    assert await transport._client(request(url=url, proxy=proxy)) is client
+    client = closing(HttpClient(environ={"MY_PROXY": f"http://user:{KEY}@two.test:2"}))
+    httpx_client = await client._client(request(url=url, proxy=proxy))
+    assert proxies(httpx_client) == expected
+    assert await client._client(request(url=url, proxy=proxy)) is httpx_client
 
 
 @pytest.mark.parametrize(
     ("proxy", "words"),
-    [("env:NOT_SET", "NOT_SET"), ("env:BAD", "no URL"), ("socks5://h:1", "SOCKS")],
+    [("env:NOT_SET", "NOT_SET"), ("env:BAD", "not the URL"), ("socks5://h:1", "SOCKS")],
 )
 async def test_a_proxy_that_cannot_be_used_is_told(
     proxy: str, words: str, closing: Closing, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setitem(sys.modules, "socksio", None)
-    transport = closing(Transport(environ={"BAD": f"ftp://{KEY}"}))
+    client = closing(HttpClient(environ={"BAD": f"ftp://{KEY}"}))
     with pytest.raises(ConfigError, match=words) as raised:
-        async with transport.open(request(proxy=proxy)):
+        async with client.open(request(proxy=proxy)):
             pass
     assert raised.value.advice
     assert KEY not in str(raised.value)
@@ -197,17 +197,17 @@ async def test_no_error_log_or_traceback_shows_the_key(
 ):
     caplog.set_level(logging.DEBUG)
     provider.answers = [error]
-    transport = closing(provider.transport({"KEY": KEY}))
+    client = closing(provider.client({"KEY": KEY}))
     composed = compose(Inputs(endpoint(Protocol.OPENAI_CHAT), Preset("p"), draft="hi"))
     with pytest.raises(Unreachable) as raised:
-        async with transport.open(outgoing(composed)):
+        async with client.open(outgoing_request(composed)):
             pass
     assert provider.seen[0].headers["authorization"] == f"Bearer {KEY}", "it was there"
     shown = "".join(traceback.format_exception(raised.value)) + raised.value.advice
     # A crash of the screen is printed by Rich, with the local variables of our frames.
     console = Console(file=io.StringIO(), width=200)
     frames = raised.value.__traceback__
-    while frames is not None and "transport/client" not in frames.tb_frame.f_code.co_filename:
+    while frames is not None and "providers/client" not in frames.tb_frame.f_code.co_filename:
         frames = frames.tb_next
     assert frames is not None
     console.print(
@@ -216,7 +216,7 @@ async def test_no_error_log_or_traceback_shows_the_key(
         )
     )
     shown += console.file.getvalue()  # type: ignore[attr-defined]
-    shown += caplog.text + repr(outgoing(composed)) + repr(composed.endpoint) + repr(transport)
+    shown += caplog.text + repr(outgoing_request(composed)) + repr(composed.endpoint) + repr(client)
     assert "Secret(" in shown, "the key was in a variable, and is masked"
     assert KEY not in shown
 
@@ -224,19 +224,19 @@ async def test_no_error_log_or_traceback_shows_the_key(
 async def test_a_redirect_is_not_followed(provider: Provider, closing: Closing):
     provider.answers = [httpx.Response(307, headers={"location": "https://evil.test/"})]
     asked = request(key="env:KEY")
-    async with closing(provider.transport({"KEY": KEY})).open(asked) as response:
+    async with closing(provider.client({"KEY": KEY})).open(asked) as response:
         assert response.status == 307
     assert len(provider.seen) == 1
 
 
 async def test_a_body_is_read_no_further_than_asked(provider: Provider, closing: Closing):
     provider.answers = [httpx.Response(200, content=b"x" * 1_000_000)]
-    async with closing(provider.transport()).open(request()) as response:
-        assert await response.beginning(10) == (b"x" * 10, False)
+    async with closing(provider.client()).open(request()) as response:
+        assert await response.read_start(10) == (b"x" * 10, False)
     provider.answers = [httpx.Response(200, content=b"x" * 1_000_000)]
-    async with closing(provider.transport()).open(request()) as response:
+    async with closing(provider.client()).open(request()) as response:
         with pytest.raises(TooLarge, match="larger than 0 KB"):
-            await response.body(10)
+            await response.read_body(10)
 
 
 def test_what_is_known_of_a_server_shapes_its_requests():

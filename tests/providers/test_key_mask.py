@@ -28,7 +28,7 @@ from tui_chat.models.reply import (
     UsageReport,
     advance,
 )
-from tui_chat.providers import Tape, key_mask, list_models
+from tui_chat.providers import ResponseRecorder, key_mask, list_models
 from tui_chat.providers.key_mask import MASK, KeyMask
 from tui_chat.send import receive
 
@@ -37,7 +37,7 @@ KEY = "sk-proj/0123456789abcdef"
 
 def followed(events: Sequence[StreamEvent], key: str = KEY) -> Reply:
     mask, reply = KeyMask(key), Reply()
-    for event in (*mask.follow(events), *mask.close()):
+    for event in (*mask.mask_events(events), *mask.close()):
         reply = advance(reply, event)
         assert key not in reply.text
     return reply
@@ -112,14 +112,18 @@ def test_a_signed_piece_and_its_neighbours_keep_their_text() -> None:
 
 def test_a_short_key_is_no_secret() -> None:
     mask = KeyMask("abc")
-    assert list(mask.follow([TextDelta("it is abc")])) == [TextDelta("it is abc")]
-    assert (mask.hide("abc"), mask.hide_in(b"abc"), list(mask.close())) == ("abc", b"abc", [])
+    assert list(mask.mask_events([TextDelta("it is abc")])) == [TextDelta("it is abc")]
+    assert (mask.mask_text("abc"), mask.mask_bytes(b"abc"), list(mask.close())) == (
+        "abc",
+        b"abc",
+        [],
+    )
 
 
 def test_json_stays_json() -> None:
     mask = KeyMask("nothing-secret")
     said = json.dumps({"a": "x\nothing-secret", "b": "nothing-secret", "c": "\\nothing-secret"})
-    hidden = json.loads(mask.hide(said))
+    hidden = json.loads(mask.mask_text(said))
     assert (hidden["a"], hidden["b"]) == ("x\nothing-secret", MASK)
     assert "nothing-secret" not in hidden["c"]
 
@@ -139,7 +143,7 @@ def chunk(**delta: Any) -> bytes:
 
 async def asked(
     provider: Provider, closing: Closing, answer: httpx.Response
-) -> tuple[list[Reply], Tape, TuiChatError | None]:
+) -> tuple[list[Reply], ResponseRecorder, TuiChatError | None]:
     provider.answers = [answer]
     endpoint = Endpoint(
         "e",
@@ -150,19 +154,19 @@ async def asked(
     )
     composed = compose(Inputs(endpoint, Preset("p"), draft="Hi", settings=Settings(model="m")))
     replies: list[Reply] = []
-    tape, error = Tape(), None
+    recorder, error = ResponseRecorder(), None
     try:
         await receive(
             composed,
-            closing(provider.transport({"KEY": KEY})),
+            closing(provider.client({"KEY": KEY})),
             lambda reply, _: replies.append(reply),
             lambda _: None,
-            tape=tape,
+            recorder=recorder,
         )
     except TuiChatError as failed:
         error = failed
     assert provider.seen[0].headers["authorization"] == f"Bearer {KEY}"
-    return replies, tape, error
+    return replies, recorder, error
 
 
 EVENTS = {"content-type": "text/event-stream"}
@@ -183,7 +187,7 @@ async def test_a_stream_that_repeats_the_key(
     ]
     if not is_cut:
         stream.append(b"data: [DONE]\n\n")
-    replies, tape, error = await asked(
+    replies, recorder, error = await asked(
         provider, closing, httpx.Response(200, headers=EVENTS, stream=Pieces(stream))
     )
     assert isinstance(error, ReplyCut) == is_cut
@@ -192,8 +196,8 @@ async def test_a_stream_that_repeats_the_key(
     assert replies[-1].text == f"It is {MASK}."
     assert replies[-1].thought == f"so {MASK}{MASK}"
     assert json.loads(str(replies[-1].calls[0].arguments)) == {"k": MASK}
-    assert tape.repeats_key
-    received = tape.received()
+    assert recorder.repeats_key
+    received = recorder.received()
     assert received is not None
     assert b"not kept" in received.body
     assert b"0123" not in received.body
@@ -202,10 +206,10 @@ async def test_a_stream_that_repeats_the_key(
 async def test_a_whole_reply_that_repeats_the_key(provider: Provider, closing: Closing) -> None:
     body = {"choices": [{"message": {"content": f"It is {KEY}."}, "finish_reason": "stop"}]}
     said = json.dumps(body).replace("/", "\\/")
-    replies, tape, error = await asked(provider, closing, httpx.Response(200, text=said))
+    replies, recorder, error = await asked(provider, closing, httpx.Response(200, text=said))
     assert error is None
     assert replies[-1].text == f"It is {MASK}."
-    received = tape.received()
+    received = recorder.received()
     assert received is not None
     assert MASK.encode() in received.body
     assert b"0123" not in received.body
@@ -225,11 +229,11 @@ async def test_lists_of_models_and_their_refusals(provider: Provider, closing: C
         httpx.Response(200, json={"data": [{"id": f"m-{KEY}"}, {"id": "m"}]}),
         httpx.Response(401, json={"error": {"message": f"bad key {KEY}"}}),
     ]
-    transport = closing(provider.transport({"KEY": KEY}))
+    client = closing(provider.client({"KEY": KEY}))
     endpoint = Endpoint("e", Protocol.OPENAI_CHAT, "https://provider.test/v1", key="env:KEY")
-    assert await list_models(endpoint, transport) == (f"m-{MASK}", "m")
+    assert await list_models(endpoint, client) == (f"m-{MASK}", "m")
     with pytest.raises(Refused) as refused:
-        await list_models(endpoint, transport)
+        await list_models(endpoint, client)
     assert KEY not in str(refused.value)
 
 
@@ -241,8 +245,12 @@ _PIECES = ("a", "b", _SPELLED, "\\u0061b/c-9\\z", "\\/", "\\\\", "ab\\/c-9\\\\z"
 def test_a_key_is_found_wherever_a_window_of_the_search_ends(pieces: list[str], window: int):
     text = "".join(pieces)
     mask = KeyMask(_SPELLED)
-    whole = mask.hide(text), mask.hide_in(text.encode()), mask.cover(text)
+    whole = mask.mask_text(text), mask.mask_bytes(text.encode()), mask.mask_same_length(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(key_mask, "_WINDOW", window)
-        assert (mask.hide(text), mask.hide_in(text.encode()), mask.cover(text)) == whole
+        assert (
+            mask.mask_text(text),
+            mask.mask_bytes(text.encode()),
+            mask.mask_same_length(text),
+        ) == whole
     assert _SPELLED not in whole[0]

@@ -13,7 +13,7 @@ import pytest
 
 from tui_chat.errors import KeyMissing
 from tui_chat.providers import keys
-from tui_chat.providers.keys import Secret, find_key, place_of
+from tui_chat.providers.keys import Secret, describe_key_reference, resolve_key
 
 KEY = "sk-proj-0123456789abcdef"
 PYTHON = sys.executable
@@ -59,25 +59,25 @@ FOUND = {
 
 @pytest.mark.parametrize("how", FOUND)
 async def test_a_reference_leads_to_the_key(how: str, keyring: Backend):
-    found = await find_key(FOUND[how], {"NAME": KEY, "SPACED": f" {KEY}\n"})
+    found = await resolve_key(FOUND[how], {"NAME": KEY, "SPACED": f" {KEY}\n"})
     assert found.reveal() == KEY
 
 
 BROKEN = {
     "nothing set": ("env:NAME", "NAME is not set", "Set NAME"),
     "blank": ("env:BLANK", "BLANK is not set", "Set BLANK"),
-    "two lines": ("env:LINES", "characters that no key has", "LINES"),
-    "not ASCII": ("env:QUOTES", "characters that no key has", "quotation mark"),
+    "two lines": ("env:LINES", "characters that no key contains", "LINES"),
+    "not ASCII": ("env:QUOTES", "characters that no key contains", "quotation mark"),
     "no entry": ("keyring:chat/none", "no entry chat/none", "keyring set chat none"),
     "no such program": ("command:/no/such/program get", "program cannot be run", "no shell"),
     "bad quotes": ("command:echo '" + KEY, "cannot be run", "no shell"),
     "failing": (printing(f'print("{KEY}"); raise SystemExit(3)'), "exit status 3", "terminal"),
     "silent": (printing("pass"), "printed no key", "terminal"),
     "blank line first": (printing(f'print(); print("{KEY}")'), "printed no key", "terminal"),
-    "a sentence": (printing(f'print("the key is {KEY}")'), "is no key", "nothing else"),
-    "no kind": (KEY, "not a reference", "env:NAME"),
-    "unknown kind": (f"vault:{KEY}", "not a reference", "env:NAME"),
-    "keyring without name": (f"keyring:{KEY}", "not a reference", "SERVICE/NAME"),
+    "a sentence": (printing(f'print("the key is {KEY}")'), "is not a key", "nothing else"),
+    "no kind": (KEY, "not a valid key reference", "env:NAME"),
+    "unknown kind": (f"vault:{KEY}", "not a valid key reference", "env:NAME"),
+    "keyring without name": (f"keyring:{KEY}", "not a valid key reference", "SERVICE/NAME"),
 }
 
 
@@ -86,7 +86,7 @@ async def test_a_broken_reference_says_what_to_do_and_shows_nothing(fault: str, 
     reference, words, advice = BROKEN[fault]
     environ = {"BLANK": " ", "LINES": f"{KEY}\n{KEY}", "QUOTES": f"“{KEY}”"}
     with pytest.raises(KeyMissing) as raised:
-        await find_key(reference, environ)
+        await resolve_key(reference, environ)
     assert words in str(raised.value)
     assert advice in raised.value.advice
     assert KEY not in str(raised.value) + raised.value.advice
@@ -97,7 +97,7 @@ async def test_a_broken_reference_says_what_to_do_and_shows_nothing(fault: str, 
 async def test_a_keyring_that_fails_is_told_by_kind_only(keyring: Backend):
     keyring.error = RuntimeError(f"locked while reading {KEY}")
     with pytest.raises(KeyMissing) as raised:
-        await find_key("keyring:chat/work", {})
+        await resolve_key("keyring:chat/work", {})
     assert "RuntimeError" in str(raised.value)
     assert KEY not in str(raised.value)
 
@@ -105,15 +105,15 @@ async def test_a_keyring_that_fails_is_told_by_kind_only(keyring: Backend):
 async def test_a_missing_keyring_package_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "keyring", None)
     with pytest.raises(KeyMissing) as raised:
-        await find_key("keyring:chat/work", {})
+        await resolve_key("keyring:chat/work", {})
     assert "tui-chat[keyring]" in raised.value.advice
 
 
 async def test_no_shell_sees_a_command(tmp_path):
     mark = tmp_path / "mark"
     with pytest.raises(KeyMissing):
-        await find_key(f"command:echo a; touch {mark}", {})
-    assert (await find_key("command:echo $HOME", {})).reveal() == "$HOME"
+        await resolve_key(f"command:echo a; touch {mark}", {})
+    assert (await resolve_key("command:echo $HOME", {})).reveal() == "$HOME"
     assert not mark.exists()
 
 
@@ -121,12 +121,12 @@ async def test_a_command_that_waits_is_ended(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(keys, "COMMAND_SECONDS", 0.3)
     began = time.monotonic()
     with pytest.raises(KeyMissing, match="gave no key within"):
-        await find_key(printing("import time; time.sleep(60)"), {})
+        await resolve_key(printing("import time; time.sleep(60)"), {})
     assert time.monotonic() - began < 20
 
 
 async def test_a_command_is_ended_with_the_request():
-    task = asyncio.create_task(find_key(printing("import time; time.sleep(60)"), {}))
+    task = asyncio.create_task(resolve_key(printing("import time; time.sleep(60)"), {}))
     await asyncio.sleep(0.2)
     began = time.monotonic()
     task.cancel()
@@ -150,8 +150,8 @@ def test_a_secret_shows_itself_to_nobody():
         ("keyring:chat/work", "keyring:chat/work"),
         (f"command:/usr/bin/op read {KEY}", "command:op …"),
         (f"command:'{KEY}", "command:(unreadable) …"),
-        (KEY, "a reference nobody can follow"),
+        (KEY, "an invalid key reference"),
     ],
 )
 def test_of_a_command_only_the_program_is_shown(reference: str, shown: str):
-    assert place_of(reference) == shown
+    assert describe_key_reference(reference) == shown

@@ -11,8 +11,8 @@ from tests.providers.conftest import Provider, request
 from tui_chat.errors import Refused, ReplyCut, Unreachable
 from tui_chat.models.endpoint import Protocol, Retries
 from tui_chat.protocols.registry import PROTOCOLS
-from tui_chat.providers import Incoming, Outgoing, Pause, begin
-from tui_chat.providers.retry import wait_before
+from tui_chat.providers import IncomingResponse, OutgoingRequest, RetryPause, open_with_retries
+from tui_chat.providers.retry import seconds_before_retry
 
 # 2023-11-14 22:13:20 is second 1,700,000,000, which is what the clock of these tests says.
 IN_SEVEN = "Tue, 14 Nov 2023 22:13:27 GMT"
@@ -33,23 +33,25 @@ GEMINI_429 = {
 UNPAID = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
 
 
-async def send(provider: Provider, outgoing: Outgoing, chance: float = 1.0) -> list[Pause]:
+async def send(
+    provider: Provider, outgoing: OutgoingRequest, random_fraction: float = 1.0
+) -> list[RetryPause]:
     """Send; returns the pauses that were told. Raises what the last try met."""
-    pauses: list[Pause] = []
+    pauses: list[RetryPause] = []
 
-    async def refusal(response: Incoming) -> Refused:
-        found = PROTOCOLS[Protocol.GEMINI].refusal(response.status, await response.body())
+    async def refusal(response: IncomingResponse) -> Refused:
+        found = PROTOCOLS[Protocol.GEMINI].refusal(response.status, await response.read_body())
         if response.retry_after is not None:
             found.retry_after = response.retry_after
         return found
 
-    transport = provider.transport(chance=chance)
+    client = provider.client(random_fraction=random_fraction)
     try:
-        async with begin(transport, outgoing, refusal, pauses.append) as response:
+        async with open_with_retries(client, outgoing, refusal, pauses.append) as response:
             assert response.status == 200
-            assert await response.body()
+            assert await response.read_body()
     finally:
-        await transport.aclose()
+        await client.aclose()
     return pauses
 
 
@@ -136,13 +138,15 @@ async def test_the_endpoint_says_how_often(times: int, provider: Provider):
     assert provider.waits == [1, 2, 4, 6, 6][:times]
 
 
-@pytest.mark.parametrize("chance", [0.0, 0.3, 1.0])
-def test_chance_never_shortens_what_the_server_asked_for(chance: float):
+@pytest.mark.parametrize("random_fraction", [0.0, 0.3, 1.0])
+def test_randomness_never_shortens_what_the_server_asked_for(random_fraction: float):
     for asked in (0.0, 0.1, 2.0, 60.0):
-        seconds = wait_before(1, Retries(), asked, lambda: chance)
+        seconds = seconds_before_retry(1, Retries(), asked, lambda: random_fraction)
         assert seconds is not None
         assert asked <= seconds <= asked * 1.25
-    doubled = [wait_before(n, Retries(9), None, lambda: chance) or 0 for n in range(1, 9)]
+    doubled = [
+        seconds_before_retry(n, Retries(9), None, lambda: random_fraction) or 0 for n in range(1, 9)
+    ]
     assert doubled == sorted(doubled)
     assert doubled[-1] <= 60
 

@@ -17,7 +17,7 @@ from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.models.endpoint import Retries
 from tui_chat.models.tool import Tool
 from tui_chat.offline import LoopbackTransport, Received, World
-from tui_chat.providers import Transport
+from tui_chat.providers import HttpClient
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer
@@ -64,7 +64,7 @@ def make_app(
         return Desk(
             config,
             store,
-            Transport(
+            HttpClient(
                 {"loopback.invalid": lambda: LoopbackTransport(on_request=on_request, world=world)}
             ),
             shelf(config),

@@ -15,7 +15,7 @@ from tests.ui.app_under_test import make_app, opened, replied, say, settle, unti
 from tui_chat.errors import InputError, Refused
 from tui_chat.models.endpoint import Protocol
 from tui_chat.offline import Received
-from tui_chat.send import Waiting
+from tui_chat.providers import RetryPause
 from tui_chat.ui.acting.telling import MOST
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector
@@ -391,7 +391,7 @@ async def test_what_is_told_for_a_while_leaves_the_request_in_sight(tmp_path: Pa
 async def test_a_retry_tells_when(seconds: float, when: str, tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35), notifications=True) as pilot:
         app = await opened(pilot)
-        waiting = Waiting(seconds, 2, Refused("Busy.", status=429))
+        waiting = RetryPause(seconds, 2, Refused("Busy.", status=429))
         app._hear(ReplyWaits(waiting))  # pyright: ignore[reportPrivateUsage]
         await until(pilot, lambda: f"Trying again {when}." in " ".join(told_in(app.screen)))
 

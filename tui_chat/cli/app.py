@@ -83,7 +83,7 @@ def settled_config(
 
 async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
     """Open the store and lay the desk. Raises StoreError, with what to do about it."""
-    from tui_chat.providers import Transport
+    from tui_chat.providers import HttpClient
     from tui_chat.store import Store
     from tui_chat.workspace import Desk
 
@@ -100,7 +100,7 @@ async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
     return Desk(
         config,
         store,
-        Transport({"loopback.invalid": _loopback}),
+        HttpClient({"loopback.invalid": _loopback}),
         shelf(config),
         tell=tell,
         now=lambda: datetime.now().astimezone(),

@@ -22,8 +22,8 @@ from tui_chat.errors import InputError, Refused, TuiChatError, Unreachable
 from tui_chat.models.endpoint import Endpoint, Retries
 from tui_chat.models.preset import Preset
 from tui_chat.models.reply import Reply
-from tui_chat.providers import Transport, list_models
-from tui_chat.providers.keys import find_key, place_of
+from tui_chat.providers import HttpClient, list_models
+from tui_chat.providers.keys import describe_key_reference, resolve_key
 from tui_chat.send import receive
 
 PROMPT = "Reply with the single word: ok"
@@ -49,7 +49,7 @@ class Check:
 
 
 async def check_endpoint(
-    endpoint: Endpoint, model: str, transport: Transport
+    endpoint: Endpoint, model: str, client: HttpClient
 ) -> AsyncIterator[Check]:
     """Yield the checks as they are done. `model` may be empty: then one that is there is asked."""
     limits = replace(endpoint.timeouts, silence=min(endpoint.timeouts.silence, _SILENCE))
@@ -60,7 +60,7 @@ async def check_endpoint(
         for name in ("server", "model", "chat", "stream", "usage"):
             yield Check(name, "skipped", "There is no key to try it with.")
         return
-    server, models = await _server(endpoint, transport)
+    server, models = await _server(endpoint, client)
     yield server
     if server.result == "failed" and models is None:
         for name in ("model", "chat", "stream", "usage"):
@@ -73,9 +73,9 @@ async def check_endpoint(
             yield Check(name, "skipped", "There is no model to ask.")
         return
     asked = model or _default(endpoint, models or ())
-    whole, whole_reply = await _chat(endpoint, asked, transport, stream=False)
+    whole, whole_reply = await _chat(endpoint, asked, client, stream=False)
     yield whole
-    streamed, stream_reply = await _chat(endpoint, asked, transport, stream=True)
+    streamed, stream_reply = await _chat(endpoint, asked, client, stream=True)
     yield streamed
     yield _usage(whole_reply, stream_reply)
 
@@ -84,17 +84,17 @@ async def _key(endpoint: Endpoint) -> Check:
     if endpoint.key_header(("", "")) is None:
         return Check("key", "ok", "None is needed.")
     try:
-        await find_key(endpoint.key, os.environ)
+        await resolve_key(endpoint.key, os.environ)
     except InputError as error:
         return Check("key", "failed", str(error), error.advice)
-    return Check("key", "ok", f"Found: {place_of(endpoint.key)}.")
+    return Check("key", "ok", f"Found: {describe_key_reference(endpoint.key)}.")
 
 
-async def _server(endpoint: Endpoint, transport: Transport) -> tuple[Check, tuple[str, ...] | None]:
+async def _server(endpoint: Endpoint, client: HttpClient) -> tuple[Check, tuple[str, ...] | None]:
     """Return what the list of models told; None for a server that is not there."""
     began = monotonic()
     try:
-        models = await list_models(endpoint, transport)
+        models = await list_models(endpoint, client)
     except Unreachable as error:
         return Check("server", "failed", str(error), error.advice), None
     except Refused as error:
@@ -140,7 +140,7 @@ def tiny_chat(endpoint: Endpoint, model: str, *, stream: bool) -> Composed:
 
 
 async def _chat(
-    endpoint: Endpoint, model: str, transport: Transport, *, stream: bool
+    endpoint: Endpoint, model: str, client: HttpClient, *, stream: bool
 ) -> tuple[Check, Reply | None]:
     name = "stream" if stream else "chat"
     composed = tiny_chat(endpoint, model, stream=stream)
@@ -154,7 +154,7 @@ async def _chat(
             first.append(monotonic() - began)
 
     try:
-        await receive(composed, transport, grown, lambda _pause: None)
+        await receive(composed, client, grown, lambda _pause: None)
     except TuiChatError as error:
         came = replies[-1] if replies else None
         return Check(name, "failed", str(error), error.advice), came

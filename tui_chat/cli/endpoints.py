@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tui_chat import paths
-from tui_chat.cli.network import open_transport
+from tui_chat.cli.network import open_http_client
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.config import LOOPBACK_URL, Config, load_config
 from tui_chat.models.endpoint import Endpoint
@@ -27,10 +27,10 @@ def run_list(settings: dict[str, object], *, as_json: bool, look: bool) -> None:
     endpoints = _config(settings).endpoints
     found: tuple[Endpoint, ...] = ()
     if look:
-        from tui_chat.providers import with_discovered
+        from tui_chat.providers import merge_discovered
 
         found = asyncio.run(_discover(endpoints))
-        endpoints = with_discovered(endpoints, found)
+        endpoints = merge_discovered(endpoints, found)
     running = {endpoint.base_url for endpoint in found}
     if as_json:
         rows = [_row(endpoint, endpoint.base_url in running) for endpoint in endpoints]
@@ -52,13 +52,13 @@ def run_list(settings: dict[str, object], *, as_json: bool, look: bool) -> None:
 
 
 async def _discover(endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
-    from tui_chat.providers import discover
+    from tui_chat.providers import discover_endpoints
 
-    transport = open_transport()
+    client = open_http_client()
     try:
-        return await discover(endpoints, transport)
+        return await discover_endpoints(endpoints, client)
     finally:
-        await transport.aclose()
+        await client.aclose()
 
 
 def _row(endpoint: Endpoint, running: bool) -> dict[str, Any]:
@@ -83,13 +83,13 @@ def _key(endpoint: Endpoint) -> str:
     """Return where the key is, never the key. Only the environment is looked into: a keyring may
     ask for a password, and a command may do anything.
     """
-    from tui_chat.providers.keys import place_of
+    from tui_chat.providers.keys import describe_key_reference
 
     if endpoint.key_header(("", "")) is None:
         return "none needed"
     kind, _, name = endpoint.key.partition(":")
     missing = kind == "env" and not os.environ.get(name, "").strip()
-    return place_of(endpoint.key) + (" (not set)" if missing else "")
+    return describe_key_reference(endpoint.key) + (" (not set)" if missing else "")
 
 
 def run_test(settings: dict[str, object], name: str, model: str, *, as_json: bool) -> bool:
@@ -115,18 +115,18 @@ def run_test(settings: dict[str, object], name: str, model: str, *, as_json: boo
 async def _test(endpoint: Endpoint, model: str, *, show: bool) -> list[Check]:
     from tui_chat.cli.endpoint_checks import check_endpoint
 
-    transport = open_transport()
+    client = open_http_client()
     checks: list[Check] = []
     if show:
         write_line(f"{endpoint.name}: {endpoint.protocol.label} at {endpoint.base_url}")
         write_line(f"Requests go to {_chat_url(endpoint, model)}\n")
     try:
-        async for check in check_endpoint(endpoint, model, transport):
+        async for check in check_endpoint(endpoint, model, client):
             checks.append(check)
             if show:
                 _show(check)
     finally:
-        await transport.aclose()
+        await client.aclose()
     return checks
 
 

@@ -1,4 +1,4 @@
-"""The way out, wired: the network, and the offline provider where its address is asked for."""
+"""The wired HTTP client: the network, and the offline provider at its own address."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tui_chat.offline import LoopbackTransport
-    from tui_chat.providers import Transport
+    from tui_chat.providers import HttpClient
 
 
-def open_transport() -> Transport:
-    """Return a transport; nothing is loaded or connected before the first request."""
-    from tui_chat.providers import Transport
+def open_http_client() -> HttpClient:
+    """Return the HTTP client; nothing is loaded or connected before the first request."""
+    from tui_chat.providers import HttpClient
 
-    return Transport({"loopback.invalid": _loopback}, os.environ)
+    return HttpClient({"loopback.invalid": _loopback}, os.environ)
 
 
 def _loopback() -> LoopbackTransport:

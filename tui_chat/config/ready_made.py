@@ -114,6 +114,6 @@ LOCAL = tuple(
     for name, port in (("ollama", 11434), ("llama.cpp", 8080), ("lm-studio", 1234), ("vllm", 8000))
 )
 """Servers on this machine, at the ports they take by themselves. Which models they have is asked
-only when somebody wants to know: `transport.discover`."""
+only when somebody wants to know: `providers.discovery`."""
 
 BUILT_IN_ENDPOINTS = (*OFFLINE, *PROVIDERS, *LOCAL)

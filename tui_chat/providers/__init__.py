@@ -1,35 +1,33 @@
-"""The only way out: HTTP requests and their responses. With `loopback`, all that knows httpx.
+"""HTTP to the providers. Apart from `offline`, this is the only package that knows httpx.
 
-client      one request and its response; the clients that are kept
-keys        from a key reference to a key, which nothing shows
-key_mask    hides a key that a provider repeats
-retry       trying again where the trouble passes, never once a reply has begun
-failures    what httpx raises, in words
-recorded    the events of a stream that was kept in a file
-tape        what a response brings, as it was received
-catalogue   which models an endpoint has
-discover    which servers run on this machine, when somebody asks
+client             one request and its response; the connections that are kept open
+keys               resolve a key reference to the key, which is never shown
+key_mask           hide the request's key where a provider repeats it
+retry              send again after a passing failure, never once a reply has begun
+failures           httpx exceptions as `Unreachable` and `ReplyCut`, with advice
+response_recorder  keep a response as it was received, and split a kept stream into events
+model_catalogue    list the models of an endpoint
+discovery          find model servers on this machine, on request
 
-None of them looks into the body of a chat: bytes go out as somebody else made them, and what a
-reply means is `wire`'s business.
+No module here looks into a chat's body: request bytes are composed elsewhere, and the meaning of a
+reply belongs to `protocols`.
 """
 
-from tui_chat.providers.catalogue import list_models
-from tui_chat.providers.client import Incoming, Outgoing, Transport
-from tui_chat.providers.discover import discover, with_discovered
-from tui_chat.providers.recorded import recorded_events
-from tui_chat.providers.retry import Pause, begin
-from tui_chat.providers.tape import Tape
+from tui_chat.providers.client import HttpClient, IncomingResponse, OutgoingRequest
+from tui_chat.providers.discovery import discover_endpoints, merge_discovered
+from tui_chat.providers.model_catalogue import list_models
+from tui_chat.providers.response_recorder import ResponseRecorder, recorded_events
+from tui_chat.providers.retry import RetryPause, open_with_retries
 
 __all__ = [
-    "Incoming",
-    "Outgoing",
-    "Pause",
-    "Tape",
-    "Transport",
-    "begin",
-    "discover",
+    "HttpClient",
+    "IncomingResponse",
+    "OutgoingRequest",
+    "ResponseRecorder",
+    "RetryPause",
+    "discover_endpoints",
     "list_models",
+    "merge_discovered",
+    "open_with_retries",
     "recorded_events",
-    "with_discovered",
 ]

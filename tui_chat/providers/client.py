@@ -1,17 +1,17 @@
 """One request and its response.
 
-1. A request's body is bytes that somebody else made; they are sent as they are.
-2. A key is looked up when the request leaves, put into its header, and forgotten. It is in no
-   value, no log and no error.
-3. Server-sent events are split by httpx-sse, which splits as the standard says.
-4. What httpx raises becomes `Unreachable` before the response begins, and `ReplyCut` after.
-5. A connection that was given up is closed, not drained. A redirect is not followed: the key is
-   meant for one host.
-6. What a server sends has ceilings, counted after decompression. We decompress ourselves, at most
-   `PIECE` bytes at a time: httpx decompresses what one read brought in a single call, and 64 KB of
-   gzip may be 64 MB. Only encodings that can be bounded so are asked for and accepted.
-7. While a response is read the event loop gets its turn every `SLICE` seconds, however much
-   arrives at once.
+1. A request's body is the bytes composed elsewhere, sent unchanged.
+2. A key is looked up when the request leaves, put into its header, and forgotten. No value, log or
+   error contains it.
+3. httpx-sse splits server-sent events, according to the standard.
+4. httpx exceptions become `Unreachable` before the response begins, and `ReplyCut` after.
+5. An abandoned connection is closed, not drained. Redirects are not followed: the key is meant for
+   one host.
+6. A response has size limits, counted after decompression. We decompress ourselves, at most
+   `PIECE` bytes at a time: httpx decompresses all the data of one read in a single call, and 64 KB
+   of gzip may be 64 MB. Only encodings that can be bounded this way are requested and accepted.
+7. While a response is read, the event loop gets a turn every `SLICE` seconds, however much arrives
+   at once.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from urllib.parse import urlsplit
 
 from tui_chat.errors import ConfigError, InputError, ReplyCut, TooLarge
 from tui_chat.models.endpoint import Retries, Timeouts
-from tui_chat.providers.failures import Reading, is_loopback, unreachable
+from tui_chat.providers.failures import is_loopback, read_failures, unreachable
 from tui_chat.providers.key_mask import KeyMask
-from tui_chat.providers.keys import find_key
+from tui_chat.providers.keys import resolve_key
 
 if TYPE_CHECKING:
     import httpx
@@ -52,52 +52,52 @@ _TIMEOUTS, _RETRIES = Timeouts(), Retries()
 
 
 ERROR_SIZE = 64_000
-"""Bytes of an error's body that are read."""
+"""Bytes of an error body that are read."""
 BODY_SIZE = 16_000_000
-"""Bytes of a body that is read as one JSON text. Parsing 16 MB takes 40 ms at most."""
+"""Maximum bytes of a body that is one JSON text. Parsing 16 MB takes 40 ms at most."""
 EVENT_SIZE = 16_000_000
-"""Bytes between two events of a stream: one event, its longest line, or what is no event."""
+"""Maximum bytes between two events of a stream: one event, or data that is not an event."""
 STREAM_SIZE = 256_000_000
-"""Bytes of a whole stream. A million tokens at 250 bytes an event."""
+"""Maximum bytes of a whole stream: a million tokens at 250 bytes an event."""
 PIECE = 64 * 1024
-"""Bytes that are decompressed and looked at together."""
+"""Maximum bytes that are decompressed and processed at once."""
 SLICE = 0.004
-"""Seconds that reading may keep the event loop to itself. A key takes some twenty turns of the
-loop until its action has run."""
+"""Seconds that reading may occupy the event loop. A key press takes some twenty turns of the loop
+until its action has run."""
 
 _UTF_8 = codecs.getincrementaldecoder("utf-8")
 
 
-_LOADED_LATER = ("httpcore._backends.anyio", "anyio._backends._asyncio")
-"""What httpx loads with the first request, on the event loop, for 200 ms. If it has gone to other
-places in a later version, it is loaded then as it was before.
+_IMPORTED_LATE = ("httpcore._backends.anyio", "anyio._backends._asyncio")
+"""Modules that httpx would import with the first request, blocking the event loop for 200 ms. If a
+later version moves them, httpx imports them itself, as before.
 """
 
 
-def _deaf(_: bytes) -> None:
-    """Hear nothing."""
+def _ignore(_: bytes) -> None:
+    """Ignore a chunk."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
-    """A request, ready to leave but for its key."""
+class OutgoingRequest:
+    """A complete request except for its key."""
 
     method: str
     url: str
     headers: tuple[tuple[str, str], ...]
     body: bytes
     key: str = ""
-    """A key reference; empty where none is needed."""
+    """A key reference; empty if no key is needed."""
     key_header: tuple[str, str] | None = ("Authorization", "Bearer ")
-    """The header that carries the key, and what stands before it; None where none is sent."""
+    """Name of the header that carries the key, and the prefix of its value; None to send no key."""
     proxy: str = ""
     """See `Endpoint.proxy`."""
     timeouts: Timeouts = _TIMEOUTS
     retries: Retries = _RETRIES
 
 
-class Incoming:
-    """A response that has begun."""
+class IncomingResponse:
+    """A response whose headers have arrived."""
 
     def __init__(
         self,
@@ -110,26 +110,26 @@ class Incoming:
         self._silence = silence
         self._now = now
         self.key_mask = KeyMask(_key_in(response, key_header))
-        """Hides the key that the request carried in what the server says."""
-        self.heard: Callable[[bytes], None] = _deaf
-        """Told of each piece of the body as it is read."""
+        """Masks the request's key in the server's data."""
+        self.on_chunk: Callable[[bytes], None] = _ignore
+        """Called with each piece of the decompressed body as it is read."""
         self.status = response.status_code
         self.headers: Mapping[str, str] = response.headers
-        """Looked up without regard to case."""
+        """Keys are case-insensitive."""
 
     @property
     def is_stream(self) -> bool:
-        """Whether the body is a stream of server-sent events."""
+        """True if the body is a stream of server-sent events."""
         return "text/event-stream" in self.headers.get("content-type", "")
 
     async def events(self) -> AsyncIterator[tuple[str, str]]:
-        """Yield each event's name (empty for none) and data.
+        """Yield the name (empty if none) and data of each server-sent event.
 
-        Raises ReplyCut; TooLarge where an event or the whole stream passes its ceiling.
+        Raises ReplyCut; TooLarge if an event or the whole stream exceeds its limit.
         """
         from httpx_sse import EventSource
 
-        with Reading(self._silence):
+        with read_failures(self._silence):
             text = _EventText(self.headers, self._pieces())
             turn = time.monotonic()
             async for event in EventSource(cast("httpx.Response", text)).aiter_sse():
@@ -139,25 +139,26 @@ class Incoming:
                     await asyncio.sleep(0)
                     turn = time.monotonic()
 
-    async def body(self, limit: int | None = None) -> bytes:
-        """Read the whole body. Raises ReplyCut; TooLarge where it has more than `limit` bytes
-        (`BODY_SIZE` if none is given).
+    async def read_body(self, limit: int | None = None) -> bytes:
+        """Read the whole body. Raises ReplyCut; TooLarge if it has more than `limit` bytes
+        (default `BODY_SIZE`).
         """
         limit = BODY_SIZE if limit is None else limit
-        body, is_whole = await self.beginning(limit)
+        body, is_whole = await self.read_start(limit)
         if not is_whole:
             raise TooLarge(
                 f"The answer is larger than {_megabytes(limit)}, so it was not read.",
-                advice="What came of it last is kept: the inspector shows it under Received.",
+                advice="The part that arrived is kept: the inspector shows it under Received.",
             )
         return body
 
-    async def beginning(self, limit: int = ERROR_SIZE) -> tuple[bytes, bool]:
-        """Read the first `limit` bytes of the body; the second value is True if that is all of
-        it. Raises ReplyCut.
+    async def read_start(self, limit: int = ERROR_SIZE) -> tuple[bytes, bool]:
+        """Return the first `limit` bytes of the body, and True if that is the whole body.
+
+        Raises ReplyCut.
         """
         found = bytearray()
-        with Reading(self._silence):
+        with read_failures(self._silence):
             async with aclosing(self._pieces()) as pieces:
                 async for piece in pieces:
                     found += piece[: limit + 1 - len(found)]
@@ -166,27 +167,27 @@ class Incoming:
         return bytes(found), True
 
     async def _pieces(self) -> AsyncGenerator[bytes]:
-        """Yield the body decompressed, in pieces of at most `PIECE` bytes, and give other tasks
-        their turn. Raises ReplyCut where it cannot be decompressed.
+        """Yield the decompressed body in pieces of at most `PIECE` bytes, giving other tasks their
+        turn. Raises ReplyCut if it cannot be decompressed.
         """
         unpack = _decompressor(self.headers.get("content-encoding", ""))
         stream = cast("AsyncIterator[bytes]", self._response.stream)
         turn = time.monotonic()
         async for chunk in stream:
             for piece in unpack(chunk):
-                self.heard(piece)
+                self.on_chunk(piece)
                 yield piece
                 if time.monotonic() - turn > SLICE:
                     await asyncio.sleep(0)
                     turn = time.monotonic()
 
-    def without_key(self, said: bytes) -> bytes:
-        """Return what a server said with the request's key hidden, where it repeats it."""
-        return self.key_mask.hide_in(said)
+    def without_key(self, data: bytes) -> bytes:
+        """Return data of the server with the request's key masked."""
+        return self.key_mask.mask_bytes(data)
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds to wait before another try, where a header says so, in whatever way."""
+        """Seconds to wait before another attempt, from whichever header gives them; else None."""
         for name, scale in (("retry-after-ms", 1000), ("retry-after", 1)):
             try:
                 seconds = float(self.headers[name]) / scale
@@ -201,7 +202,7 @@ class Incoming:
         return max(then - self._server_time(), 0.0)
 
     def _server_time(self) -> float:
-        """Return the time by the server's own clock where it tells it, which may not be ours."""
+        """Return the time by the server's own clock, if it sends a date, since clocks differ."""
         try:
             return parsedate_to_datetime(self.headers["date"]).timestamp()
         except (KeyError, ValueError, OverflowError):
@@ -216,20 +217,20 @@ def _key_in(response: httpx.Response, key_header: tuple[str, str] | None) -> str
 
 
 class _EventText:
-    """The text of an event stream, in the shape of the response that httpx-sse reads.
+    """The text of an event stream, in the form of the response that httpx-sse reads.
 
-    Its last event counts though no blank line follows it. The standard drops such an event; real
-    providers end their last one so, and it may carry text and the reason for stopping.
+    A last event without a blank line after it counts. The standard drops such an event, but real
+    providers end streams that way, and it may carry text and the finish reason.
     """
 
     def __init__(self, headers: Mapping[str, str], pieces: AsyncGenerator[bytes]) -> None:
         self._pieces = pieces
         self.headers = headers
         self.since_event = 0
-        """Bytes read since the last event; whoever takes an event sets it to 0."""
+        """Bytes read since the last event; the consumer of an event resets it to 0."""
 
     async def aiter_text(self) -> AsyncGenerator[str]:
-        decoder = _UTF_8("replace")  # the standard knows no other
+        decoder = _UTF_8("replace")  # the standard allows no other encoding
         read = 0
         async for piece in self._pieces:
             self.since_event += len(piece)
@@ -252,14 +253,14 @@ def _megabytes(size: int) -> str:
 
 
 def _decompressor(encoding: str) -> Callable[[bytes], Iterable[bytes]]:
-    """Return what decompresses one chunk after the other, in pieces of at most `PIECE` bytes.
+    """Return a function that decompresses the next chunk, in pieces of at most `PIECE` bytes.
 
-    `encoding` is the response's Content-Encoding. Raises ReplyCut for one that was not asked for,
-    and while decompressing where the data is damaged.
+    `encoding` is the response's Content-Encoding. Raises ReplyCut for one that was not requested;
+    the function raises it for damaged data.
     """
     match encoding.strip().lower():
-        case "" | "identity" | "utf-8" | "none":  # the last two come from careless servers
-            return _cut_up
+        case "" | "identity" | "utf-8" | "none":  # the last two are mistakes of real servers
+            return _split
         case "gzip" | "x-gzip":
             return _Inflater(zlib.MAX_WBITS | 16)
         case "deflate":
@@ -267,11 +268,11 @@ def _decompressor(encoding: str) -> Callable[[bytes], Iterable[bytes]]:
         case _:
             raise ReplyCut(
                 f"The answer is compressed as “{encoding[:40]}”, which was not asked for.",
-                advice="Check the endpoint's `headers` and what stands between it and you.",
+                advice="Check the endpoint's `headers`, and any proxy on the way.",
             )
 
 
-def _cut_up(chunk: bytes) -> Iterable[bytes]:
+def _split(chunk: bytes) -> Iterable[bytes]:
     return (chunk[at : at + PIECE] for at in range(0, len(chunk), PIECE))
 
 
@@ -281,10 +282,10 @@ class _Inflater:
     def __init__(self, window: int) -> None:
         self._inflate = zlib.decompressobj(window)
         self._began = window != zlib.MAX_WBITS
-        """True once it is known that the data has the header that `window` calls for."""
+        """True once the data is known to have the header that `window` implies."""
 
     def __call__(self, chunk: bytes) -> Generator[bytes]:
-        for part in _cut_up(chunk):
+        for part in _split(chunk):
             rest = part
             while rest or not self._inflate.eof:
                 piece = self._more(rest)
@@ -304,14 +305,14 @@ class _Inflater:
                 return self._more(data)
             raise ReplyCut(
                 "The answer is compressed, and the compressed data is damaged.",
-                advice="What came is kept. Try again.",
+                advice="What arrived is kept. Try again.",
             ) from None
         self._began = True
         return piece
 
 
-class Transport:
-    """Sends requests; keeps one client per host that is mounted and per proxy."""
+class HttpClient:
+    """Sends requests. It keeps one httpx client per mounted host and per proxy."""
 
     def __init__(
         self,
@@ -319,7 +320,7 @@ class Transport:
         environ: Mapping[str, str] = os.environ,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        chance: Callable[[], float] = random.random,
+        random_fraction: Callable[[], float] = random.random,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._mounts = mounts or {}
@@ -327,31 +328,30 @@ class Transport:
         self._clients: dict[tuple[str, str], httpx.AsyncClient] = {}
         self._making_client = asyncio.Lock()
         self.sleep = sleep
-        """Waits the seconds given, before another try."""
-        self.chance = chance
-        """A number from 0 to 1, so that clients which were refused together do not come back
-        together."""
+        """Waits the given seconds before another attempt."""
+        self.random_fraction = random_fraction
+        """Returns a number from 0 to 1, so that clients refused together do not return together."""
         self.now = now
         """Seconds since 1970."""
 
     @asynccontextmanager
-    async def open(self, outgoing: Outgoing) -> AsyncGenerator[Incoming]:
-        """Send a request and give its response once it has begun.
+    async def open(self, outgoing: OutgoingRequest) -> AsyncGenerator[IncomingResponse]:
+        """Send a request and yield its response once the headers have arrived.
 
-        Raises KeyMissing, Unreachable; inside the block, reading raises ReplyCut.
+        Raises KeyMissing, ConfigError, Unreachable; reading inside the block raises ReplyCut.
         """
         response = await self._send(outgoing)
         try:
             key_header = outgoing.key_header if outgoing.key else None
-            yield Incoming(response, outgoing.timeouts.silence, self.now, key_header)
+            yield IncomingResponse(response, outgoing.timeouts.silence, self.now, key_header)
         finally:
             await response.aclose()
 
-    async def _send(self, outgoing: Outgoing) -> httpx.Response:
+    async def _send(self, outgoing: OutgoingRequest) -> httpx.Response:
         limits = outgoing.timeouts
         try:
             client = await self._client(outgoing)
-            import httpx  # loaded by now
+            import httpx  # already imported by _client
 
             request = client.build_request(
                 outgoing.method,
@@ -362,7 +362,7 @@ class Transport:
             )
             if outgoing.key and outgoing.key_header is not None:
                 name, prefix = outgoing.key_header
-                key = await find_key(outgoing.key, self.environ)
+                key = await resolve_key(outgoing.key, self.environ)
                 request.headers[name] = prefix + key.reveal()
             return await client.send(request, stream=True)
         except InputError:
@@ -370,16 +370,16 @@ class Transport:
         except Exception as error:
             raise unreachable(outgoing.url, error, limits) from None
 
-    async def _client(self, outgoing: Outgoing) -> httpx.AsyncClient:
+    async def _client(self, outgoing: OutgoingRequest) -> httpx.AsyncClient:
         host = urlsplit(outgoing.url).hostname or ""
         mount = self._mounts.get(host)
-        # A proxy of the environment is not for this machine's own servers.
+        # A proxy from the environment is not meant for servers on this machine.
         direct = not outgoing.proxy and is_loopback(outgoing.url)
         place = (host if mount else "", "none" if direct else outgoing.proxy)
         async with self._making_client:
             client = self._clients.get(place)
             if client is None:
-                # Loading httpx and the system's certificates takes some 300 ms.
+                # Importing httpx and loading the system's certificates takes some 300 ms.
                 client = await asyncio.to_thread(self._new_client, mount, place[1])
                 self._clients[place] = client
         return client
@@ -390,7 +390,7 @@ class Transport:
         import httpx
 
         if mount is None:
-            for module in _LOADED_LATER:
+            for module in _IMPORTED_LATE:
                 with suppress(ImportError):
                     import_module(module)
         try:
@@ -402,7 +402,7 @@ class Transport:
             )
         except ImportError:
             raise ConfigError(
-                "A SOCKS proxy is configured, and the part of httpx that speaks SOCKS is missing.",
+                "A SOCKS proxy is configured, but httpx's support for SOCKS is not installed.",
                 advice="Install it with `pip install 'httpx[socks]'`, or use an HTTP proxy.",
             ) from None
 
@@ -415,11 +415,11 @@ class Transport:
         except KeyError:
             raise ConfigError(
                 f"The endpoint's proxy is in the environment variable {name}, which is not set.",
-                advice=f"Set {name} and start again, or take `proxy` out of the configuration.",
+                advice=f"Set {name} and start again, or remove `proxy` from the configuration.",
             ) from None
         except (ValueError, httpx.InvalidURL):
             raise ConfigError(
-                "The endpoint's proxy is no URL of an HTTP or SOCKS proxy.",
+                "The endpoint's proxy is not the URL of an HTTP or SOCKS proxy.",
                 advice='Write `proxy = "http://HOST:PORT"`.',
             ) from None
 

@@ -1,21 +1,23 @@
-"""What httpx raises, in words: `Unreachable` before a response begins, `ReplyCut` after.
+"""httpx exceptions as errors of ours: `Unreachable` before a response begins, `ReplyCut` after.
 
-Nothing of the original error is repeated or kept: h11 quotes a header that it does not like, and
-that may be the one with the key.
+Nothing of the original exception is repeated or kept: h11 quotes a header that it rejects, and that
+header may hold the key.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import ssl
+from collections.abc import Generator
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from tui_chat.errors import ProviderError, ReplyCut, Unreachable
+from tui_chat.errors import ReplyCut, Unreachable
 from tui_chat.models.endpoint import Timeouts
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL leads to this machine and nowhere else."""
+    """True if a URL leads to this machine and nowhere else."""
     host = urlsplit(url).hostname or ""
     if host == "localhost":
         return True
@@ -26,7 +28,7 @@ def is_loopback(url: str) -> bool:
 
 
 def unreachable(url: str, error: Exception, timeouts: Timeouts) -> Unreachable:
-    """Put what was raised before a response began into words."""
+    """Return the error for an exception raised before a response began."""
     import httpx
 
     host = urlsplit(url).netloc.rpartition("@")[2]
@@ -36,7 +38,7 @@ def unreachable(url: str, error: Exception, timeouts: Timeouts) -> Unreachable:
         case httpx.ConnectTimeout():
             why = f"{host} did not answer within {timeouts.connect:g} seconds."
         case httpx.ConnectError() if _is_untrusted(error):
-            why = f"{host} shows a certificate that is not trusted, so nothing was sent."
+            why = f"{host} presents a certificate that is not trusted, so nothing was sent."
             advice = "Check the endpoint's address and this machine's clock and certificates."
             passing = False
         case httpx.ConnectError() if is_loopback(url):
@@ -44,19 +46,19 @@ def unreachable(url: str, error: Exception, timeouts: Timeouts) -> Unreachable:
             advice = "Start it, or check the port in the endpoint's base_url."
             passing = False
         case httpx.ConnectError():
-            why = f"No connection to {host} could be made."
+            why = f"Could not connect to {host}."
         case httpx.ReadTimeout():
-            why = f"{host} took the request and said nothing for {timeouts.silence:g} seconds."
-            passing = False  # it may well be at work; asking again would be paid twice
+            why = f"{host} took the request and sent nothing for {timeouts.silence:g} seconds."
+            passing = False  # it may still be working; a second request would be paid twice
         case httpx.ProxyError():
-            why = f"The proxy did not let the request through to {host}."
-            advice = "Check the endpoint's `proxy`, or HTTP_PROXY and its like."
+            why = f"The proxy refused to pass the request on to {host}."
+            advice = "Check the endpoint's `proxy`, or HTTP_PROXY and similar variables."
             passing = False
         case httpx.InvalidURL() | httpx.UnsupportedProtocol():
-            why = f"“{host}” is no address that can be reached; look at the endpoint's base_url."
+            why = f"“{host}” is not a valid address; check the endpoint's base_url."
             passing = False
         case httpx.LocalProtocolError():
-            why = f"The request to {host} has a header that may not be sent."
+            why = f"The request to {host} has an invalid header."
             advice = "Check the endpoint's headers and its key."
             passing = False
         case httpx.HTTPError():
@@ -68,37 +70,26 @@ def unreachable(url: str, error: Exception, timeouts: Timeouts) -> Unreachable:
     return Unreachable(why, advice=advice, passing=passing)
 
 
-class Reading:
-    """Turns what httpx raises while a body is read into ours."""
+@contextmanager
+def read_failures(silence: float) -> Generator[None]:
+    """Turn what httpx raises while a body is read into our errors.
 
-    def __init__(self, silence: float) -> None:
-        self._silence = silence
+    `silence` is the read timeout in seconds. Raises ReplyCut.
+    """
+    import httpx
 
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        import httpx
-        from httpx_sse import SSEError
-
-        kept = "What came is kept. Try again."
-        match error:
-            case httpx.ReadTimeout():
-                why = f"Nothing arrived for {self._silence:g} seconds."
-                raise ReplyCut(why, advice=kept) from None
-            case httpx.HTTPError() | httpx.StreamError():
-                why = "The connection broke before the reply was complete."
-                raise ReplyCut(why, advice=kept) from None
-            case SSEError():
-                raise ProviderError(
-                    "The provider answered with something that is no event stream."
-                ) from None
-            case _:
-                return
+    kept = "What arrived is kept. Try again."
+    try:
+        yield
+    except httpx.ReadTimeout:
+        raise ReplyCut(f"Nothing arrived for {silence:g} seconds.", advice=kept) from None
+    except (httpx.HTTPError, httpx.StreamError):
+        sentence = "The connection broke before the reply was complete."
+        raise ReplyCut(sentence, advice=kept) from None
 
 
 def _is_untrusted(error: BaseException) -> bool:
-    """Whether a certificate was refused; httpx keeps the cause a few steps away."""
+    """True if a certificate was refused; httpx keeps the cause a few steps away."""
     found: BaseException | None = error
     for _ in range(6):
         if found is None:

@@ -1,18 +1,18 @@
-r"""A key that a provider repeats is hidden, in whatever it says.
+r"""Masking of a request's key where the provider repeats it.
 
-1. What came whole (a body, an event, an error) is searched for the key as it is and as JSON may
-   spell it: any character as `\u002d`, a slash as `\/`, and both again inside of JSON that is a
-   string of JSON.
-2. Streamed text brings a key in pieces, so the end of what came is held back as long as it can
-   be the beginning of the key. Where another part of the reply follows, it is let go and still
-   counts as a beginning: then the rest of the key is hidden.
-3. At the end a beginning that is at least half of the key is hidden too.
+1. Complete data (a body, an event, an error) is searched for the key as it is and as JSON may
+   spell it: any character as `\u002d`, a slash as `\/`, and both again inside JSON that is a string
+   in JSON.
+2. Streamed text brings a key in pieces, so the end of a piece is held back as long as it may be the
+   beginning of the key. If another part of the reply follows, it is released but still counts as a
+   beginning: then the rest of the key is masked.
+3. At the end of a stream, a held beginning of at least half the key is masked too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import AnyStr
 
@@ -25,59 +25,60 @@ from tui_chat.models.reply import (
 )
 
 MASK = "[key]"
-"""What stands where the key was."""
+"""Replaces the key."""
 
 _SHORTEST = 6
-"""Shorter ones are no secrets, and occur by chance."""
-_MOST_SLASHES = 8
-"""Backslashes in front of an escape: JSON in JSON in JSON."""
+"""Characters of the shortest key that is masked; shorter strings occur by chance."""
+_MAX_BACKSLASHES = 8
+"""Backslashes before an escape, in JSON nested in JSON strings."""
 
 
 class KeyMask:
-    """Hides one key in what the server said to the request that carried it."""
+    """Masks one key in the response to the request that carried it."""
 
     def __init__(self, key: str) -> None:
         self._key = key if len(key) >= _SHORTEST else ""
         spelled = "".join(map(_spellings, self._key))
-        # In JSON, “n” after a single backslash is a line break and begins no key.
+        # In JSON, “n” after a single backslash is a line break and cannot begin the key.
         in_json = r"(?<!(?<!\\)\\)" * (self._key[:1] in _ESCAPES) + spelled
         self._pattern = re.compile(spelled) if self._key else None
         self._in_json = re.compile(in_json) if self._key else None
         self._in_bytes = re.compile(in_json.encode()) if self._key else None
-        self._longest = len(self._key) * (_MOST_SLASHES + 5)
-        """Characters of the key's longest spelling."""
-        self._parts: dict[tuple[str, int], _Part] = {}
+        self._longest = len(self._key) * (_MAX_BACKSLASHES + 5)
+        """Length of the key's longest spelling, in characters."""
+        self._parts: dict[tuple[str, int], _ReplyPart] = {}
         self.found = False
-        """Whether the server repeated the key."""
+        """True if the server repeated the key."""
         self.was_split = False
-        """Whether it did so in pieces, which are in the body as it came."""
+        """True if the key came in pieces; they are still in the raw body."""
 
-    def hide(self, text: str) -> str:
+    def mask_text(self, text: str) -> str:
         """Return JSON, or any other text, without the key."""
         if self._in_json is None:
             return text
-        parts: list[str] = []
-        done = 0
-        for start, end in _places(self._in_json, text, self._longest):
-            parts += (text[done:start], MASK)
-            done = end
-        self.found |= bool(done)
-        return "".join((*parts, text[done:])) if done else text
+        pieces = _masked_pieces(self._in_json, text, self._longest, lambda _: MASK)
+        self.found |= len(pieces) > 1
+        return "".join(pieces)
 
-    def hide_in(self, body: bytes) -> bytes:
+    def mask_bytes(self, body: bytes) -> bytes:
         """Return bytes without the key."""
         if self._in_bytes is None:
             return body
-        parts: list[bytes] = []
-        done = 0
-        for start, end in _places(self._in_bytes, body, self._longest):
-            parts += (body[done:start], MASK.encode())
-            done = end
-        self.found |= bool(done)
-        return b"".join((*parts, body[done:])) if done else body
+        pieces = _masked_pieces(self._in_bytes, body, self._longest, lambda _: MASK.encode())
+        self.found |= len(pieces) > 1
+        return b"".join(pieces)
 
-    def follow(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
-        """Yield the events of a stream without the key, what may begin one held back."""
+    def mask_same_length(self, text: str) -> str:
+        """Return a text of the same length without the key, for text that offsets point into."""
+        if self._pattern is None:
+            return text
+        pieces = _masked_pieces(
+            self._pattern, text, self._longest, lambda length: MASK.ljust(length, "•")
+        )
+        return "".join(pieces)
+
+    def mask_events(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
+        """Yield the events of a stream without the key; a possible beginning of it is held back."""
         if not self._key:
             yield from events
             return
@@ -85,81 +86,70 @@ class KeyMask:
             match event:
                 case TextDelta():
                     part = ("text", 0)
-                    yield from self._let_go(None if self._begins_piece(event) else part)
-                    # A signed piece stands alone, so nothing of it can come later.
-                    text = self._grow(part, event, event.text, whole=bool(event.signature))
+                    yield from self._release(None if self._begins_piece(event) else part)
+                    # A signed piece stands alone: the rest of a key cannot follow in a later one.
+                    text = self._append(part, event, event.text, whole=bool(event.signature))
                     if text or event.id or not event.text:
                         yield replace(event, text=text)
                 case RefusalDelta():
-                    yield from self._let_go(("refusal", 0))
-                    yield replace(event, text=self._grow(("refusal", 0), event, event.text))
+                    yield from self._release(("refusal", 0))
+                    yield replace(event, text=self._append(("refusal", 0), event, event.text))
                 case ReasoningDelta():
-                    yield from self._let_go(("reasoning", event.index))
+                    yield from self._release(("reasoning", event.index))
                     part = ("reasoning", event.index)
-                    yield replace(event, text=self._grow(part, event, event.text))
+                    yield replace(event, text=self._append(part, event, event.text))
                 case ToolCallDelta():
-                    yield from self._let_go(("call", event.index))
+                    yield from self._release(("call", event.index))
                     part = ("call", event.index)
-                    yield replace(event, arguments=self._grow(part, event, event.arguments))
+                    yield replace(event, arguments=self._append(part, event, event.arguments))
                 case _:
                     yield event
 
     def close(self) -> Iterator[StreamEvent]:
-        """Yield what was held back: the reply has ended, in whatever way."""
-        yield from self._let_go(None, at_end=True)
+        """Yield the text held back, at the end of the reply, however it ended."""
+        yield from self._release(None, at_end=True)
 
     def _begins_piece(self, event: TextDelta) -> bool:
         last = self._parts.get(("text", 0))
         before = last.event.id if last and isinstance(last.event, TextDelta) else ""
         return bool(event.signature) or event.id not in ("", before)
 
-    def cover(self, text: str) -> str:
-        """Return a text of the same length without the key, for one that others point into."""
-        if self._pattern is None:
-            return text
-        parts: list[str] = []
-        done = 0
-        for start, end in _places(self._pattern, text, self._longest):
-            parts += (text[done:start], MASK.ljust(end - start, "•"))
-            done = end
-        return "".join((*parts, text[done:])) if done else text
-
-    def _grow(
+    def _append(
         self, name: tuple[str, int], event: StreamEvent, more: str, *, whole: bool = False
     ) -> str:
-        """Add to a part of the reply; return what of it can be let out."""
-        part = self._parts.setdefault(name, _Part())
+        """Append to a part of the reply; return the text that can be released."""
+        part = self._parts.setdefault(name, _ReplyPart())
         if part.event is None or not isinstance(event, TextDelta) or event.id:
             part.event = event
-        text = part.out + part.held + more
-        start, told, done = len(part.out), "", 0
+        text = part.released + part.held + more
+        start, output, done = len(part.released), "", 0
         assert self._pattern is not None
-        for begun, end in _places(self._pattern, text, self._longest):
+        for match_start, end in _matches(self._pattern, text, self._longest):
             if end > start:
                 self.found = True
-                self.was_split |= begun < start + len(part.held)
-                told += text[max(done, start) : begun] + MASK
+                self.was_split |= match_start < start + len(part.held)
+                output += text[max(done, start) : match_start] + MASK
                 done = end
-        at = self._beginning(text, done)
-        begin = max(done, start)
-        part.out = text[at:begin] if at < begin else ""
+        at = self._key_start(text, done)
+        unmasked = max(done, start)
+        part.released = text[at:unmasked] if at < unmasked else ""
         if whole:
-            told += text[begin:]
-            part.out, part.held = text[at:], ""
+            output += text[unmasked:]
+            part.released, part.held = text[at:], ""
         else:
-            told += text[begin : max(at, begin)]
-            part.held = text[max(at, begin) :]
-        return told
+            output += text[unmasked : max(at, unmasked)]
+            part.held = text[max(at, unmasked) :]
+        return output
 
-    def _let_go(
+    def _release(
         self, but: tuple[str, int] | None, *, at_end: bool = False
     ) -> Iterator[StreamEvent]:
-        """Yield what is held back of all parts but one."""
+        """Yield the text held back in all parts except one."""
         for name, part in self._parts.items():
             if name == but or not part.held or part.event is None:
                 continue
-            text, part.out, part.held = part.held, part.out + part.held, ""
-            if at_end and self._covered(part.out) * 2 >= len(self._key):
+            text, part.released, part.held = part.held, part.released + part.held, ""
+            if at_end and self._spelled_length(part.released) * 2 >= len(self._key):
                 self.found = self.was_split = True
                 text = MASK
             match part.event:
@@ -172,15 +162,15 @@ class KeyMask:
                 case _:
                     yield TextDelta(text)
 
-    def _beginning(self, text: str, after: int) -> int:
-        """Return where the end of a text may begin the key; its length where nowhere."""
+    def _key_start(self, text: str, after: int) -> int:
+        """Return the offset at which the end of a text may begin the key; its length if nowhere."""
         for at in range(max(after, len(text) - self._longest), len(text)):
-            if text[at] in (self._key[0], "\\") and self._covered(text, at) >= 0:
+            if text[at] in (self._key[0], "\\") and self._spelled_length(text, at) >= 0:
                 return at
         return len(text)
 
-    def _covered(self, text: str, at: int = 0) -> int:
-        """Return how many characters of the key a text spells from `at` to its end; -1 where it
+    def _spelled_length(self, text: str, at: int = 0) -> int:
+        """Return how many characters of the key a text spells from `at` to its end; -1 if it
         spells something else.
         """
         for number, wanted in enumerate(self._key):
@@ -189,10 +179,10 @@ class KeyMask:
             if text[at] == wanted != "\\":
                 at += 1
                 continue
-            begun = at
+            match_start = at
             while at < len(text) and text[at] == "\\":
                 at += 1
-            if not 0 < at - begun <= _MOST_SLASHES:
+            if not 0 < at - match_start <= _MAX_BACKSLASHES:
                 return -1
             if at == len(text):
                 return number
@@ -207,28 +197,41 @@ class KeyMask:
                 at += 1
             else:
                 return -1
-        return -1  # all of it, and more: it was found before
+        return -1  # the whole key and more, which `_matches` has found before
 
 
 @dataclass(slots=True)
-class _Part:
-    """A part of the reply that grows: its text, a block of reasoning, a call's arguments."""
+class _ReplyPart:
+    """A growing part of the reply: its text, a reasoning block, a call's arguments."""
 
-    out: str = ""
-    """What was let out and may still be the beginning of a key."""
+    released: str = ""
+    """Released text that may still be the beginning of a key."""
     held: str = ""
-    """What is held back behind it."""
+    """Text held back after it."""
     event: StreamEvent | None = field(default=None)
-    """The last event of it."""
+    """Its last event, the model for the event that releases the held text."""
 
 
 _WINDOW = 64 * 1024
-"""Characters that are searched at once: `re` holds the interpreter while it searches, for a second
-or more in an event of 16 MB."""
+"""Characters searched in one call: `re` holds the GIL while it searches, for a second or more in an
+event of 16 MB."""
 
 
-def _places(pattern: re.Pattern[AnyStr], text: AnyStr, longest: int) -> Iterator[tuple[int, int]]:
-    """Yield from where to where a pattern stands in a text; `longest` is the most it matches."""
+def _masked_pieces(
+    pattern: re.Pattern[AnyStr], text: AnyStr, longest: int, mask: Callable[[int], AnyStr]
+) -> list[AnyStr]:
+    """Return the text in pieces, with every match replaced by `mask(length)`; one piece if none."""
+    pieces: list[AnyStr] = []
+    done = 0
+    for start, end in _matches(pattern, text, longest):
+        pieces += (text[done:start], mask(end - start))
+        done = end
+    pieces.append(text[done:])
+    return pieces
+
+
+def _matches(pattern: re.Pattern[AnyStr], text: AnyStr, longest: int) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each match; `longest` is the maximum length of a match."""
     at, size = 0, len(text)
     while at < size:
         found = pattern.search(text, at, min(at + _WINDOW + longest, size))
@@ -242,13 +245,13 @@ def _places(pattern: re.Pattern[AnyStr], text: AnyStr, longest: int) -> Iterator
 _ESCAPED = '/"\\'
 """Characters that JSON may spell with a backslash in front."""
 _ESCAPES = ("b", "f", "n", "r", "t", "u", *_ESCAPED)
-"""What may stand behind a backslash in JSON."""
+"""Characters that may follow a backslash in JSON."""
 
 
 def _spellings(char: str) -> str:
-    """Return a pattern for a character of a key in any spelling."""
+    """Return a pattern for one character of a key in any JSON spelling."""
     digits = "".join(f"[{d}{d.upper()}]" if d.isalpha() else d for d in f"{ord(char):04x}")
-    slashes = rf"\\{{1,{_MOST_SLASHES}}}"
+    slashes = rf"\\{{1,{_MAX_BACKSLASHES}}}"
     plain = re.escape(char)
     escaped = f"|{slashes}{plain}" if char in _ESCAPED else ""
     return f"(?:{plain}|{slashes}u{digits}{escaped})"

@@ -1,13 +1,13 @@
-"""From a key reference to the key.
+"""API keys: a key reference is resolved to the key it names.
 
     env:NAME                 an environment variable
-    keyring:SERVICE/NAME     an entry of the system's keyring (needs the `keyring` extra)
+    keyring:SERVICE/NAME     an entry in the system's keyring (needs the `keyring` extra)
     command:PROGRAM ARGS     the first line that a program prints; no shell is involved
 
 1. A key is looked up when a request leaves, put into its header, and forgotten.
-2. It travels as a `Secret`, which no repr, log or traceback with local variables shows.
-3. No error repeats what was found, nor a command's arguments or output: somebody may have put
-   the key there by mistake.
+2. It is passed as a `Secret`, which no repr, log or traceback with local variables shows.
+3. No error repeats the value found, nor a command's arguments or output: the key may have been put
+   there by mistake.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from importlib import import_module
 from tui_chat.errors import KeyMissing
 
 COMMAND_SECONDS = 60.0
-"""How long a key command may take: a password manager may ask for a fingerprint first."""
+"""Seconds that a key command may take: a password manager may ask for a fingerprint first."""
 
-_LONGEST = 65_536
-"""Bytes of a command's output that are looked at."""
+_MAX_OUTPUT = 65_536
+"""Bytes of a command's output that are searched for the key."""
 
 
 class Secret:
-    """A key on its way to a header. Nothing shows what is inside."""
+    """A key on its way to a header; its repr is masked and it cannot be pickled."""
 
     __slots__ = ("_value",)
 
@@ -39,18 +39,18 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """Return the key; to be put where it goes in the same expression."""
+        """Return the key. Use it in the same expression; do not bind it to a name."""
         return self._value
 
     def __repr__(self) -> str:
         return "Secret(••••)"
 
     def __reduce__(self) -> str:
-        raise TypeError("a key is not to be stored")
+        raise TypeError("a key must not be stored")
 
 
-async def find_key(reference: str, environ: Mapping[str, str]) -> Secret:
-    """Follow a key reference. Raises KeyMissing, with what to do about it."""
+async def resolve_key(reference: str, environ: Mapping[str, str]) -> Secret:
+    """Return the key that a reference names. Raises KeyMissing, with advice."""
     kind, _, rest = reference.partition(":")
     match kind:
         case "env" if rest:
@@ -62,17 +62,17 @@ async def find_key(reference: str, environ: Mapping[str, str]) -> Secret:
             return await _from_command(rest)
         case _:
             raise KeyMissing(
-                "The endpoint's key is not a reference that can be followed.",
+                "The endpoint's `key` is not a valid key reference.",
                 advice="Write “env:NAME”, “keyring:SERVICE/NAME” or “command:PROGRAM ARGUMENTS”.",
             )
 
 
-def place_of(reference: str) -> str:
-    """Return where a key is, as it may be shown: of a command only its program."""
+def describe_key_reference(reference: str) -> str:
+    """Return a key reference in a form that may be shown: of a command only its program."""
     kind, _, rest = reference.partition(":")
     if kind in ("env", "keyring"):
         return reference
-    return f"command:{_program(rest)} …" if kind == "command" else "a reference nobody can follow"
+    return f"command:{_program(rest)} …" if kind == "command" else "an invalid key reference"
 
 
 def _from_environment(name: str, environ: Mapping[str, str]) -> Secret:
@@ -83,8 +83,8 @@ def _from_environment(name: str, environ: Mapping[str, str]) -> Secret:
         )
     return _checked(
         Secret(environ[name]),
-        f"The environment variable {name} holds characters that no key has.",
-        f"Set {name} again; was a line break or a quotation mark pasted with it?",
+        f"The environment variable {name} holds characters that no key contains.",
+        f"Set {name} again, without a line break or quotation marks around the key.",
     )
 
 
@@ -93,13 +93,13 @@ def _from_keyring(service: str, name: str) -> Secret:
         keyring = import_module("keyring")
     except ImportError:
         raise KeyMissing(
-            "The key is in the system's keyring, and the part of tui-chat that reads it is not "
+            "The key is in the system's keyring, but tui-chat's support for keyrings is not "
             "installed.",
             advice="Install it with `pip install 'tui-chat[keyring]'`, or use “env:NAME”.",
         ) from None
     try:
         found = Secret(keyring.get_password(service, name) or "")
-    except Exception as error:  # backends raise whatever they like
+    except Exception as error:  # backends raise exceptions of any type
         raise KeyMissing(
             f"The system's keyring could not be read ({type(error).__name__}).",
             advice="Unlock it, or use “env:NAME” or “command:...” for this key.",
@@ -111,7 +111,7 @@ def _from_keyring(service: str, name: str) -> Secret:
         )
     return _checked(
         found,
-        f"The keyring's entry {service}/{name} holds characters that no key has.",
+        f"The keyring's entry {service}/{name} holds characters that no key contains.",
         f"Set it again with `keyring set {service} {name}`.",
     )
 
@@ -123,7 +123,7 @@ async def _from_command(command: str) -> Secret:
             *shlex.split(command), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
         )
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "the command cannot be read"
+        why = error.strerror if isinstance(error, OSError) else "its quotation marks do not match"
         raise KeyMissing(
             f"The key command {program} cannot be run: {why}.",
             advice="Check the endpoint's `key`; no shell is involved, so `|` and `$` mean nothing.",
@@ -135,7 +135,7 @@ async def _from_command(command: str) -> Secret:
     except TimeoutError:
         raise KeyMissing(
             f"The key command {program} gave no key within {COMMAND_SECONDS:.0f} seconds.",
-            advice="Run it in a terminal: does it wait for an answer?",
+            advice="Run it in a terminal to see whether it waits for input.",
         ) from None
     finally:
         if process.returncode is None:
@@ -154,23 +154,23 @@ async def _from_command(command: str) -> Secret:
         )
     return _checked(
         line,
-        f"What the key command {program} prints first is no key.",
+        f"The first line that the key command {program} prints is not a key.",
         "Its first line must be the key and nothing else.",
     )
 
 
 async def _first_line(process: Process) -> Secret:
-    """Return the first line of the output; the rest is read and thrown away."""
+    """Return the first line of the output; the rest is read and discarded."""
     assert process.stdout is not None
     kept = b""
-    while chunk := await process.stdout.read(_LONGEST):
-        if b"\n" not in kept and len(kept) < _LONGEST:
+    while chunk := await process.stdout.read(_MAX_OUTPUT):
+        if b"\n" not in kept and len(kept) < _MAX_OUTPUT:
             kept += chunk
     return Secret(kept.partition(b"\n")[0].decode("utf-8", "replace"))
 
 
 def _program(command: str) -> str:
-    """Return a command's program as it may be shown."""
+    """Return the name of a command's program, for messages."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -179,7 +179,7 @@ def _program(command: str) -> str:
 
 
 def _checked(found: Secret, fault: str, advice: str) -> Secret:
-    """Return the key without white space around it. Raises KeyMissing where it can be none."""
+    """Return the key without surrounding white space. Raises KeyMissing if it cannot be a key."""
     if not re.fullmatch(r"[!-~]+", found.reveal().strip()):
         raise KeyMissing(fault, advice=advice)
     return Secret(found.reveal().strip())

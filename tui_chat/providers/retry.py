@@ -1,13 +1,14 @@
-"""Trying again where the trouble passes.
+"""Retries after failures that may pass.
 
-1. Tried again is what may go better by itself: a connection that could not be made or broke
-   before the answer, and the statuses 408, 429 and 5xx. What the server says in `x-should-retry`
-   counts more. An empty account (429 too) does not fill itself.
-2. Never once a reply has begun: a second one could not be joined to it.
-3. The server's own word for how long to wait counts, wherever it said it; where it asks for more
-   than the endpoint's `longest_wait` nothing is tried, and the refusal tells how long. Without a
-   word the waits double. Chance spreads them, never to less than what the server asked for.
-4. Bounded by `retries.times`, and cancelled like any other waiting.
+1. A request is retried after a connection that failed or broke before the answer, and after the
+   statuses 408, 429 and 5xx. The server's `x-should-retry` header overrides that. An exhausted
+   account, also a 429, is not retried.
+2. Nothing is retried once a reply has begun: a second reply could not be joined to it.
+3. The wait is what the server asks for, in whichever header or body field it does. If that exceeds
+   the endpoint's `longest_wait`, there is no retry and the refusal says how long to wait. Without a
+   request from the server the waits double. Waits are spread randomly, never to less than what the
+   server asked for.
+4. There are at most `retries.times` retries, and a wait can be cancelled.
 """
 
 from __future__ import annotations
@@ -18,44 +19,50 @@ from dataclasses import dataclass
 
 from tui_chat.errors import Refused, Unreachable
 from tui_chat.models.endpoint import Retries
-from tui_chat.providers.client import Incoming, Outgoing, Transport
+from tui_chat.providers.client import HttpClient, IncomingResponse, OutgoingRequest
 
-_NEVER = frozenset({501, 505})
-"""Statuses of a server that will not learn it within a minute."""
+_PERMANENT = frozenset({501, 505})
+"""5xx statuses that say what the server cannot do; waiting changes nothing."""
 
-_UNPAID = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_UNPAID_CODES = frozenset(
+    {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Pause:
-    """Another try follows after a while."""
+class RetryPause:
+    """The wait before another attempt; the provider could not answer."""
 
     seconds: float
+    """The length of the wait."""
     attempt: int
-    """The number of the try that follows: 2 for the first one again."""
+    """The number of the attempt that follows; 2 for the first retry."""
     why: Refused | Unreachable
-    """What became of the try before."""
+    """The failure of the attempt before."""
 
 
 @asynccontextmanager
-async def begin(
-    transport: Transport,
-    outgoing: Outgoing,
-    refusal: Callable[[Incoming], Awaitable[Refused]],
-    pausing: Callable[[Pause], None],
-) -> AsyncGenerator[Incoming]:
-    """Send a request until it is answered with a success, and give that response.
+async def open_with_retries(
+    client: HttpClient,
+    outgoing: OutgoingRequest,
+    refusal: Callable[[IncomingResponse], Awaitable[Refused]],
+    on_pause: Callable[[RetryPause], None],
+) -> AsyncGenerator[IncomingResponse]:
+    """Send a request until a response with a 2xx status begins, and yield that response.
 
-    `refusal` puts any other response into words; `pausing` is told of every wait before it
-    begins. Raises what the last try met: Refused, Unreachable; and KeyMissing at once.
+    `refusal` turns any other response into an error; `on_pause` is called before every wait.
+    Raises the error of the last attempt, Refused or Unreachable; KeyMissing at once.
     """
     attempt = 1
     while True:
         try:
-            opening = transport.open(outgoing)
+            opening = client.open(outgoing)
             response = await opening.__aenter__()
         except Unreachable as error:
-            failure, seconds = error, wait_before(attempt, outgoing.retries, None, transport.chance)
+            failure, seconds = (
+                error,
+                seconds_before_retry(attempt, outgoing.retries, None, client.random_fraction),
+            )
             if not error.passing:
                 seconds = None
         else:
@@ -65,38 +72,43 @@ async def begin(
                     return
                 failure = await refusal(response)
                 seconds = None
-                if may_pass(response, failure):
+                if is_retryable(response, failure):
                     asked = failure.retry_after
-                    seconds = wait_before(attempt, outgoing.retries, asked, transport.chance)
+                    seconds = seconds_before_retry(
+                        attempt, outgoing.retries, asked, client.random_fraction
+                    )
             finally:
                 await opening.__aexit__(None, None, None)
         if seconds is None:
             raise failure
         attempt += 1
-        pausing(Pause(seconds, attempt, failure))
-        await transport.sleep(seconds)
+        on_pause(RetryPause(seconds, attempt, failure))
+        await client.sleep(seconds)
 
 
-def may_pass(response: Incoming, failure: Refused) -> bool:
-    """Whether the same request may be answered later."""
-    told = response.headers.get("x-should-retry", "").lower()
-    if told in ("true", "false"):
-        return told == "true"
-    if failure.code in _UNPAID:
+def is_retryable(response: IncomingResponse, failure: Refused) -> bool:
+    """True if the same request may succeed later."""
+    advised = response.headers.get("x-should-retry", "").lower()
+    if advised in ("true", "false"):
+        return advised == "true"
+    if failure.code in _UNPAID_CODES:
         return False
     status = response.status
-    return status in (408, 429) or (500 <= status < 600 and status not in _NEVER)
+    return status in (408, 429) or (500 <= status < 600 and status not in _PERMANENT)
 
 
-def wait_before(
-    attempt: int, retries: Retries, asked: float | None, chance: Callable[[], float]
+def seconds_before_retry(
+    attempt: int, retries: Retries, asked: float | None, random_fraction: Callable[[], float]
 ) -> float | None:
-    """Return the seconds to wait after the try with this number; None for no other try."""
+    """Return the seconds to wait after attempt number `attempt`; None for no further attempt.
+
+    `asked` is the wait in seconds that the server asks for; `random_fraction` gives 0 to 1.
+    """
     if attempt > retries.times:
         return None
     if asked is not None:
         if asked > retries.longest_wait:
             return None
-        return asked + chance() * min(0.25 * asked, 1.0)
+        return asked + random_fraction() * min(0.25 * asked, 1.0)
     doubled = retries.first_wait * 2 ** (attempt - 1)
-    return min(doubled, retries.longest_wait) * (0.5 + 0.5 * chance())
+    return min(doubled, retries.longest_wait) * (0.5 + 0.5 * random_fraction())

@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from tui_chat.errors import TuiChatError
 from tui_chat.models.session import Entry
-from tui_chat.send import Grown, Waiting
+from tui_chat.providers import RetryPause
+from tui_chat.send import PartialReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +41,14 @@ class PresetChanged:
 class ReplyGrew:
     """A reply of the shown session has more text."""
 
-    grown: Grown
+    grown: PartialReply
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyWaits:
     """The provider refused for now; the shown session's request is sent again by itself."""
 
-    waiting: Waiting
+    waiting: RetryPause
 
 
 @dataclass(frozen=True, slots=True)

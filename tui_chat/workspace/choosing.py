@@ -15,7 +15,7 @@ from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Role
 from tui_chat.models.session import Session
-from tui_chat.providers import discover, with_discovered
+from tui_chat.providers import discover_endpoints, merge_discovered
 from tui_chat.workspace.changes import BranchChanged, Trouble
 from tui_chat.workspace.composing import Composing
 from tui_chat.workspace.outside import Outside
@@ -85,8 +85,8 @@ class Choosing:
         """Look for model servers on this machine, and offer the models they have."""
         state = self._state
         with self._outside.telling():
-            found = await discover(state.config.endpoints, self._outside.transport)
-            endpoints = with_discovered(state.config.endpoints, found)
+            found = await discover_endpoints(state.config.endpoints, self._outside.client)
+            endpoints = merge_discovered(state.config.endpoints, found)
             state.config = replace(state.config, endpoints=endpoints)
 
     async def _keep(self, **changes: Unpack[SessionChanges]) -> None:

@@ -372,7 +372,7 @@ class Desk(Setting):
             await self._replies.stop_all()
             await self._opening.stop_listing()
             await self._unsaved.stop()
-            await self._outside.transport.aclose()
+            await self._outside.client.aclose()
         finally:
             await self._outside.store.close()
 

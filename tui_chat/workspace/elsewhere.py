@@ -27,7 +27,7 @@ from tui_chat.models.reply import (
 )
 from tui_chat.models.session import Entry, Session, SessionSummary
 from tui_chat.models.timing import BYTES_PER_TOKEN, Timing, weight
-from tui_chat.send import Grown
+from tui_chat.send import PartialReply
 from tui_chat.workspace.changes import BranchChanged, Done, ReplyGrew
 from tui_chat.workspace.opening import Opening
 from tui_chat.workspace.outside import Outside
@@ -190,7 +190,7 @@ class Elsewhere:
             return
         grown = state.followed
         if grown is None or grown.entry_id != last.message.id:
-            grown, self._arrived, self._weight = Grown(last.message.id, Reply()), None, 0
+            grown, self._arrived, self._weight = PartialReply(last.message.id, Reply()), None, 0
         arrived = await self._store.arrived(last.message.id, self._arrived)
         if not state.entries or state.entries[-1] is not last:
             return  # another branch is shown now
@@ -202,7 +202,7 @@ class Elsewhere:
             self._arrived = arrived
             self._outside.tell(ReplyGrew(state.followed))
 
-    def _later(self, grown: Grown, entry: Entry, arrived: Arrived) -> Grown:
+    def _later(self, grown: PartialReply, entry: Entry, arrived: Arrived) -> PartialReply:
         """Return how the reply gets on, now that so much of it has arrived."""
         known = self._arrived.message if self._arrived is not None else Message("assistant")
         events = _between(known, arrived.message)
@@ -216,7 +216,7 @@ class Elsewhere:
         tokens = self._weight // BYTES_PER_TOKEN
         begun = entry.message.timestamp
         elapsed = None if begun is None else max(0.0, self._outside.now().timestamp() - begun)
-        return Grown(grown.entry_id, reply, Timing(elapsed, tokens=tokens or None))
+        return PartialReply(grown.entry_id, reply, Timing(elapsed, tokens=tokens or None))
 
 
 def _between(old: Message, new: Message) -> list[StreamEvent] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import TuiChatError
 from tui_chat.library import Shelf
-from tui_chat.providers import Transport
+from tui_chat.providers import HttpClient
 from tui_chat.workspace.changes import Change, Trouble
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Outside:
     """The same for all parts of one desk."""
 
     store: Store
-    transport: Transport
+    client: HttpClient
     shelf: Shelf
     """Presets, profiles, lorebooks and roles as files."""
     tell: Callable[[Change], None]

@@ -15,8 +15,8 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Part
 from tui_chat.models.session import Entry
 from tui_chat.models.timing import Timing
-from tui_chat.providers import Transport
-from tui_chat.send import Grown
+from tui_chat.providers import HttpClient
+from tui_chat.send import PartialReply
 from tui_chat.workspace.branches import Branches
 from tui_chat.workspace.capturing import Capturing
 from tui_chat.workspace.carrying import Carrying
@@ -48,7 +48,7 @@ class Parts(State):
         self,
         config: Config,
         store: Store,
-        transport: Transport,
+        client: HttpClient,
         shelf: Shelf,
         *,
         tell: Callable[[Change], None],
@@ -57,7 +57,7 @@ class Parts(State):
         new_id: Callable[[], str] = lambda: uuid4().hex,
     ) -> None:
         super().__init__(config)
-        outside = Outside(store, transport, shelf, tell, now, clock, new_id)
+        outside = Outside(store, client, shelf, tell, now, clock, new_id)
         self._outside = outside
         self._composing = Composing(self, outside)
         self._presets = Presets(self, outside, self._composing)
@@ -110,7 +110,7 @@ class Parts(State):
         return self._replies.running
 
     @property
-    def partial(self) -> Grown | None:
+    def partial(self) -> PartialReply | None:
         """What has arrived of the reply that is arriving in the shown session."""
         return self._replies.partial
 

@@ -18,8 +18,9 @@ from tui_chat.models.message import Message, Part
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.models.timing import Timing, cost_of
+from tui_chat.providers import RetryPause
 from tui_chat.recipe import as_json
-from tui_chat.send import Begun, Ended, Grown, Progress, Waiting, send
+from tui_chat.send import ExchangeStored, FinishedReply, PartialReply, SendProgress, send
 from tui_chat.workspace.calls import waiting
 from tui_chat.workspace.changes import ReplyElsewhere, ReplyGrew, ReplyWaits, Trouble
 from tui_chat.workspace.composing import Composing
@@ -70,7 +71,7 @@ class Replies:
         self._ours: set[str] = set()
         """Ids of the replies that this program asked for."""
         self._running: dict[str, asyncio.Task[Entry]] = {}
-        self._partial: dict[str, Grown] = {}
+        self._partial: dict[str, PartialReply] = {}
         self.search_lore = composing.search_lore
         self._new: set[str] = set()
         """The reply that has begun and is not yet read with its branch."""
@@ -107,7 +108,7 @@ class Replies:
         return session is not None and session.session_id in self._running
 
     @property
-    def partial(self) -> Grown | None:
+    def partial(self) -> PartialReply | None:
         """What has arrived of the reply that is arriving in the shown session."""
         grown = self._partial.get(self._state.session_id, self._state.followed)
         if grown is None or not self._sees(self._state.session_id, grown.entry_id):
@@ -277,16 +278,16 @@ class Replies:
             session_id = session.session_id
             end: Entry | None = None
 
-            def emit(progress: Progress) -> None:
+            def emit(progress: SendProgress) -> None:
                 nonlocal end
-                if isinstance(progress, Begun) and not begun.done():
+                if isinstance(progress, ExchangeStored) and not begun.done():
                     reply_id = progress.reply.message.id
                     self._ours.add(reply_id)
                     if stored is not None:
                         stored()
                     self._state.sent[composed.endpoint.name] = LastSent(reply_id, composed)
                     begun.set_result(None)
-                if isinstance(progress, Ended):
+                if isinstance(progress, FinishedReply):
                     end = progress.entry
                     self._composing.learn(composed, progress.entry.usage.input)
                     self._timings[progress.entry.message.id] = progress.timing
@@ -304,7 +305,7 @@ class Replies:
                     recipe=recipe,
                     begin_with=begin_with,
                     store=self._outside.store,
-                    transport=self._outside.transport,
+                    client=self._outside.client,
                     emit=emit,
                     clock=self._outside.clock,
                 )
@@ -327,18 +328,18 @@ class Replies:
         at_end = bool(entries) and entries[-1].message.id == entry_id
         return (at_end or entry_id in self._new) and self._state.shows(session_id)
 
-    def _follow(self, session_id: str, progress: Progress) -> None:
+    def _follow(self, session_id: str, progress: SendProgress) -> None:
         match progress:
-            case Grown():
+            case PartialReply():
                 self._partial[session_id] = progress
                 if self._sees(session_id, progress.entry_id):
                     self._outside.tell(ReplyGrew(progress))
-            case Waiting():
+            case RetryPause():
                 if self._state.shows(session_id):
                     self._outside.tell(ReplyWaits(progress))
-            case Begun():
+            case ExchangeStored():
                 self._new.add(progress.reply.message.id)
-            case Ended():
+            case FinishedReply():
                 if progress.repeats_key:
                     self._outside.tell(Trouble(_repeated_key()))
 

@@ -15,7 +15,7 @@ from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, Session, SessionSummary
 from tui_chat.models.tool import Tool
-from tui_chat.send import Grown
+from tui_chat.send import PartialReply
 
 LONG = 500_000
 """Bytes from which a request is kept while its session is shown, and not beyond."""
@@ -69,7 +69,7 @@ class State:
         self.tools: tuple[Tool, ...] = ()
         """What the model is offered to call."""
 
-        self.followed: Grown | None = None
+        self.followed: PartialReply | None = None
         """What has arrived of the shown branch's last reply, where another program receives it."""
 
         self.sent: dict[str, LastSent] = {}

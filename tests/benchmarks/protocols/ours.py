@@ -21,7 +21,7 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
 from tui_chat.offline import LoopbackTransport
 from tui_chat.protocols.registry import protocol_of
-from tui_chat.providers import Transport
+from tui_chat.providers import HttpClient
 from tui_chat.send import receive
 
 
@@ -66,7 +66,7 @@ def our_reading(url: str) -> Figures:
         composed = compose(Inputs(to, Preset("p"), draft="go"))
 
         async def all_runs() -> float:
-            transport = Transport()
+            client = HttpClient()
 
             async def read() -> None:
                 replies: list[Any] = [None]
@@ -74,10 +74,10 @@ def our_reading(url: str) -> Figures:
                 def grown(reply: Any, _weight: int) -> None:
                     replies[0] = reply
 
-                await receive(composed, transport, grown, print)
+                await receive(composed, client, grown, print)
                 assert len(replies[0].text) > 1000
 
-            return await best_of(read, transport.aclose)
+            return await best_of(read, client.aclose)
 
         return asyncio.run(all_runs())
 

@@ -1,11 +1,11 @@
-"""Which servers run on this machine: Ollama, llama.cpp, LM Studio, vLLM and their like.
+"""Discovery of model servers on this machine: Ollama, llama.cpp, LM Studio, vLLM and similar.
 
-1. Only when somebody asks. The program never looks around by itself.
-2. Only at loopback addresses, without key, without proxy, with short patience.
-3. Whatever listens there may be anybody: an answer counts only where it is a list of models, and
-   no more than a little of it is read.
-4. What the server tells of its context is taken over, as far as it is what it really keeps:
-   Ollama and LM Studio cut a conversation silently at the length a model was loaded with,
+1. It runs only on request. The program never probes by itself.
+2. Only loopback addresses are probed, without key or proxy, with short timeouts.
+3. Any program may listen there: an answer counts only if it is a list of models, and only its
+   first `_MAX_BODY` bytes are read.
+4. A context length that the server reports is adopted if the server really keeps that much:
+   Ollama and LM Studio silently cut a conversation at the length a model was loaded with,
    whatever the model itself could do.
 """
 
@@ -22,30 +22,32 @@ from tui_chat.errors import TuiChatError
 from tui_chat.models.base_url import request_url
 from tui_chat.models.endpoint import Endpoint, Protocol, Timeouts
 from tui_chat.models.model_facts import ModelFacts
-from tui_chat.providers.catalogue import asking, models_path, names_in
-from tui_chat.providers.client import Transport
+from tui_chat.providers.client import HttpClient
 from tui_chat.providers.failures import is_loopback
+from tui_chat.providers.model_catalogue import get_request, model_names, models_path
 
-PATIENCE = Timeouts(connect=0.5, silence=1.5)
-TOGETHER = 3.0
-"""Seconds for everything that is asked of one server."""
+PROBE_TIMEOUTS = Timeouts(connect=0.5, silence=1.5)
+SERVER_SECONDS = 3.0
+"""Seconds for all requests to one server together."""
 
-_LONGEST = 1024 * 1024
-_KINDS = frozenset({"ollama", "llama.cpp", "lm-studio", "vllm"})
+_MAX_BODY = 1024 * 1024
+_SERVER_NAMES = frozenset({"ollama", "llama.cpp", "lm-studio", "vllm"})
 
 
-async def discover(endpoints: Iterable[Endpoint], transport: Transport) -> tuple[Endpoint, ...]:
-    """Return those of `endpoints` at loopback addresses whose servers answer, with the models
-    they have and what they tell of them. Raises nothing; takes a few seconds at most.
+async def discover_endpoints(
+    endpoints: Iterable[Endpoint], client: HttpClient
+) -> tuple[Endpoint, ...]:
+    """Return the `endpoints` at loopback addresses whose servers answer, completed with the models
+    and context limits that the servers report. Raises nothing; takes at most `SERVER_SECONDS`.
     """
     local = [each for each in endpoints if is_loopback(each.base_url)]
-    # Endpoints of one server that list their models alike: it is asked once for all of them.
+    # Endpoints that share a server and a list path: the server is asked once for all of them.
     servers: dict[str, list[Endpoint]] = {}
     for each in local:
         servers.setdefault(request_url(each, models_path(each)), []).append(each)
-    answers = await asyncio.gather(*(_asked(same[0], transport) for same in servers.values()))
+    answers = await asyncio.gather(*(_probe(same[0], client) for same in servers.values()))
     found = [
-        (local.index(each), _described(each, answer))
+        (local.index(each), _completed(each, answer))
         for same, answer in zip(servers.values(), answers, strict=True)
         if answer is not None
         for each in same
@@ -53,79 +55,83 @@ async def discover(endpoints: Iterable[Endpoint], transport: Transport) -> tuple
     return _distinct([each for _, each in sorted(found, key=lambda pair: pair[0])])
 
 
-def with_discovered(known: Sequence[Endpoint], found: Sequence[Endpoint]) -> tuple[Endpoint, ...]:
-    """Return the endpoints, those that were found in the place of those they were found for."""
-    left = list(found)
+def merge_discovered(known: Sequence[Endpoint], found: Sequence[Endpoint]) -> tuple[Endpoint, ...]:
+    """Return the known endpoints, each replaced by its discovered version, then the other
+    discovered ones. Versions match by base URL and protocol, preferably by name as well.
+    """
+    unmatched = list(found)
 
-    def as_found(endpoint: Endpoint) -> Endpoint:
+    def discovered(endpoint: Endpoint) -> Endpoint:
         same = [
             each
-            for each in left
+            for each in unmatched
             if (each.base_url, each.protocol) == (endpoint.base_url, endpoint.protocol)
         ]
-        named = [each for each in same if each.name == endpoint.name] or same
-        if not named:
+        candidates = [each for each in same if each.name == endpoint.name] or same
+        if not candidates:
             return endpoint
-        left.remove(named[0])
-        return named[0]
+        unmatched.remove(candidates[0])
+        return candidates[0]
 
-    return (*map(as_found, known), *left)
+    return (*map(discovered, known), *unmatched)
 
 
 @dataclass(frozen=True, slots=True)
-class _Server:
-    """What a server told."""
+class _ServerReport:
+    """What a server reports of itself."""
 
     kind: str
-    """Which program it is; empty where it does not show."""
+    """The program: one of `_SERVER_NAMES`; empty if unknown."""
     models: tuple[str, ...]
     limits: dict[str, int]
-    """Tokens of context by model, as far as it told."""
+    """Context length in tokens by model, where reported."""
 
 
-async def _asked(endpoint: Endpoint, transport: Transport) -> _Server | None:
-    """Return what the server of an endpoint tells; None where none answers with models."""
+async def _probe(endpoint: Endpoint, client: HttpClient) -> _ServerReport | None:
+    """Return what an endpoint's server reports; None if nothing there answers with models."""
     bare = replace(endpoint, key="", proxy="none", query=())
     try:
-        async with asyncio.timeout(TOGETHER):
+        async with asyncio.timeout(SERVER_SECONDS):
             root = replace(bare, protocol=Protocol.OPENAI_CHAT, base_url=_root(endpoint.base_url))
-            listed = await _get(bare, models_path(bare), transport)
-            tags = await _get(root, "/api/tags", transport) if listed is None else None
+            listed = await _get(bare, models_path(bare), client)
+            tags = await _get(root, "/api/tags", client) if listed is None else None
             names = _names(listed) or _names(tags)
             if names is None:
                 return None
-            kind, limits = await _told(root, listed, transport)
+            kind, limits = await _identify(root, listed, client)
     except TimeoutError:
         return None
-    return _Server(kind, names, limits)
+    return _ServerReport(kind, names, limits)
 
 
-def _described(endpoint: Endpoint, server: _Server) -> Endpoint:
-    """Return an endpoint with what its server told."""
+def _completed(endpoint: Endpoint, server: _ServerReport) -> Endpoint:
+    """Return an endpoint completed with its server's report."""
     names, limits = server.models, server.limits
     known = tuple((name, ModelFacts(limit)) for name, limit in limits.items() if name in names)
     wanted = tuple(name for name in endpoint.models if name in names)
     return replace(
         endpoint,
-        # A llama.cpp at vLLM's usual port is not called vLLM.
-        name=server.kind if server.kind and endpoint.name in _KINDS else endpoint.name,
+        # A llama.cpp server may listen at the usual port of vLLM.
+        name=server.kind if server.kind and endpoint.name in _SERVER_NAMES else endpoint.name,
         models=(*wanted, *(name for name in names if name not in wanted)),
         facts=(*endpoint.facts, *known),
     )
 
 
-async def _told(root: Endpoint, listed: object, transport: Transport) -> tuple[str, dict[str, int]]:
-    """Return which server it is, empty where it does not show, and its models' limits."""
+async def _identify(
+    root: Endpoint, listed: object, client: HttpClient
+) -> tuple[str, dict[str, int]]:
+    """Return the server's program, empty if unknown, and its models' context lengths."""
     entries = _entries(listed, "data")
     owners = {entry.get("owned_by") for entry in entries}
     if "llamacpp" in owners:
-        props = _object(await _get(root, "/props", transport))
+        props = _object(await _get(root, "/props", client))
         limit = _object(props.get("default_generation_settings")).get("n_ctx")
         return "llama.cpp", _limits((entry.get("id"), limit) for entry in entries)
     if "vllm" in owners:
         return "vllm", _limits((e.get("id"), e.get("max_model_len")) for e in entries)
     loaded, native = await asyncio.gather(
-        _get(root, "/api/ps", transport), _get(root, "/api/v0/models", transport)
+        _get(root, "/api/ps", client), _get(root, "/api/v0/models", client)
     )
     if "models" in _object(loaded):
         running = _entries(loaded, "models")
@@ -135,20 +141,20 @@ async def _told(root: Endpoint, listed: object, transport: Transport) -> tuple[s
     return "", {}
 
 
-async def _get(endpoint: Endpoint, path: str, transport: Transport) -> object:
-    """Return what a server answers, read as JSON; None where it does not or cannot be read."""
+async def _get(endpoint: Endpoint, path: str, client: HttpClient) -> object:
+    """Return a server's answer as parsed JSON; None if it fails or is not JSON."""
     try:
-        async with transport.open(asking(endpoint, path, PATIENCE)) as response:
+        async with client.open(get_request(endpoint, path, PROBE_TIMEOUTS)) as response:
             if response.status != 200:
                 return None
-            return json.loads(await response.body(_LONGEST))
+            return json.loads(await response.read_body(_MAX_BODY))
     except (TuiChatError, ValueError, RecursionError):
         return None
 
 
 def _names(body: object) -> tuple[str, ...] | None:
     try:
-        return names_in(body)
+        return model_names(body)
     except TuiChatError:
         return None
 
@@ -176,7 +182,7 @@ def _limits(pairs: Iterable[tuple[object, object]]) -> dict[str, int]:
 
 
 def _distinct(found: list[Endpoint]) -> tuple[Endpoint, ...]:
-    """Return the endpoints under names of their own: the second of a kind tells its port."""
+    """Return the endpoints under distinct names: a repeated name gets the port appended."""
     taken: set[str] = set()
     named: list[Endpoint] = []
     for endpoint in found:

@@ -16,7 +16,7 @@ from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.offline import serve
-from tui_chat.providers import Transport, discover, list_models, with_discovered
+from tui_chat.providers import HttpClient, discover_endpoints, list_models, merge_discovered
 
 Answers = dict[str, object]
 
@@ -102,10 +102,10 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_server_is_found_with_its_models_and_limits(kind: str, closing: Closing):
     answers, name, models, limits = KINDS[kind]
-    transport = closing(Transport())
+    client = closing(HttpClient())
     async with server(answers) as port:
         # At a port that another kind takes by itself: the answer tells which one it is.
-        found = await discover([at(port, "vllm" if name != "vllm" else "ollama")], transport)
+        found = await discover_endpoints([at(port, "vllm" if name != "vllm" else "ollama")], client)
     assert [(each.name, each.models) for each in found] == [(name, models)]
     assert found[0].base_url == f"http://127.0.0.1:{port}/v1"
     for model, limit in limits.items():
@@ -117,13 +117,15 @@ async def test_an_endpoint_of_ones_own_keeps_its_name_and_its_first_model(closin
         mine = Endpoint(
             "mine", Protocol.OPENAI_CHAT, f"http://localhost:{port}/v1", models=("gemma3:4b",)
         )
-        (found,) = await discover([mine], closing(Transport()))
+        (found,) = await discover_endpoints([mine], closing(HttpClient()))
     assert (found.name, found.models) == ("mine", ("gemma3:4b", "qwen3:8b"))
 
 
 async def test_two_of_a_kind_have_names_of_their_own(closing: Closing):
     async with server(VLLM) as one, server(VLLM) as two:
-        found = await discover([at(one, "vllm"), at(two, "ollama")], closing(Transport()))
+        found = await discover_endpoints(
+            [at(one, "vllm"), at(two, "ollama")], closing(HttpClient())
+        )
     assert [each.name for each in found] == ["vllm", f"vllm-{two}"]
 
 
@@ -140,21 +142,21 @@ NOBODY = {
 @pytest.mark.parametrize("who", NOBODY)
 async def test_who_lists_no_models_is_not_found(who: str, closing: Closing):
     async with server(NOBODY[who]) as port, asyncio.timeout(6):
-        assert await discover([at(port)], closing(Transport())) == ()
+        assert await discover_endpoints([at(port)], closing(HttpClient())) == ()
 
 
 async def test_nobody_there_is_soon_known(closing: Closing):
     async with asyncio.timeout(5):
-        assert await discover([at(free_port())], closing(Transport())) == ()
+        assert await discover_endpoints([at(free_port())], closing(HttpClient())) == ()
 
 
 async def test_only_this_machine_is_asked_and_no_key_is_sent(closing: Closing, provider: Provider):
     seen: list[str] = []
-    transport = closing(provider.transport({"KEY": "sk-secret"}))
+    client = closing(provider.client({"KEY": "sk-secret"}))
     async with server(OLLAMA, seen) as port:
         local = Endpoint("l", Protocol.OPENAI_CHAT, f"http://127.0.0.1:{port}/v1", key="env:KEY")
         remote = Endpoint("r", Protocol.OPENAI_CHAT, "https://provider.test/v1", key="env:KEY")
-        found = await discover([remote, local], transport)
+        found = await discover_endpoints([remote, local], client)
     assert [each.name for each in found] == ["l"]
     assert found[0].key == "env:KEY"
     assert provider.seen == []
@@ -163,12 +165,12 @@ async def test_only_this_machine_is_asked_and_no_key_is_sent(closing: Closing, p
 
 
 async def test_the_models_of_each_protocol_are_listed(closing: Closing):
-    transport = closing(Transport())
+    client = closing(HttpClient())
     async with serve() as offline:
         for endpoint in BUILT_IN_ENDPOINTS[:4]:
             base = endpoint.base_url.replace("http://loopback.invalid", offline.base_url)
             there = Endpoint(endpoint.name, endpoint.protocol, base)
-            assert "mirror" in await list_models(there, transport)
+            assert "mirror" in await list_models(there, client)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +182,7 @@ async def test_no_list_of_models_is_told(
 ):
     async with server(answers) as port:
         with pytest.raises(error) as raised:
-            await list_models(at(port), closing(Transport()))
+            await list_models(at(port), closing(HttpClient()))
     assert len(str(raised.value).split()) > 3
 
 
@@ -197,13 +199,13 @@ async def test_endpoints_of_one_server_all_get_its_models(closing: Closing):
             Endpoint("vllm", Protocol.OPENAI_RESPONSES, base),
             Endpoint("mine-claude", Protocol.ANTHROPIC, f"http://127.0.0.1:{port}"),
         )
-        found = await discover(known, closing(Transport()))
+        found = await discover_endpoints(known, closing(HttpClient()))
     assert [each.name for each in found] == [
         "mine", "mine-too", "mine-responses", "vllm", "mine-claude",
     ]  # fmt: skip
     assert {each.models for each in found} == {("org/m",)}
     assert sum("GET /v1/models " in head for head in seen) == 1
-    laid = with_discovered(known, found)
+    laid = merge_discovered(known, found)
     assert [each.name for each in laid] == [each.name for each in known]
     assert [bool(each.models) for each in laid] == [True, False, True, True, True, True]
 
@@ -212,7 +214,7 @@ def test_who_was_found_under_another_name_takes_the_place_it_was_found_for():
     base = "http://127.0.0.1:8000/v1"
     chat, twin = (Endpoint(name, Protocol.OPENAI_CHAT, base) for name in ("vllm", "mine"))
     found = (replace(chat, name="llama.cpp", models=("m",)), replace(twin, models=("m",)))
-    assert with_discovered((chat, twin), found) == found
-    assert with_discovered((twin, chat), tuple(reversed(found))) == tuple(reversed(found))
-    assert with_discovered((twin,), found[1:]) == found[1:]
-    assert with_discovered((), found) == found
+    assert merge_discovered((chat, twin), found) == found
+    assert merge_discovered((twin, chat), tuple(reversed(found))) == tuple(reversed(found))
+    assert merge_discovered((twin,), found[1:]) == found[1:]
+    assert merge_discovered((), found) == found

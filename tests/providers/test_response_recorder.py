@@ -11,7 +11,7 @@ import pytest
 from tests.providers.conftest import Closing, Provider, request
 from tui_chat.errors import Refused
 from tui_chat.models.received import MOST_BYTES
-from tui_chat.providers import Incoming, Pause, Tape, begin
+from tui_chat.providers import IncomingResponse, ResponseRecorder, RetryPause, open_with_retries
 
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
 KEY = "sk-0123456789"
@@ -31,14 +31,14 @@ def clock(step: float) -> Iterator[float]:
 
 
 async def taped(
-    provider: Provider, closing: Closing, tape: Tape, **changes: object
+    provider: Provider, closing: Closing, recorder: ResponseRecorder, **changes: object
 ) -> list[tuple[str, str]]:
-    transport = closing(provider.transport({"KEY": KEY}))
-    async with transport.open(request(**changes)) as response:
-        tape.listen(response)
+    client = closing(provider.client({"KEY": KEY}))
+    async with client.open(request(**changes)) as response:
+        recorder.record(response)
         if response.is_stream:
             return [event async for event in response.events()]
-        await response.body()
+        await response.read_body()
     return []
 
 
@@ -48,9 +48,9 @@ async def test_a_stream_is_kept_byte_for_byte_with_its_times(
     pieces = ("data: é".encode()[:7], "é\r\n\r\n".encode()[1:], b": ping\n\ndata: end")
     provider.answers = [httpx.Response(200, headers=EVENTS, stream=Pieces(*pieces))]
     ticks = clock(0.25)
-    tape = Tape(lambda: next(ticks))
-    assert await taped(provider, closing, tape) == [("message", "é"), ("message", "end")]
-    found = tape.received()
+    recorder = ResponseRecorder(lambda: next(ticks))
+    assert await taped(provider, closing, recorder) == [("message", "é"), ("message", "end")]
+    found = recorder.received()
     assert found is not None
     assert (found.status, found.media, found.gone) == (200, "text/event-stream", 0)
     assert found.body == b"".join(pieces)
@@ -61,9 +61,9 @@ async def test_of_a_long_one_the_newest_part_is_kept(provider: Provider, closing
     pieces = [b"%07d\n" % n * 8_000 for n in range(24)]  # no larger than what is taken at once
     provider.answers = [httpx.Response(200, stream=Pieces(*pieces))]
     ticks = clock(1)
-    tape = Tape(lambda: next(ticks))
-    await taped(provider, closing, tape)
-    found = tape.received()
+    recorder = ResponseRecorder(lambda: next(ticks))
+    await taped(provider, closing, recorder)
+    found = recorder.received()
     assert found is not None
     whole = b"".join(pieces)
     assert (found.size, len(found.body)) == (len(whole), MOST_BYTES)
@@ -76,9 +76,9 @@ async def test_the_key_is_hidden_where_a_server_repeats_it(
     provider: Provider, closing: Closing
 ) -> None:
     provider.answers = [httpx.Response(401, json={"error": f"wrong key {KEY}"})]
-    tape = Tape()
-    await taped(provider, closing, tape, key="env:KEY")
-    found = tape.received()
+    recorder = ResponseRecorder()
+    await taped(provider, closing, recorder, key="env:KEY")
+    found = recorder.received()
     assert found is not None
     assert provider.seen[0].headers["authorization"] == f"Bearer {KEY}"
     assert found.body == b'{"error":"wrong key [key]"}'
@@ -92,9 +92,9 @@ async def test_a_key_across_the_border_of_what_is_kept_is_hidden(
     for tail in (MOST_BYTES - 5, MOST_BYTES + 8192 - 5):
         pieces = [b"x" * 100, said, *[b"y" * 10] * ((tail - tail % 10) // 10), b"z" * (tail % 10)]
         provider.answers = [httpx.Response(200, stream=Pieces(*pieces))]
-        tape = Tape()
-        await taped(provider, closing, tape, key="env:KEY")
-        found = tape.received()
+        recorder = ResponseRecorder()
+        await taped(provider, closing, recorder, key="env:KEY")
+        found = recorder.received()
         assert found is not None
         assert KEY[-5:].encode() not in found.body
         assert found.body.endswith(b"y" + b"z" * (tail % 10))
@@ -102,22 +102,22 @@ async def test_a_key_across_the_border_of_what_is_kept_is_hidden(
 
 async def test_of_several_tries_the_last_one_is_kept(provider: Provider, closing: Closing) -> None:
     provider.answers = [httpx.Response(500, text="first"), httpx.Response(200, text="second")]
-    tape = Tape()
+    recorder = ResponseRecorder()
 
-    async def refusal(response: Incoming) -> Refused:
-        tape.listen(response)
-        await response.body()
+    async def refusal(response: IncomingResponse) -> Refused:
+        recorder.record(response)
+        await response.read_body()
         return Refused("no", status=response.status)
 
-    def waiting(pause: Pause) -> None:
-        found = tape.received()
+    def waiting(pause: RetryPause) -> None:
+        found = recorder.received()
         assert found is not None
         assert found.body == b"first"
 
-    transport = closing(provider.transport())
-    async with begin(transport, request(), refusal, waiting) as response:
-        tape.listen(response)
-        await response.body()
-    found = tape.received()
+    client = closing(provider.client())
+    async with open_with_retries(client, request(), refusal, waiting) as response:
+        recorder.record(response)
+        await response.read_body()
+    found = recorder.received()
     assert found is not None
     assert (found.status, found.body, found.size) == (200, b"second", 6)

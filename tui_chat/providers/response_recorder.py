@@ -1,0 +1,108 @@
+"""Raw responses: recorded as they arrive, to be shown as received and parsed again later.
+
+The recording is bounded: of a long response the newest part is kept. A retried request is recorded
+anew.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, cast
+
+from tui_chat.models.received import MOST_BYTES, TICK, Received
+from tui_chat.providers.client import IncomingResponse
+
+if TYPE_CHECKING:
+    import httpx
+
+_MARGIN = 8192
+"""Bytes held before the kept ones, so that a key across the border is still recognised. Longer than
+any key."""
+
+_SPLIT_KEY_NOTICE = b"[The body is not kept: it had the key of the request in it, in pieces.]"
+
+
+class ResponseRecorder:
+    """Records one response after the other and keeps the last. `clock` gives seconds."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._start = clock()
+        self._response: IncomingResponse | None = None
+        self._chunks: deque[bytes] = deque()
+        self._held = 0
+        """Bytes in `_chunks`."""
+        self._size = 0
+        """Bytes received."""
+        self._times: list[tuple[int, int]] = []
+        """Milliseconds since the start, and the bytes received by then."""
+
+    def record(self, response: IncomingResponse) -> None:
+        """Record this response from now on, and forget the one before."""
+        self._response = response
+        self._chunks.clear()
+        self._times.clear()
+        self._held = self._size = 0
+        response.on_chunk = self._add
+
+    def _add(self, chunk: bytes) -> None:
+        self._chunks.append(chunk)
+        self._held += len(chunk)
+        self._size += len(chunk)
+        while self._held - len(self._chunks[0]) >= MOST_BYTES + _MARGIN:
+            self._held -= len(self._chunks.popleft())
+        at = round((self._clock() - self._start) * 1000)
+        if not self._times or at - self._times[-1][0] >= TICK:
+            self._times.append((at, self._size))
+        else:
+            self._times[-1] = self._times[-1][0], self._size
+
+    @property
+    def repeats_key(self) -> bool:
+        """True if the last response repeated the key of its request."""
+        return self._response is not None and self._response.key_mask.found
+
+    def received(self) -> Received | None:
+        """Return the last response with the key masked; None if there was none."""
+        response = self._response
+        if response is None:
+            return None
+        held = b"".join(self._chunks)
+        body = response.without_key(held)
+        margin = _MARGIN if len(held) < self._size else 0
+        body = body[max(len(body) - MOST_BYTES, margin) :]
+        if response.key_mask.was_split:
+            return Received(
+                response.status, "text/plain", _SPLIT_KEY_NOTICE, len(_SPLIT_KEY_NOTICE)
+            )
+        media_type = response.headers.get("content-type", "").partition(";")[0].strip()
+        times = tuple((at, size) for at, size in self._times if size > self._size - len(body))
+        size = max(self._size, len(body))
+        return Received(response.status, media_type, body, size, times)
+
+
+def recorded_events(stream: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the name (empty if none) and data of each server-sent event of a kept stream.
+
+    Bytes that are not UTF-8 become U+FFFD.
+    """
+    from httpx_sse import EventSource
+
+    response = cast("httpx.Response", _RecordedStream(stream.decode("utf-8-sig", "replace")))
+    for event in EventSource(response).iter_sse():
+        yield event.event, event.data
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordedStream:
+    """The part of a response that httpx-sse reads."""
+
+    text: str
+    headers: dict[str, str] = field(default_factory=lambda: {"content-type": "text/event-stream"})
+
+    def iter_text(self) -> Iterator[str]:
+        yield self.text
+        yield "\n\n"  # ends the last event, which may lack its blank line
