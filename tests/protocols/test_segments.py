@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from weakref import ref
 
 from tui_chat.models.envelope import Placement, Turn
+from tui_chat.models.memo import forget_recent
 from tui_chat.models.text import GLUE, Text
-from tui_chat.protocols.common.segments import RunMemo, forget_runs
+from tui_chat.protocols.common.segments import run_memo
 
 
 def turn(text: str) -> Turn:
@@ -22,14 +23,14 @@ def test_a_run_is_computed_once_for_its_very_turns():
         asked.append("".join(each.text.plain for each in turns))
         return asked[-1]
 
-    memo = RunMemo(spell)
+    memo = run_memo(spell)
     a, b = turn("a"), turn("b")
     assert [memo((a, b)), memo((a, b)), memo((a,)), memo((turn("a"), b))] == ["ab", "ab", "a", "ab"]
     assert asked == ["ab", "a", "ab"]
 
 
 def test_old_runs_are_let_go_even_where_their_results_refer_to_them():
-    memo = RunMemo(tuple, size=4)
+    memo = run_memo(tuple, size=4)
     first = turn("first")
     memo((first,))
     gone = ref(first)
@@ -41,12 +42,12 @@ def test_old_runs_are_let_go_even_where_their_results_refer_to_them():
 
 
 def test_what_was_made_of_another_conversation_is_let_go_of():
-    memo: RunMemo[tuple[Turn, ...]] = RunMemo(tuple)
+    memo = run_memo(tuple)
     a = turn("a")
     memo((a,))
     kept = ref(a)
     del a
     assert kept() is not None
-    forget_runs()
+    forget_recent()
     gc.collect()
     assert kept() is None

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from tui_chat.context.ledger import Ledger
 from tui_chat.context.listed import Listed
 from tui_chat.models.envelope import Dropped, Level, Note, Placement, Turn
-from tui_chat.models.memo import Recent
+from tui_chat.models.memo import recent_memo
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +37,10 @@ def truncate(ledger: Ledger, allowance: int | None) -> Kept:
     """Keep the newest messages that cost at most `allowance` tokens; None keeps all."""
     if allowance is None or ledger.total <= allowance:
         return Kept(ledger.turns, ledger.costs, (), ledger.total, 0)
-    cut, kept = ledger.first_kept(allowance), _last_cut(ledger)
-    if not kept or kept[0][0] != cut:
-        kept[:] = [(cut, _cut(ledger, cut))]
-    return kept[0][1]
+    return _cut(ledger, ledger.first_kept(allowance))
 
 
-def _no_cut(_: Ledger) -> list[tuple[int, Kept]]:
-    return []
-
-
-_last_cut: Recent[Ledger, list[tuple[int, Kept]]] = Recent(_no_cut)
-"""A cut moves by a message now and then: from one keystroke to the next it is the same."""
-
-
+@recent_memo()  # a cut moves by a message now and then: at most keystrokes it stays the same
 def _cut(ledger: Ledger, cut: int) -> Kept:
     """Keep the units from `cut` on, and those before it that stay."""
     staying = [index for unit in ledger.staying if unit < cut for index in ledger.members(unit)]

@@ -41,7 +41,8 @@ class _Program:
     last: Expansion | None = None
 
 
-def _read(line: Listed) -> _Program | None:
+@Memo
+def _program(line: Listed) -> _Program | None:
     content = line.message.content
     if not (has_macros(content) or line.message.requires):
         return None
@@ -50,9 +51,6 @@ def _read(line: Listed) -> _Program | None:
         sentence = unclosed_note(content, at, line.called)
         note = Note(Level.WARNING, "macro-stays", sentence, line.origin)
     return _Program(parse(content), note)
-
-
-_program: Memo[Listed, _Program | None] = Memo(_read)
 
 
 def expand_all(inputs: Inputs, opening: Listed | None, groups: Groups, notes: list[Note]) -> Said:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.lorebook import Lorebook
-from tui_chat.models.memo import Recent
+from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
@@ -96,12 +96,10 @@ class Inputs:
         return self.role.name if self.role is not None and self.role.name else "Assistant"
 
 
+@recent_memo()
 def _without_last(history: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return the same tuple for the same history: what is known of one is found by its identity."""
     return history[:-1]
-
-
-_earlier: Recent[tuple[Message, ...], tuple[Message, ...]] = Recent(_without_last)
-"""The same tuple for the same history: what is known of a history is found by its identity."""
 
 
 def with_answered_as_draft(inputs: Inputs) -> Inputs:
@@ -116,7 +114,7 @@ def with_answered_as_draft(inputs: Inputs) -> Inputs:
     last = history[-1]
     return replace(
         inputs,
-        history=_earlier(history),
+        history=_without_last(history),
         draft=last.content,
         draft_parts=last.parts,
         answered=last,

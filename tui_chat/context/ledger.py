@@ -19,7 +19,7 @@ from itertools import accumulate
 from operator import attrgetter, is_, sub
 
 from tui_chat.models.envelope import Placement, Turn
-from tui_chat.models.memo import Recent
+from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.models.text import Text
 from tui_chat.tokens import Counter
@@ -43,12 +43,10 @@ def _turn_of(message: Message) -> Turn:
     )
 
 
-def _answered_turn_of(message: Message) -> Turn:
+@recent_memo()
+def answered_turn(message: Message) -> Turn:
+    """Return the turn of a stored message that stands in the draft's place."""
     return replace(_turn_of(message), placement=_ANSWERED)
-
-
-answered_turn: Recent[Message, Turn] = Recent(_answered_turn_of)
-"""`answered_turn(message)`: the turn of a stored message that stands in the draft's place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +88,17 @@ def ledger_of(history: tuple[Message, ...], counter: Counter) -> Ledger:
     return _ledgers(counter)(history)
 
 
-def _ledgers_of(counter: Counter) -> Recent[tuple[Message, ...], Ledger]:
+@recent_memo()
+def _ledgers(counter: Counter) -> Memo[tuple[Message, ...], Ledger]:
+    @recent_memo()
     def draw_up(history: tuple[Message, ...]) -> Ledger:
         if counter.uncorrected is not counter:
             first = ledger_of(history, counter.uncorrected)
             return _sum_up(first, tuple(counter.times_ratio(first.costs)))
-        return _ledger(history, *_nearest(history, ledgers.values()), counter)
+        return _ledger(history, *_nearest(history, draw_up.results()), counter)
 
-    ledgers: Recent[tuple[Message, ...], Ledger] = Recent(draw_up)
-    return ledgers
+    return draw_up
 
-
-_ledgers: Recent[Counter, Recent[tuple[Message, ...], Ledger]] = Recent(_ledgers_of)
 
 _NOTHING = Ledger((), (), (), (), (), (0,), 0, (), has_parts=False)
 

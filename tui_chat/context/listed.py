@@ -15,7 +15,8 @@ from weakref import WeakValueDictionary
 
 from tui_chat.models.envelope import CacheMark, Placement, Turn
 from tui_chat.models.memo import Memo
-from tui_chat.models.preset import PresetMessage
+from tui_chat.models.message import MessageRole
+from tui_chat.models.preset import CacheLifetime, PresetMessage
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
 from tui_chat.models.text import Origin, OriginKind, Text
@@ -72,45 +73,29 @@ def preset_line(message: PresetMessage) -> Listed:
     return line
 
 
-def _role_line(role: Role) -> Listed:
+@Memo
+def role_line(role: Role) -> Listed:
+    """Return the role's system prompt as a line of the list."""
     message = PresetMessage(role.role_id, "system", role.system_prompt, name=role.name)
     return Listed(message, Origin(OriginKind.SYSTEM, role.role_id, role.name))
 
 
-role_line: Memo[Role, Listed] = Memo(_role_line)
-"""`role_line(role)`: the role's system prompt as a line of the list."""
-
-
-def _no_lines(_: Profile) -> dict[tuple[str, str, str | None], Listed]:
-    return {}
-
-
-_profile_lines: Memo[Profile, dict[tuple[str, str, str | None], Listed]] = Memo(_no_lines)
-
-
 def profile_line(anchor: PresetMessage, profile: Profile) -> Listed:
     """Return the profile as the line that an anchor stands for."""
-    lines = _profile_lines(profile)
-    key = anchor.id, anchor.role, anchor.cache_control
-    line = lines.get(key)
-    if line is None:
-        origin = Origin(OriginKind.PROFILE, profile.name, profile.name)
-        message = PresetMessage(
-            anchor.id,
-            anchor.role,
-            profile.content,
-            name=profile.name,
-            cache_control=anchor.cache_control,
-        )
-        line = lines[key] = Listed(message, origin)
-    return line
+    return _profile_line(profile, anchor.id, anchor.role, anchor.cache_control)
 
 
-def _plain(line: Listed) -> Text:
+@Memo
+def _profile_line(
+    profile: Profile, anchor: str, role: MessageRole, cache: CacheLifetime | None
+) -> Listed:
+    message = PresetMessage(anchor, role, profile.content, name=profile.name, cache_control=cache)
+    return Listed(message, Origin(OriginKind.PROFILE, profile.name, profile.name))
+
+
+@Memo
+def _plain_text(line: Listed) -> Text:
     return Text.of(line.message.content, line.origin)
-
-
-_plain_text: Memo[Listed, Text] = Memo(_plain)
 
 
 def text_of(line: Listed, said: Said) -> Text:
@@ -119,11 +104,12 @@ def text_of(line: Listed, said: Said) -> Text:
     return _plain_text(line) if text is None else text
 
 
-def _no_turn(_: Listed) -> list[Turn]:
-    return []
-
-
-_last_turn: Memo[Listed, list[Turn]] = Memo(_no_turn)
+@Memo
+def _turn(line: Listed, text: Text, placement: Placement) -> Turn:
+    if line.why:
+        placement = replace(placement, rule=f"{line.why} {placement.rule}")
+    mark = mark_of(line.message)
+    return Turn(line.message.role, text, line.origin, placement, cache_mark=mark)
 
 
 def turns_of(lines: Iterable[tuple[Listed, Placement]], said: Said) -> tuple[Turn, ...]:
@@ -131,12 +117,6 @@ def turns_of(lines: Iterable[tuple[Listed, Placement]], said: Said) -> tuple[Tur
     turns: list[Turn] = []
     for line, placement in lines:
         text = text_of(line, said)
-        if not text.plain:
-            continue
-        told = replace(placement, rule=f"{line.why} {placement.rule}") if line.why else placement
-        kept = _last_turn(line)
-        if not kept or kept[0].text is not text or kept[0].placement != told:
-            mark = mark_of(line.message)
-            kept[:] = [Turn(line.message.role, text, line.origin, told, cache_mark=mark)]
-        turns.append(kept[0])
+        if text.plain:
+            turns.append(_turn(line, text, placement))
     return tuple(turns)

@@ -6,7 +6,7 @@ is the business of `lorebooks`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tui_chat.context.inputs import Inputs
@@ -14,7 +14,7 @@ from tui_chat.context.listed import Listed
 from tui_chat.context.lore_keys import Keyed, KeyIndex
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
-from tui_chat.models.memo import Memo, Recent
+from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 
@@ -24,7 +24,6 @@ class Book:
     """A book ready to be searched for. Holds its entries, and not the book."""
 
     name: str
-    names: dict[str, str]
     index: KeyIndex
     notes: tuple[Note, ...]
     lines: dict[int, Listed] = field(default_factory=dict[int, Listed])
@@ -66,23 +65,14 @@ class Shelf:
     rounds: int = 1
 
 
-def _nothing_arranged(_: tuple[Lorebook, ...]) -> list[Shelf]:
-    return []
-
-
-_arranged: Recent[tuple[Lorebook, ...], list[Shelf]] = Recent(_nothing_arranged)
-
-
 def shelf_of(inputs: Inputs) -> Shelf:
     """Return the books arranged, once for the same books and names."""
-    books = [_ready(book, inputs) for book in inputs.lorebooks]
-    remembered = _arranged(inputs.lorebooks)
-    if not remembered or remembered[0].books != books:
-        remembered[:] = [_arrange(inputs.lorebooks, books)]
-    return remembered[0]
+    books = [_ready(book, inputs.user_name, inputs.char_name) for book in inputs.lorebooks]
+    return _arrange(inputs.lorebooks, books)
 
 
-def _arrange(books: Sequence[Lorebook], ready: list[Book]) -> Shelf:
+@recent_memo()
+def _arrange(books: tuple[Lorebook, ...], ready: list[Book]) -> Shelf:
     candidates = [
         Candidate(number, book, ready[number], keyed)
         for number, book in enumerate(books)
@@ -102,21 +92,11 @@ def _arrange(books: Sequence[Lorebook], ready: list[Book]) -> Shelf:
     return shelf
 
 
-def _nothing_ready(_: Lorebook) -> list[Book]:
-    return []
-
-
-_remembered: Memo[Lorebook, list[Book]] = Memo(_nothing_ready)
-
-
-def _ready(book: Lorebook, inputs: Inputs) -> Book:
+@Memo
+def _ready(book: Lorebook, user: str, char: str) -> Book:
     """Return the book made ready, once for the names that its keys may ask for."""
-    names = {"user": inputs.user_name, "char": inputs.char_name}
-    remembered = _remembered(book)
-    if not remembered or remembered[0].names != names:
-        index = KeyIndex(book, names)
-        remembered[:] = [Book(book.name, names, index, tuple(_doubts(book, index)))]
-    return remembered[0]
+    index = KeyIndex(book, {"user": user, "char": char})
+    return Book(book.name, index, tuple(_doubts(book, index)))
 
 
 def _doubts(book: Lorebook, index: KeyIndex) -> Iterator[Note]:

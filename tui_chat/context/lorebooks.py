@@ -28,7 +28,7 @@ from tui_chat.context.lore_shelf import Candidate, Shelf, line_of, lore_origin, 
 from tui_chat.context.scene import drawn
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.lorebook import LorebookEntry
-from tui_chat.models.memo import Recent
+from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.tokens import Counter
 
@@ -113,7 +113,7 @@ class _Search:
         first: dict[int, int] = {}
         if has_draft:
             first = dict.fromkeys(self._occurring(number, index, draft), 0)
-        history = _history_keys(self._inputs.history, index, depth - has_draft)
+        history = _history_keys(index, self._inputs.history, depth - has_draft)
         for key, place in history.first.items():
             first.setdefault(key, place + has_draft)
         for place, message in history.undecided:
@@ -261,34 +261,20 @@ class _HistoryKeys:
     """Places and messages in which patterns with back-references may occur."""
 
 
-def _nothing_searched(
-    _: tuple[Message, ...],
-) -> dict[tuple[int, int], tuple[KeyIndex, _HistoryKeys]]:
-    return {}
-
-
-_searched: Recent[tuple[Message, ...], dict[tuple[int, int], tuple[KeyIndex, _HistoryKeys]]] = (
-    Recent(_nothing_searched)
-)
-"""By the identity of the index, and depth; the index is kept so that its identity is its own."""
-
-
-def _history_keys(history: tuple[Message, ...], index: KeyIndex, depth: int) -> _HistoryKeys:
+@recent_memo(64)  # books that are active at once
+def _history_keys(index: KeyIndex, history: tuple[Message, ...], depth: int) -> _HistoryKeys:
     """Search the newest messages; remembered, so that a keystroke searches the draft only."""
-    known = _searched(history)
-    if (id(index), depth) not in known:
-        spoken = (m for m in reversed(history) if m.role in ("user", "assistant"))
-        texts = tuple(islice(spoken, depth))
-        first: dict[int, int] = {}
-        undecided: list[tuple[int, Message]] = []
-        for place, message in enumerate(texts):
-            occurrences = index.in_message(message)
-            for key in occurrences.found:
-                first.setdefault(key, place)
-            if occurrences.undecided:
-                undecided.append((place, message))
-        known[id(index), depth] = index, _HistoryKeys(texts, first, tuple(undecided))
-    return known[id(index), depth][1]
+    spoken = (m for m in reversed(history) if m.role in ("user", "assistant"))
+    texts = tuple(islice(spoken, depth))
+    first: dict[int, int] = {}
+    undecided: list[tuple[int, Message]] = []
+    for place, message in enumerate(texts):
+        occurrences = index.in_message(message)
+        for key in occurrences.found:
+            first.setdefault(key, place)
+        if occurrences.undecided:
+            undecided.append((place, message))
+    return _HistoryKeys(texts, first, tuple(undecided))
 
 
 def _secondary_hold(

@@ -27,7 +27,7 @@ def marked(kept: Kept, groups: Groups, deep: Sequence[Depth]) -> Kept:
     moving = (depth.place for depth in deep if (depth.line.message.insertion_point or 0) < 0)
     for at in range(min(moving, default=len(kept.turns)) - 1, -1, -1):
         if _is_sent(kept.turns[at]):
-            turn = _with(kept.turns[at], mark)
+            turn = _marked(kept.turns[at], mark)
             return replace(kept, turns=(*kept.turns[:at], turn, *kept.turns[at + 1 :]))
     return kept
 
@@ -37,17 +37,7 @@ def _is_sent(turn: Turn) -> bool:
     return bool(said) or turn.role == "tool"
 
 
-def _no_marked(_: Turn) -> dict[CacheMark, Turn]:
-    return {}
-
-
-_marked: Memo[Turn, dict[CacheMark, Turn]] = Memo(_no_marked)
-
-
-def _with(turn: Turn, mark: CacheMark) -> Turn:
+@Memo
+def _marked(turn: Turn, mark: CacheMark) -> Turn:
     """Return a marked turn: the same object for the same mark, so that it is encoded once."""
-    known = _marked(turn)
-    if mark not in known:
-        known.clear()
-        known[mark] = replace(turn, cache_mark=mark)
-    return known[mark]
+    return replace(turn, cache_mark=mark)

@@ -58,24 +58,15 @@ class Groups:
         self.notes.append(Note(level, code, sentence, about.origin))
 
 
-def _no_scan(_: Preset) -> list[tuple[tuple[Listed, ...], Groups]]:
-    return []
-
-
-_last_scan: Memo[Preset, list[tuple[tuple[Listed, ...], Groups]]] = Memo(_no_scan)
-
-
 def scan(preset: Preset, contributed: tuple[Listed, ...] = ()) -> Groups:
     """Sort a preset's messages, and what was added to them, into their groups.
 
     Done once for the same preset and the same lines: neither history nor draft plays a part.
     """
-    remembered = _last_scan(preset)
-    if not remembered or remembered[0][0] != contributed:  # lines are compared by identity
-        remembered[:] = [(contributed, _scan(preset, contributed))]
-    return remembered[0][1]
+    return _scan(preset, contributed)
 
 
+@Memo
 def _scan(preset: Preset, contributed: tuple[Listed, ...]) -> Groups:
     groups = Groups(listed=_whole_list(preset, contributed))
     anchors = _find_anchors(groups)

@@ -1,104 +1,121 @@
-"""Remembering what was computed from a frozen value, for as long as the value lives.
+"""Remembering what was computed from a frozen value.
 
-Why by identity: values here are immutable, so one object always gives one result, while
-hashing or comparing a long text would cost as much as the work saved. A keystroke replaces
-the draft and nothing else, so everything derived from the other turns is found here.
+1. Keys are compared by identity: values here are immutable, so one object always gives one
+   result, while hashing or comparing a long text would cost as much as the work saved. A keystroke
+   replaces the draft and nothing else, so everything derived from the other turns is found here.
+2. A result is remembered for as long as its key lives. A tuple cannot be weakly referred to, and a
+   result that refers to its key would keep it alive for ever; `recent_memo` is for those. It keeps
+   the last few keys alive, until `forget_recent`.
+3. Of each key one result is remembered: that for the latest details.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from functools import update_wrapper
+from typing import Any, Generic, TypeVar, TypeVarTuple
 from weakref import WeakSet, ref
 
 K = TypeVar("K")
+Details = TypeVarTuple("Details")
 V = TypeVar("V")
 
 
-class _Key(ref[K]):
-    """A weak reference that knows where its object was, and what was computed from it."""
+class _WeakEntry(ref[K]):
+    """A weak reference to a key, with the key's identity and what was computed from it."""
 
-    __slots__ = ("identity", "value")
+    __slots__ = ("details", "identity", "value")
 
     identity: int
+    details: tuple[Any, ...]
     value: Any
 
 
-class Memo(Generic[K, V]):
-    """`memo(key)` is `compute(key)`, computed once per live object `key`.
+class _StrongEntry(Generic[K]):
+    """A key that is kept alive, with what was computed from it."""
 
-    `compute` must be pure. Keys must be weakly referable (`weakref_slot=True` on slotted
-    dataclasses), and a value must not refer to its key, or neither is ever let go. Not thread-safe
-    beyond the GIL: two threads may compute the same value once
-    each, and both get a right one.
+    __slots__ = ("details", "key", "value")
+
+    def __init__(self, key: K) -> None:
+        self.key = key
+        self.details: tuple[Any, ...] = ()
+        self.value: Any = None
+
+
+class Memo(Generic[K, *Details, V]):
+    """`memo(key, *details)` is `compute(key, *details)`, computed once per object `key` and equal
+    details. Usable as a decorator.
+
+    `compute` must be pure. Unless `recent` is given, keys must be weakly referable
+    (`weakref_slot=True` on slotted dataclasses), and a result must not refer to its key. Two
+    threads may compute the same result once each, and both get a right one.
     """
 
-    __slots__ = ("_compute", "_forget", "_values")
-
-    def __init__(self, compute: Callable[[K], V]) -> None:
+    def __init__(self, compute: Callable[[K, *Details], V], recent: int = 0) -> None:
+        """`recent`: how many keys to keep alive; 0 to refer to all keys weakly."""
+        update_wrapper(self, compute)
         self._compute = compute
-        self._values: dict[int, _Key[K]] = {}
-        values = self._values  # what the keys call must not keep the memo itself
+        self._recent = recent
+        self._entries: dict[int, _WeakEntry[K] | _StrongEntry[K]] = {}
+        entries = self._entries  # what the keys call must not keep the memo itself
 
-        def forget(key: _Key[K]) -> None:
-            values.pop(key.identity, None)
+        def forget(entry: _WeakEntry[K]) -> None:
+            entries.pop(entry.identity, None)
 
         self._forget = forget
+        if recent:
+            _recent_memos.add(self)
 
-    def __call__(self, key: K) -> V:
-        """Return the remembered result for this very object, computing it the first time."""
+    def __call__(self, key: K, *details: *Details) -> V:
+        """Return the remembered result, computing it the first time."""
         identity = id(key)
-        found = self._values.get(identity)
-        if found is not None:
-            return found.value
-        reference = _Key(key, self._forget)
-        reference.identity = identity
-        value = reference.value = self._compute(key)
-        self._values[identity] = reference
+        entry = self._entries.get(identity)
+        if entry is not None and entry.details == details:
+            return entry.value
+        value = self._compute(key, *details)
+        if self._recent:
+            entry = _StrongEntry(key)
+        else:
+            entry = _WeakEntry(key, self._forget)
+            entry.identity = identity
+        entry.details = details
+        entry.value = value
+        self._entries.pop(identity, None)  # the newest result goes last
+        self._entries[identity] = entry
+        if 0 < self._recent < len(self._entries):
+            self._entries.pop(next(iter(tuple(self._entries))), None)
         return value
 
     def __len__(self) -> int:
-        return len(self._values)
+        """Return how many keys have a result."""
+        return len(self._entries)
+
+    def results(self) -> tuple[V, ...]:
+        """Return all remembered results, the newest first."""
+        return tuple(entry.value for entry in reversed(list(self._entries.values())))
+
+    def clear(self) -> None:
+        """Forget all results."""
+        self._entries.clear()
 
 
-class Recent(Generic[K, V]):
-    """`recent(key)` is `compute(key)`, remembered for the last few objects `key`.
+def recent_memo(
+    size: int = 4,
+) -> Callable[[Callable[[K, *Details], V]], Memo[K, *Details, V]]:
+    """Return a decorator that remembers results for the last `size` keys, and keeps those alive."""
 
-    For keys that cannot be weakly referred to, such as tuples: they are kept alive, so that an
-    identity always means the same object, and only the last `size` of them are.
-    """
+    def decorate(compute: Callable[[K, *Details], V]) -> Memo[K, *Details, V]:
+        return Memo(compute, recent=size)
 
-    __slots__ = ("__weakref__", "_compute", "_size", "_values")
-
-    def __init__(self, compute: Callable[[K], V], size: int = 4) -> None:
-        self._compute = compute
-        self._size = size
-        self._values: tuple[tuple[K, V], ...] = ()
-        """Newest first. Replaced as a whole, so that threads see one state or the other."""
-        _recents.add(self)
-
-    def __call__(self, key: K) -> V:
-        """Return the remembered result for this very object, computing it the first time."""
-        for known, value in self._values:
-            if known is key:
-                return value
-        value = self._compute(key)
-        self._values = ((key, value), *self._values)[: self._size]
-        return value
-
-    def forget(self) -> None:
-        """Remember nothing."""
-        self._values = ()
-
-    def values(self) -> tuple[V, ...]:
-        """Return what is remembered, newest first."""
-        return tuple(value for _, value in self._values)
+    return decorate
 
 
-_recents: WeakSet[Recent[Any, Any]] = WeakSet()
+_recent_memos: WeakSet[Memo[Any, *tuple[Any, ...], Any]] = WeakSet()
 
 
 def forget_recent() -> None:
-    """Let every `Recent` go of its keys: a conversation was left, and would be kept alive."""
-    for recent in tuple(_recents):
-        recent.forget()
+    """Let every memo of recent keys go of them: the conversation that they belong to was left, and
+    would be kept alive. A long one weighs as much as five times its text.
+    """
+    for memo in tuple(_recent_memos):
+        memo.clear()

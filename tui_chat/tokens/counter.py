@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from tui_chat.models.envelope import ToolDefinition, Turn
-from tui_chat.models.memo import Memo, Recent
+from tui_chat.models.memo import Memo
 from tui_chat.models.message import Part, PartKind
 from tui_chat.models.same import same_beginning
 from tui_chat.models.text import Text
@@ -57,7 +57,7 @@ class Counter:
         """Tokens of a text alone; counted once per text."""
         self.turn: Memo[Turn, int] = Memo(self._turn)
         """Tokens of a turn, framing included; counted once per turn."""
-        self.tools: Recent[tuple[ToolDefinition, ...], int] = Recent(self._tools)
+        self.tools: Memo[tuple[ToolDefinition, ...], int] = Memo(self._tools, recent=4)
         """Tokens of tool definitions, about."""
         self._times = lru_cache(maxsize=8)(self._multiplied)
 
@@ -148,7 +148,7 @@ class _Corrected(Counter):
         self.ratio = ratio
         self.text = Memo(lambda text: round(first.text(text) * ratio))
         self.turn = Memo(lambda turn: round(first.turn(turn) * ratio))
-        self.tools = Recent(lambda tools: round(first.tools(tools) * ratio))
+        self.tools = Memo(lambda tools: round(first.tools(tools) * ratio), recent=4)
 
     @property
     def uncorrected(self) -> Counter:

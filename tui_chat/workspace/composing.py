@@ -18,7 +18,6 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry
-from tui_chat.protocols.common.segments import forget_runs
 from tui_chat.recipe import prefilled, sendable
 from tui_chat.tokens import NO_CORRECTION, Correction, counter_for
 from tui_chat.workspace.learned import corrections_of, text_of
@@ -182,7 +181,6 @@ class Composing:
         self._searched = None
         self._state.forget_long()
         self.forget()
-        forget_runs()
         forget_recent()
 
     def forget(self) -> None:

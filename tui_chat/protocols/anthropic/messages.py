@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -33,7 +33,7 @@ from tui_chat.protocols.common.encoding import (
 )
 from tui_chat.protocols.common.loss_notes import blank_left_out, system_moved
 from tui_chat.protocols.common.plain_turns import plain_turns, role_and_content
-from tui_chat.protocols.common.segments import RunMemo, segments
+from tui_chat.protocols.common.segments import run_memo, segments
 from tui_chat.protocols.common.tool_pairing import variant
 
 _ANTHROPIC = Protocol.ANTHROPIC
@@ -106,13 +106,13 @@ def _leading(turns: Sequence[Turn]) -> int:
 
 
 @lru_cache(maxsize=6)
-def _segment(in_place: bool | None, fallback: str) -> RunMemo[Conversation]:
+def _segment(in_place: bool | None, fallback: str) -> Callable[[Sequence[Turn]], Conversation]:
     """Return the encoder of segments, which remembers what it encoded."""
 
     def encode_segment(turns: Sequence[Turn]) -> Conversation:
         return _encode_segment(turns, in_place, fallback, ends=False)
 
-    return RunMemo(encode_segment)
+    return run_memo(encode_segment)
 
 
 def _encode_segment(
@@ -208,7 +208,7 @@ def _joined(run: Sequence[Turn]) -> Obj:
     return Obj(tuple(merged(items, form.extras if form else "", origin)), origin)
 
 
-_together: RunMemo[Obj] = RunMemo(_joined)
+_together = run_memo(_joined)
 
 
 def _end(so_far: Conversation, *, has_turns: bool, why_no_prefill: str) -> None:

@@ -107,7 +107,7 @@ def _said(turn: Turn) -> Said:
     return Said(role, blocks, content, Obj(tuple(items), origin), tuple(saying.notes))
 
 
-said: Memo[Turn, Said] = Memo(_said)
+said = Memo(_said)
 """`said(turn)`: the turn as content of this protocol."""
 
 

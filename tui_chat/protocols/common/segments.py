@@ -10,10 +10,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
-from weakref import WeakSet
+from typing import TypeVar
 
 from tui_chat.models.envelope import Turn
+from tui_chat.models.memo import Memo
 
 T = TypeVar("T")
 
@@ -21,44 +21,22 @@ LENGTH = 100
 """Turns in a segment, about."""
 
 
-class RunMemo(Generic[T]):
-    """Remembers what was made of runs of turns: of the last few hundred, since what is made of a
-    run may refer to it, and would keep it for ever.
+def run_memo(
+    compute: Callable[[Sequence[Turn]], T], size: int = 400
+) -> Callable[[Sequence[Turn]], T]:
+    """Return a function that remembers what `compute` made of runs of turns: of the last `size`,
+    since what is made of a run may refer to it. A run has one turn at least.
     """
 
-    def __init__(self, compute: Callable[[Sequence[Turn]], T], size: int = 400) -> None:
-        self._compute = compute
-        self._size = size
-        self._found: dict[int, tuple[tuple[Turn, ...], T]] = {}
-        """By the identity of the first turn; oldest first."""
-        _memos.add(self)
+    def of_first(_: Turn, run: tuple[Turn, ...]) -> T:
+        return compute(run)
 
-    def __call__(self, run: Sequence[Turn]) -> T:
-        """Return what `compute` makes of these very turns, of which there is one at least."""
-        turns = tuple(run)
-        found = self._found.get(id(turns[0]))
-        if found is not None and found[0] == turns:
-            return found[1]
-        value = self._compute(turns)
-        self._found[id(turns[0])] = (turns, value)
-        if len(self._found) > self._size:
-            self._found = dict(list(self._found.items())[self._size // 2 :])
-        return value
+    memo = Memo(of_first, recent=size)
 
-    def forget(self) -> None:
-        """Remember nothing."""
-        self._found = {}
+    def of_run(run: Sequence[Turn]) -> T:
+        return memo(run[0], tuple(run))
 
-
-_memos: WeakSet[RunMemo[Any]] = WeakSet()
-
-
-def forget_runs() -> None:
-    """Let go of all that was made of runs: the conversation is another, and none of it will be
-    asked for again. A long one weighs as much as five times its text.
-    """
-    for memo in tuple(_memos):
-        memo.forget()
+    return of_run
 
 
 def segments(turns: Sequence[Turn]) -> list[tuple[Turn, ...]]:

@@ -23,7 +23,7 @@ from tui_chat.models.envelope import Level, Note, Placement, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import ToolCall
 from tui_chat.models.text import GLUE, Text
-from tui_chat.protocols.common.segments import RunMemo, segments
+from tui_chat.protocols.common.segments import run_memo, segments
 from tui_chat.protocols.common.tool_names import NameRule, aliases_for
 
 
@@ -101,13 +101,13 @@ def _is_right(turns: Sequence[Turn], rules: PairingRules, *, aliases: bool = Fal
 
 
 @lru_cache(maxsize=64)
-def _segment_ids(rules: PairingRules) -> RunMemo[tuple[str, ...] | None]:
+def _segment_ids(rules: PairingRules) -> Callable[[Sequence[Turn]], tuple[str, ...] | None]:
     """Return the function that gives the ids of a right segment, None for one that is not."""
 
     def look(turns: Sequence[Turn]) -> tuple[str, ...] | None:
         return _ids_of(turns, rules)
 
-    return RunMemo(look)
+    return run_memo(look)
 
 
 def _ids_of(turns: Sequence[Turn], rules: PairingRules) -> tuple[str, ...] | None:

@@ -33,7 +33,7 @@ from tui_chat.protocols.common.encoding import (
 )
 from tui_chat.protocols.common.loss_notes import system_moved
 from tui_chat.protocols.common.plain_turns import plain_turns
-from tui_chat.protocols.common.segments import RunMemo, segments
+from tui_chat.protocols.common.segments import run_memo, segments
 from tui_chat.protocols.common.tool_pairing import variant
 from tui_chat.protocols.gemini.spelling import as_spelled
 from tui_chat.protocols.gemini.turn_content import content_of, response, said
@@ -135,7 +135,7 @@ def _encode_segment(turns: Sequence[Turn]) -> Conversation:
     return part
 
 
-_segment: RunMemo[Conversation] = RunMemo(_encode_segment)
+_segment = run_memo(_encode_segment)
 
 
 def _joins(before: Turn, turn: Turn) -> bool:
@@ -174,8 +174,8 @@ def _called(run: Sequence[Turn]) -> Obj:
     return content_of(run[1], "user", tuple(parts))
 
 
-_together: RunMemo[Obj] = RunMemo(_joined)
-_named: RunMemo[Obj] = RunMemo(_called)
+_together = run_memo(_joined)
+_named = run_memo(_called)
 
 
 def _signed(envelope: ChatEnvelope, turns: tuple[Turn, ...], notes: list[Note]) -> tuple[Turn, ...]:

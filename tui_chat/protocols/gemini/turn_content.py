@@ -84,7 +84,7 @@ def _said(turn: Turn) -> Said:
     return Said(parts, content_of(turn, role, parts), tuple(saying.notes))
 
 
-said: Memo[Turn, Said] = Memo(_said)
+said = Memo(_said)
 """`said(turn)`: the turn as content of this protocol."""
 
 

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -38,7 +38,7 @@ from tui_chat.protocols.common.loss_notes import (
     setting_left_out,
 )
 from tui_chat.protocols.common.plain_turns import openai_roles, plain_turns
-from tui_chat.protocols.common.segments import RunMemo, segments
+from tui_chat.protocols.common.segments import run_memo, segments
 from tui_chat.protocols.common.settings import (
     effort,
     extra_items,
@@ -118,7 +118,7 @@ def _rules(envelope: ChatEnvelope, endpoint: Endpoint) -> PairingRules:
 
 
 @lru_cache(maxsize=2)
-def _segment(developer: bool) -> RunMemo[tuple[list[Tree], list[Note]]]:
+def _segment(developer: bool) -> Callable[[Sequence[Turn]], tuple[list[Tree], list[Note]]]:
     """Return the encoder of segments, which remembers what it encoded."""
     plainly, say = plain_turns(_CHAT, openai_roles(developer)), messages(developer)
 
@@ -140,7 +140,7 @@ def _segment(developer: bool) -> RunMemo[tuple[list[Tree], list[Note]]]:
                 following.append(message.follows)
         return said + following, notes
 
-    return RunMemo(encode_segment)
+    return run_memo(encode_segment)
 
 
 def _tools(

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -34,7 +34,7 @@ from tui_chat.protocols.common.encoding import (
 )
 from tui_chat.protocols.common.loss_notes import default_invented, envelope_notes, no_place
 from tui_chat.protocols.common.plain_turns import openai_roles, plain_turns
-from tui_chat.protocols.common.segments import RunMemo, segments
+from tui_chat.protocols.common.segments import run_memo, segments
 from tui_chat.protocols.common.settings import (
     effort,
     extra_items,
@@ -137,7 +137,9 @@ def _input(
 
 
 @lru_cache(maxsize=4)
-def _segment(developer: bool, captured: bool) -> RunMemo[tuple[list[Tree], list[Note]]]:
+def _segment(
+    developer: bool, captured: bool
+) -> Callable[[Sequence[Turn]], tuple[list[Tree], list[Note]]]:
     """Return the encoder of segments, which remembers what it encoded."""
     plainly = plain_turns(_RESPONSES, openai_roles(developer))
     say = said_by(developer, captured)
@@ -154,7 +156,7 @@ def _segment(developer: bool, captured: bool) -> RunMemo[tuple[list[Tree], list[
             notes += said.notes
         return items, notes
 
-    return RunMemo(encode_segment)
+    return run_memo(encode_segment)
 
 
 def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
