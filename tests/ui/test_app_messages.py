@@ -15,9 +15,8 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
-from tui_chat.ui.dialogs import Confirm
+from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
 from tui_chat.ui.inspector import Inspector
-from tui_chat.ui.writing import Write
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -55,7 +54,7 @@ async def test_a_message_is_edited_and_sent_as_another_version(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await at_transcript(pilot, "Hello")
         await pilot.press("k", "k", "e")
-        await until(pilot, lambda: isinstance(app.screen, Write))
+        await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
         app.screen.query_one(TextArea).text = "Goodbye"
         await pilot.press("ctrl+j", "x", "enter")
         await until(pilot, lambda: "Goodbye" in texts(app)[0])
@@ -70,9 +69,9 @@ async def test_an_edit_can_be_left(tmp_path: Path):
         app = await at_transcript(pilot, "Hello")
         before = texts(app)
         await pilot.press("e")
-        await until(pilot, lambda: isinstance(app.screen, Write))
+        await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
         await pilot.press("x", "escape")
-        await until(pilot, lambda: not isinstance(app.screen, Write))
+        await until(pilot, lambda: not isinstance(app.screen, TextAreaPrompt))
         assert texts(app) == before
 
 
@@ -136,7 +135,7 @@ async def test_a_tool_call_is_answered_by_hand_and_the_reply_goes_on(tmp_path: P
         app = await at_transcript(pilot, "Use the tool.")
         for key in "a", *"It rains.":  # as if they came in one piece
             app.post_message(events.Key(key, key))
-        await until(pilot, lambda: isinstance(app.screen, Write))
+        await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
         await until(pilot, lambda: app.screen.query_one(TextArea).text == "It rains.")
         await pilot.press("enter")
         await called(pilot, "It rains.")

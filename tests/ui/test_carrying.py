@@ -15,11 +15,11 @@ from tests.ui.app_under_test import make_app, opened, replied, say, settle, unti
 from tui_chat.interop.chatgpt import BROKEN
 from tui_chat.models.session import Node
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.branch_lines import branch_lines
-from tui_chat.ui.branch_screen import BranchScreen
+from tui_chat.ui.branch_screen import BranchScreen, branch_lines
 from tui_chat.ui.chat import Composer, Transcript
-from tui_chat.ui.dialogs import AskText, Choose, Confirm
-from tui_chat.ui.file_questions import format_and_path
+from tui_chat.ui.dialogs.base import Confirm, TextPrompt
+from tui_chat.ui.dialogs.choices import ChoiceDialog
+from tui_chat.ui.dialogs.file_questions import format_and_path
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -52,7 +52,7 @@ async def test_a_file_is_imported_and_its_conversation_shown(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await app.run_action("import_file")
-        await until(pilot, lambda: isinstance(app.screen, AskText))
+        await until(pilot, lambda: isinstance(app.screen, TextPrompt))
         line, hint = app.screen.query_one(Input), app.screen.query_one(".hint", Static)
         assert str(hint.render()).startswith("Tab completes")
         line.value = f"{tmp_path}/conv"
@@ -108,7 +108,7 @@ async def test_a_file_is_looked_at_apart_from_ones_own_conversations(
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await app.run_action("view_file")
-        await until(pilot, lambda: isinstance(app.screen, AskText))
+        await until(pilot, lambda: isinstance(app.screen, TextPrompt))
         app.screen.query_one(Input).value = str(file)
         await pilot.press("enter")
         await until(pilot, lambda: "ended with 3" in told(app))
@@ -128,9 +128,9 @@ async def test_a_conversation_is_exported_and_no_file_is_lost(tmp_path: Path):
         await until(pilot, lambda: "Nothing has been said" in told(app))
         await say(pilot, "A question of salt")
         await app.run_action("export")
-        await until(pilot, lambda: isinstance(app.screen, Choose))
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, AskText))
+        await until(pilot, lambda: isinstance(app.screen, TextPrompt))
         assert app.screen.query_one(Input).value == "A-question-of-salt.md"
         app.screen.query_one(Input).value = str(file)
         await pilot.press("enter")

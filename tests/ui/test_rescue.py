@@ -10,7 +10,7 @@ import pytest
 from tests.ui.app_under_test import NOON, make_app, until
 from tui_chat.models.message import Message
 from tui_chat.store import Store
-from tui_chat.ui.dialogs import Confirm
+from tui_chat.ui.dialogs.base import Confirm
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

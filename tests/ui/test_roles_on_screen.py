@@ -10,8 +10,8 @@ from textual.widgets import Button, Input, Static
 from tests.ui.app_under_test import make_app, opened, say, until
 from tui_chat.models.role import Role
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.dialogs import Confirm
-from tui_chat.ui.forms import RoleForm
+from tui_chat.ui.dialogs.base import Confirm
+from tui_chat.ui.dialogs.forms import RoleForm
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -16,7 +16,8 @@ from textual.widgets import Input
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
-from tui_chat.ui.dialogs import Choose, Help
+from tui_chat.ui.dialogs.base import HelpDialog
+from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.search import SearchScreen
 from tui_chat.ui.sidebar.top import Filter
@@ -58,12 +59,12 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
         burst(app, "ctrl+p", *"theme")
         await asked(pilot, CommandPalette, "theme")
         burst(app, "ctrl+o", *"ech")
-        await asked(pilot, Choose, "ech")
+        await asked(pilot, ChoiceDialog, "ech")
         burst(app, "ctrl+f", *"and ")
         app.post_message(events.Paste("pasted"))
         await asked(pilot, SearchScreen, "and pasted")
         burst(app, "f1", "end", *"nn")
-        await until(pilot, lambda: isinstance(app.screen, Help))
+        await until(pilot, lambda: isinstance(app.screen, HelpDialog))
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         burst(app, "f2", "slash", *"need")
@@ -83,11 +84,11 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
         assert app.desk.session_id == old
         burst(app, "f2", "slash", *"ol", "enter", *" one")
         await until(pilot, lambda: composer.text == "dear old one")
-    app, may_open = make_app(tmp_path, model="echo"), asyncio.Event()
+    app, confirm_open_link = make_app(tmp_path, model="echo"), asyncio.Event()
     opens = app._open_desk
 
     async def open_late(tell: Callable[[Change], None]) -> Desk:
-        await may_open.wait()
+        await confirm_open_link.wait()
         return await opens(tell)
 
     app._open_desk = open_late
@@ -98,7 +99,7 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
         cast("Callable[[], None]", app._patience._callback)()  # its time is up
         await settle(pilot)
         assert not app.query_one(Composer).text
-        may_open.set()
+        confirm_open_link.set()
         await until(pilot, lambda: app.query_one(Composer).text == "new words")
         assert app.desk is not None
         assert app.desk.session is None

@@ -19,8 +19,7 @@ from tui_chat.store.database import Database, Transaction
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.chat.foot import foot_lines
-from tui_chat.ui.dialogs import Confirm
-from tui_chat.ui.writing import Write
+from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
 from tui_chat.workspace import Desk
 
 FULL = "There is no room left on the disk."
@@ -179,11 +178,13 @@ async def test_an_edit_that_could_not_be_stored_is_offered_again(
         app._chat.transcript.post_message(
             Transcript.EditRequested(desk_of(app).entries[0].message.id)
         )
-        await until(pilot, lambda: isinstance(app.screen, Write))
+        await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
         app.screen.query_one(TextArea).text = "much better"
         first = app.screen
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: isinstance(app.screen, Write) and app.screen is not first)
+        await until(
+            pilot, lambda: isinstance(app.screen, TextAreaPrompt) and app.screen is not first
+        )
         await idle(pilot)
         assert app.screen.query_one(TextArea).text == "much better"
         disk.is_full = False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import ClassVar
 
@@ -16,8 +17,7 @@ from textual.widgets.option_list import Option
 
 from tui_chat.models.session import Entry, Node
 from tui_chat.models.visible import visible
-from tui_chat.ui.branch_lines import BranchLine, branch_lines
-from tui_chat.ui.dialogs import Dialog
+from tui_chat.ui.dialogs.base import Dialog
 
 LONGEST = 20_000
 """Characters of one side that are laid out: more is not read in a box."""
@@ -175,3 +175,38 @@ def _side(entries: Sequence[Entry], same: int) -> Text:
         if len(text) > LONGEST:
             break
     return text
+
+
+@dataclass(frozen=True, slots=True)
+class BranchLine:
+    """One branch, from where it parts to its end."""
+
+    first: Node
+    """Its first message that no branch above it has."""
+    leaf: Node
+    """Its last message."""
+    level: int
+    """How often it parted; 0 for what began the session."""
+    number: int
+    """Place of its first message in the conversation, counted from 1."""
+    count: int
+    """Messages from there to its end."""
+
+
+def branch_lines(nodes: Iterable[Node]) -> list[BranchLine]:
+    """Return the branches of a tree, each below the one that it parts from."""
+    children: dict[str | None, list[Node]] = {}
+    for node in nodes:
+        children.setdefault(node.parent_id, []).append(node)
+    lines: list[BranchLine] = []
+    waiting = [(node, min(at, 1), 1) for at, node in enumerate(children.get(None, ()))][::-1]
+    while waiting:
+        first, level, number = waiting.pop()
+        leaf, count = first, 1
+        parting: list[tuple[Node, int, int]] = []
+        while below := children.get(leaf.message_id):
+            parting += [(node, level + 1, number + count) for node in below[1:]]
+            leaf, count = below[0], count + 1
+        lines.append(BranchLine(first, leaf, level, number, count))
+        waiting += parting[::-1]
+    return lines

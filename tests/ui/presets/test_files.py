@@ -15,7 +15,8 @@ from textual.widgets import Button, Input, Static
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tests.ui.presets.preset_app import SIZE, body, editing, ids, message, preset_of, press
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.dialogs import AskText, Choose, Confirm
+from tui_chat.ui.dialogs.base import Confirm, TextPrompt
+from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.presets import PresetPane
 from tui_chat.ui.presets.differ import Differ
 
@@ -41,7 +42,7 @@ async def said_yes(pilot: Pilot[None], answer: str = "yes") -> None:
 async def more(pilot: Pilot[None], words: str) -> None:
     """Choose from what can be done with preset files."""
     await pilot.press("m")
-    await until(pilot, lambda: isinstance(pilot.app.screen, Choose))
+    await until(pilot, lambda: isinstance(pilot.app.screen, ChoiceDialog))
     await press(pilot, *words, "enter")
 
 
@@ -112,7 +113,7 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         await press(pilot, "escape")
 
         await more(pilot, "save as")
-        await until(pilot, lambda: isinstance(pilot.app.screen, AskText))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         await press(pilot, "enter")
         assert (tmp_path / "presets" / "mine copy.json").is_file()
         assert ids(pane)[0] == "world"
@@ -120,7 +121,7 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
 
         await press(pilot, "d")
         await more(pilot, "rename")
-        await until(pilot, lambda: isinstance(pilot.app.screen, AskText))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         await press(pilot, *(["backspace"] * 9), *"other", "enter")
         assert not (tmp_path / "presets" / "mine copy.json").exists()
         assert pilot.app.desk.preset_name == "other"  # type: ignore[attr-defined]
@@ -140,7 +141,7 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         order = [{"character_id": 100001, "order": rows}]
         theirs.write_text(json.dumps({"prompts": prompts, "prompt_order": order}))
         await more(pilot, "take in")
-        await until(pilot, lambda: isinstance(pilot.app.screen, AskText))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         pilot.app.screen.query_one(Input).value = str(theirs)
         await press(pilot, "enter")
         await until(pilot, lambda: "Be calm." in body(pane))

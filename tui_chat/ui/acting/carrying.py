@@ -23,14 +23,14 @@ class Carrying(Drafting):
     @work(group="dialog", exclusive=True)
     async def action_import_file(self) -> None:
         """Take the conversations of a file in."""
-        from tui_chat.ui.file_questions import ask_import
+        from tui_chat.ui.dialogs.file_questions import ask_import_path
 
-        if path := await ask_import(self):
+        if path := await ask_import_path(self):
             await self.take_import(path)
 
     async def take_import(self, typed: str) -> None:
-        """Take the conversations of a file in; what came of it is told, and a single one shown."""
-        from tui_chat.ui.file_questions import told
+        """Import the conversations of a file, report the result, and open a single one."""
+        from tui_chat.ui.dialogs.file_questions import import_summary
 
         await self._laid.wait()
         if self.desk is None:
@@ -38,7 +38,7 @@ class Carrying(Drafting):
         reports = await self.desk.import_files((typed_path(typed),), self._import_goes_on)
         self._chat.set_status("")
         for report in reports:
-            words, severity = told(report)
+            words, severity = import_summary(report)
             self.notify(words, severity=severity, timeout=12, markup=False)
             if len(report.session_ids) == 1:
                 session_id = report.session_ids[0]
@@ -52,16 +52,16 @@ class Carrying(Drafting):
     @work(group="dialog", exclusive=True)
     async def action_view_file(self) -> None:
         """Look at the conversations of a file, which stays out of one's own."""
-        from tui_chat.ui.file_questions import ask_view
+        from tui_chat.ui.dialogs.file_questions import ask_view_path
 
-        if path := await ask_view(self):
+        if path := await ask_view_path(self):
             await self.take_view(path)
 
     async def take_view(self, typed: str) -> None:
         """Look at the conversations of a file with `tui-chat view`, in our place on the terminal
-        until it is left. What could not be shown at all is told here.
+        until it is left. Faults are reported here.
         """
-        from tui_chat.ui.file_questions import told
+        from tui_chat.ui.dialogs.file_questions import import_summary
         from tui_chat.ui.terminal.outside import run_outside
 
         await self._laid.wait()
@@ -72,7 +72,7 @@ class Carrying(Drafting):
         self._chat.set_status("")
         readable = [report for report in reports if report.new + report.grown + report.known]
         for report in reports:
-            words, severity = told(report)
+            words, severity = import_summary(report)
             if report not in readable:
                 self.notify(words, severity=severity, timeout=12, markup=False)
         if readable:
@@ -88,7 +88,7 @@ class Carrying(Drafting):
     @work(group="dialog", exclusive=True)
     async def action_export(self) -> None:
         """Write the shown conversation into a file: ask how, and where."""
-        from tui_chat.ui.file_questions import ask_export, ask_format
+        from tui_chat.ui.dialogs.file_questions import ask_export_path, ask_format
 
         desk = self.desk
         if desk is None or desk.session is None:
@@ -97,24 +97,24 @@ class Carrying(Drafting):
         kind = await ask_format(self)
         if kind is None:
             return
-        if path := await ask_export(self, desk.session.title, kind):
+        if path := await ask_export_path(self, desk.session.title, kind):
             await self._export(path, kind)
 
     async def take_export(self, argument: str) -> None:
         """Write the shown conversation into a file: `PATH`, `FORMAT PATH` or `FORMAT`."""
-        from tui_chat.ui.file_questions import ask_export, format_and_path
+        from tui_chat.ui.dialogs.file_questions import ask_export_path, format_and_path
 
         if self.desk is None or self.desk.session is None:
             self.complain(_nothing_yet())
             return
         kind, path = format_and_path(argument)
         if not path:
-            path = await ask_export(self, self.desk.session.title, kind) or ""
+            path = await ask_export_path(self, self.desk.session.title, kind) or ""
         if path:
             await self._export(path, kind)
 
     async def _export(self, typed: str, kind: Format) -> None:
-        from tui_chat.ui.file_questions import may_overwrite
+        from tui_chat.ui.dialogs.file_questions import confirm_overwrite
 
         desk = self.desk
         if desk is None or desk.session is None:
@@ -122,26 +122,26 @@ class Carrying(Drafting):
             return
         session_id, path = desk.session.session_id, typed_path(typed)
         exists = path.exists()
-        if not exists or await may_overwrite(self, path):
+        if not exists or await confirm_overwrite(self, path):
             await desk.export(session_id, kind, path, overwrite=exists)
 
     @work(group="dialog", exclusive=True)
     async def action_add_system(self) -> None:
         """Ask for a system message and add it to the conversation."""
-        from tui_chat.ui.writing import Write
+        from tui_chat.ui.dialogs.base import TextAreaPrompt
 
         await self._laid.wait()
         text, stored = "", False
         while not stored:  # where it could not be, what was written must not be lost
-            written = await self.push_screen_wait(Write("A system message", text))
+            written = await self.push_screen_wait(TextAreaPrompt("System message", text))
             if written is None:
                 return
             text = written.text
             stored = await self.take_system(text)
 
     async def take_system(self, text: str) -> bool:
-        """Add a system message to the conversation; return False, having told why, where that
-        could not be done.
+        """Add a system message to the conversation; return False, with the
+        error shown, if that fails.
         """
         return self.desk is None or await self.desk.say_system(text)
 

@@ -14,7 +14,7 @@ class Choosing(Drafting):
     @work(group="dialog", exclusive=True)
     async def action_choose_model(self) -> None:
         """Ask another model, at any endpoint, from the next message on."""
-        from tui_chat.ui.questions import ask_model
+        from tui_chat.ui.dialogs.questions import ask_model
 
         await self._laid.wait()
         if self.desk is not None and (chosen := await ask_model(self, self.desk)):
@@ -24,7 +24,7 @@ class Choosing(Drafting):
     @work(group="dialog", exclusive=True)
     async def action_choose_preset(self) -> None:
         """Use another preset from the next message on."""
-        from tui_chat.ui.questions import ask_preset
+        from tui_chat.ui.dialogs.questions import ask_preset
 
         await self._laid.wait()
         if self.desk is not None and (chosen := await ask_preset(self, self.desk)):
@@ -33,7 +33,7 @@ class Choosing(Drafting):
     @work(group="dialog", exclusive=True)
     async def action_rename(self) -> None:
         """Give the shown session another title."""
-        from tui_chat.ui.questions import ask_title
+        from tui_chat.ui.dialogs.questions import ask_title
 
         desk = self.desk
         if desk is None or desk.session is None:
@@ -92,7 +92,7 @@ class Choosing(Drafting):
     @work(group="dialog", exclusive=True)
     async def action_choose_role(self) -> None:
         """Give the chat that was not begun another role; a begun one keeps its own."""
-        from tui_chat.ui.questions import ask_role
+        from tui_chat.ui.dialogs.questions import ask_role
 
         await self._laid.wait()
         desk = self.desk
@@ -134,8 +134,8 @@ class Choosing(Drafting):
     @work(group="dialog", exclusive=True)
     async def action_edit_roles(self) -> None:
         """Write, change, disable or delete roles."""
-        from tui_chat.ui.forms import RoleForm
-        from tui_chat.ui.questions import ask_role_to_edit, may_delete_role
+        from tui_chat.ui.dialogs.forms import RoleForm
+        from tui_chat.ui.dialogs.questions import ask_role_to_edit, confirm_delete_role
 
         await self._laid.wait()
         desk = self.desk
@@ -143,7 +143,7 @@ class Choosing(Drafting):
             return
         changed = await self.push_screen_wait(RoleForm(role, desk.presets))
         if changed == "delete":
-            if await may_delete_role(self, desk, role):
+            if await confirm_delete_role(self, desk, role):
                 await desk.delete_role(role.role_id)
         elif changed is not None:
             await desk.save_role(changed)
@@ -152,14 +152,14 @@ class Choosing(Drafting):
     async def action_choose_profile(self) -> None:
         """Tell the model of another user, or of nobody."""
         from tui_chat.models.profile import Profile
-        from tui_chat.ui.forms import ProfileForm
-        from tui_chat.ui.questions import NEW, ask_profile
+        from tui_chat.ui.dialogs.forms import ProfileForm
+        from tui_chat.ui.dialogs.questions import NEW_ITEM, ask_profile
 
         await self._laid.wait()
         desk = self.desk
         if desk is None or (chosen := await ask_profile(self, desk)) is None:
             return
-        if chosen != NEW:
+        if chosen != NEW_ITEM:
             await desk.choose_profile(chosen)
         elif profile := await self.push_screen_wait(ProfileForm(Profile("", ""))):
             await desk.save_profile(profile)
@@ -167,7 +167,7 @@ class Choosing(Drafting):
     @work(group="dialog", exclusive=True)
     async def action_choose_lorebooks(self) -> None:
         """Use other lorebooks from the next message on."""
-        from tui_chat.ui.questions import ask_lorebooks
+        from tui_chat.ui.dialogs.questions import ask_lorebooks
 
         await self._laid.wait()
         desk = self.desk

@@ -119,7 +119,7 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
         desk = self.desk
         match command:
             case "export":
-                from tui_chat.ui.file_questions import FORMATS
+                from tui_chat.ui.dialogs.file_questions import FORMATS
 
                 return [(kind, words) for kind, words in FORMATS.items()]
             case "theme":

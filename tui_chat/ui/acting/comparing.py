@@ -68,10 +68,10 @@ class Comparing(Drafting):
     @work(group="dialog", exclusive=True)
     async def on_inspector_against_wanted(self) -> None:
         """Ask what to compare with."""
-        from tui_chat.ui.questions import ask_against
+        from tui_chat.ui.dialogs.questions import ask_diff_base
 
         desk = self.desk
-        if desk is None or (chosen := await ask_against(self, desk, self._base)) is None:
+        if desk is None or (chosen := await ask_diff_base(self, desk, self._base)) is None:
             return
         kind, _, name = chosen.partition(" ")
         if kind == "request":

@@ -140,20 +140,20 @@ class Editing(Drafting):
 
     @work(group="dialog", exclusive=True)
     async def _ask_whose(self, desk: Desk) -> None:
-        from tui_chat.ui.preset_questions import take_the_files
+        from tui_chat.ui.dialogs.file_questions import confirm_take_file
 
-        if await take_the_files(self, desk.preset_name):
+        if await confirm_take_file(self, desk.preset_name):
             desk.revert_preset()
 
     @work(group="dialog", exclusive=True)
     async def on_preset_pane_save_requested(self) -> None:
         """Save the preset."""
-        from tui_chat.ui.preset_questions import may_write_over
+        from tui_chat.ui.dialogs.file_questions import confirm_overwrite_preset
 
         desk = self.desk
         if desk is None:
             return
-        if desk.save_loses() and not await may_write_over(self, desk.preset_name):
+        if desk.save_loses() and not await confirm_overwrite_preset(self, desk.preset_name):
             return
         ours = desk.preset_is_ours
         await self._told(desk, ours=ours)
@@ -169,14 +169,14 @@ class Editing(Drafting):
         """Ask what becomes of replies that arrive, of edited presets and of what could not be
         saved, then leave.
         """
-        from tui_chat.ui.preset_questions import before_leaving
-        from tui_chat.ui.questions import may_leave, may_lose_unsaved
+        from tui_chat.ui.dialogs.file_questions import ask_unsaved_presets
+        from tui_chat.ui.dialogs.questions import confirm_quit, confirm_quit_unsaved
 
         desk = self.desk
-        if desk is None or (desk.running and not await may_leave(self, len(desk.running))):
+        if desk is None or (desk.running and not await confirm_quit(self, len(desk.running))):
             return
         if desk.unsaved_presets:
-            match await before_leaving(self, desk.unsaved_presets):
+            match await ask_unsaved_presets(self, desk.unsaved_presets):
                 case "save" if desk.save_presets():
                     pass
                 case "leave":
@@ -184,7 +184,7 @@ class Editing(Drafting):
                 case _:
                     return
         await desk.stop_all()
-        if await desk.write_unsaved() or await may_lose_unsaved(self, desk.unsaved):
+        if await desk.write_unsaved() or await confirm_quit_unsaved(self, desk.unsaved):
             self.exit()
 
     def on_preset_pane_more_requested(self) -> None:
@@ -194,30 +194,34 @@ class Editing(Drafting):
     @work(group="dialog", exclusive=True)
     async def action_preset_more(self) -> None:
         """Make, copy, compare, rename or delete presets."""
-        from tui_chat.ui import preset_questions as questions
+        from tui_chat.ui.dialogs import file_questions as questions
 
         await self._laid.wait()
         desk = self.desk
         if desk is None:
             return
-        chosen = await questions.ask_what(self, desk)
+        chosen = await questions.ask_preset_command(self, desk)
         match chosen:
             case "use":
                 await self.run_action("choose_preset")
             case "new":
-                if name := await questions.ask_name(self, "Name of the new preset", ""):
+                if name := await questions.ask_preset_name(self, "Name of the new preset", ""):
                     await desk.new_preset(name)
             case "copy":
-                if name := await questions.ask_name(self, "Save as", f"{desk.preset_name} copy"):
+                if name := await questions.ask_preset_name(
+                    self, "Save as", f"{desk.preset_name} copy"
+                ):
                     await self._told(desk, name)
             case "import":
-                if path := await questions.ask_path(self):
+                if path := await questions.ask_preset_import_path(self):
                     await self._take_in(desk, path)
             case "rename":
-                if name := await questions.ask_name(self, "Rename the preset", desk.preset_name):
+                if name := await questions.ask_preset_name(
+                    self, "Rename the preset", desk.preset_name
+                ):
                     await desk.rename_preset(name)
             case "delete":
-                if await questions.may_delete_preset(self, desk.preset_name):
+                if await questions.confirm_delete_preset(self, desk.preset_name):
                     await desk.delete_preset()
             case "revert":
                 desk.revert_preset()
@@ -250,7 +254,7 @@ class Editing(Drafting):
 
     async def _compare(self, desk: Desk, what: str) -> None:
         from tui_chat.library import dump_preset
-        from tui_chat.ui.preset_questions import ask_other
+        from tui_chat.ui.dialogs.file_questions import ask_preset_to_compare
         from tui_chat.ui.presets.differ import Differ
 
         edits = desk.preset_edits
@@ -261,7 +265,7 @@ class Editing(Drafting):
             await self.push_screen_wait(
                 Differ(f"{desk.preset_name}: saved, then edited", dump_preset(edits.saved), now)
             )
-        elif name := await ask_other(self, desk):
+        elif name := await ask_preset_to_compare(self, desk):
             try:
                 other = dump_preset(desk.read_preset(name))
             except InputError as fault:
@@ -279,7 +283,7 @@ class Editing(Drafting):
             await self._edit_file(self.desk)
 
     async def _edit_file(self, desk: Desk) -> None:
-        from tui_chat.ui.preset_questions import edit_again
+        from tui_chat.ui.dialogs.file_questions import confirm_edit_again
         from tui_chat.ui.terminal.editor import edited_outside
 
         try:
@@ -291,7 +295,7 @@ class Editing(Drafting):
                 try:
                     desk.edit_preset_text(text)
                 except InputError as fault:
-                    if not await edit_again(self, fault):
+                    if not await confirm_edit_again(self, fault):
                         return
                 else:
                     return

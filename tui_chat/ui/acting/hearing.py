@@ -69,9 +69,9 @@ class Hearing(Editing):
 
     async def _go_on_after(self, error: TuiChatError) -> bool:
         """Ask what to do about conversations that cannot be opened; False to leave."""
-        from tui_chat.ui.questions import may_rescue, try_again
+        from tui_chat.ui.dialogs.questions import confirm_rescue, confirm_retry_open
 
-        if isinstance(error, StoreDamaged) and await may_rescue(self, error):
+        if isinstance(error, StoreDamaged) and await confirm_rescue(self, error):
             from tui_chat.store.rescue import rescue
 
             path = database_file(self._config.data_dir)
@@ -82,7 +82,7 @@ class Hearing(Editing):
             else:
                 self.notify(str(rescued), timeout=30, markup=False)
                 return True
-        return await try_again(self, f"{error}\n\n{error.advice}".strip())
+        return await confirm_retry_open(self, f"{error}\n\n{error.advice}".strip())
 
     async def let_go(self) -> None:
         """Stop replies and close the store."""

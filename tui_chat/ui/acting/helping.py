@@ -109,7 +109,7 @@ class Helping(Shell):
 
     def action_keys(self) -> None:
         """Show all keys and commands, those of the focused pane first."""
-        from tui_chat.ui.dialogs import Help
+        from tui_chat.ui.dialogs.base import HelpDialog
 
         everywhere = [
             (key_names(self._keys_now[action.id]), action.words)
@@ -128,7 +128,7 @@ class Helping(Shell):
         typed = [("Typed at the beginning of a message", commands)]
         if self._composer.disabled:
             typed = []
-        self.push_screen(Help((panes[0], ("Everywhere", everywhere), *typed, *panes[1:])))
+        self.push_screen(HelpDialog((panes[0], ("Everywhere", everywhere), *typed, *panes[1:])))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Offer every action in the palette, with its key: the app's, then each pane's."""

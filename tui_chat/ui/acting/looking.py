@@ -105,7 +105,7 @@ class Looking(Shell):
     @work(group="dialog", exclusive=True)
     async def action_choose_theme(self) -> None:
         """Choose the colours, seen while one chooses."""
-        from tui_chat.ui.questions import ask_theme
+        from tui_chat.ui.dialogs.questions import ask_theme
 
         before = self.theme
         chosen = await ask_theme(self)

@@ -24,7 +24,7 @@ class Messages(Drafting):
     @on(Transcript.EditRequested)
     @work(group="dialog", exclusive=True)
     async def _edit(self, event: Transcript.EditRequested) -> None:
-        from tui_chat.ui.message_questions import ask_edit
+        from tui_chat.ui.dialogs.questions import ask_edit
 
         entry = self._shown(event.entry_id)
         if self.desk is None or entry is None:
@@ -88,20 +88,20 @@ class Messages(Drafting):
     @on(Transcript.AnswerRequested)
     @work(group="dialog", exclusive=True)
     async def _answer_call(self, event: Transcript.AnswerRequested) -> None:
-        from tui_chat.ui.message_questions import ask_answer
+        from tui_chat.ui.dialogs.questions import ask_tool_result
 
         calls = self.desk.open_calls if self.desk is not None else ()
         call = next((c for c in calls if c.call.id == event.call_id), None)
         if self.desk is not None and call is not None:
             text: str | None = ""
             stored = False
-            while not stored and (text := await ask_answer(self, call.call, text)) is not None:
+            while not stored and (text := await ask_tool_result(self, call.call, text)) is not None:
                 stored = await self.desk.answer_tool(event.entry_id, event.call_id, text)
 
     @on(Transcript.RunRequested)
     @work(group="dialog", exclusive=True)
     async def _run_call(self, event: Transcript.RunRequested) -> None:
-        from tui_chat.ui.message_questions import may_run
+        from tui_chat.ui.dialogs.questions import confirm_run_tool
 
         desk = self.desk
         calls = desk.open_calls if desk is not None else ()
@@ -109,7 +109,11 @@ class Messages(Drafting):
         if desk is None or call is None:
             return
         # Where there is no command the desk says so, and how to have one.
-        if call.tool is None or not call.can_run or await may_run(self, call.call, call.tool):
+        if (
+            call.tool is None
+            or not call.can_run
+            or await confirm_run_tool(self, call.call, call.tool)
+        ):
             await desk.run_tool(event.entry_id, event.call_id)
 
     def _shown(self, entry_id: str) -> Entry | None:

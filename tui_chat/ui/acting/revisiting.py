@@ -56,7 +56,7 @@ class Revisiting(Inspecting, Tracing):
     @work(group="send")
     async def action_replay(self) -> None:
         """Send the context of the shown reply to any model; the reply is a version of it."""
-        from tui_chat.ui.questions import ask_model
+        from tui_chat.ui.dialogs.questions import ask_model
 
         desk, entry = self.desk, self._reply_meant()
         if desk is None or entry is None:
@@ -69,8 +69,8 @@ class Revisiting(Inspecting, Tracing):
     @work(group="dialog", exclusive=True)
     async def action_export_turn(self) -> None:
         """Write the shown reply, its request and all it was made of into one file."""
-        from tui_chat.ui.file_questions import may_overwrite
-        from tui_chat.ui.questions import ask_file
+        from tui_chat.ui.dialogs.file_questions import confirm_overwrite
+        from tui_chat.ui.dialogs.questions import ask_save_path
 
         desk, entry = self.desk, self._reply_meant()
         if desk is None or entry is None:
@@ -78,11 +78,11 @@ class Revisiting(Inspecting, Tracing):
         text = await desk.export_turn(entry.message.id)
         if text is None:
             return
-        typed = await ask_file(self, "Write the turn to", f"turn-{entry.message.id[:8]}.json")
+        typed = await ask_save_path(self, "Write the turn to", f"turn-{entry.message.id[:8]}.json")
         if typed is None:
             return
         path = typed_path(typed)
-        if await asyncio.to_thread(path.exists) and not await may_overwrite(self, path):
+        if await asyncio.to_thread(path.exists) and not await confirm_overwrite(self, path):
             return
         try:
             await asyncio.to_thread(path.write_text, text, encoding="utf-8")

@@ -28,7 +28,7 @@ class Sessions(Choosing):
     @work(group="dialog", exclusive=True)
     async def action_new(self) -> None:
         """Begin a new chat; where there are several roles, ask for one."""
-        from tui_chat.ui.questions import ask_role
+        from tui_chat.ui.dialogs.questions import ask_role
 
         await self._laid.wait()
         desk = self.desk
@@ -49,7 +49,7 @@ class Sessions(Choosing):
     @on(SessionList.RenameRequested)
     @work(group="dialog", exclusive=True)
     async def _rename(self, event: SessionList.RenameRequested) -> None:
-        from tui_chat.ui.questions import ask_title
+        from tui_chat.ui.dialogs.questions import ask_title
 
         sessions = self._listed((event.session_id,))
         if self.desk is not None and sessions:
@@ -84,7 +84,7 @@ class Sessions(Choosing):
     @work(group="dialog", exclusive=True)
     async def _tag(self, event: SessionList.TagsRequested) -> None:
         """Ask for the tags that all of the sessions have; what only some have stays."""
-        from tui_chat.ui.questions import ask_tags
+        from tui_chat.ui.dialogs.questions import ask_tags
 
         sessions = self._listed(event.session_ids)
         if self.desk is None or not sessions:
@@ -97,7 +97,7 @@ class Sessions(Choosing):
     @on(SessionList.FolderRequested)
     @work(group="dialog", exclusive=True)
     async def _file(self, event: SessionList.FolderRequested) -> None:
-        from tui_chat.ui.questions import ask_folder
+        from tui_chat.ui.dialogs.questions import ask_folder
         from tui_chat.workspace import Order
 
         sessions = self._listed(event.session_ids)

@@ -28,7 +28,7 @@ class Supposing(Inspecting):
     @work(group="dialog", exclusive=True)
     async def action_open_captured(self) -> None:
         """Open a request body that was captured somewhere."""
-        from tui_chat.ui.questions import ask_captured
+        from tui_chat.ui.dialogs.questions import ask_captured
 
         await self._laid.wait()
         if self.desk is not None and (text := await ask_captured(self)) is not None:
@@ -70,7 +70,7 @@ class Supposing(Inspecting):
     @work(group="dialog", exclusive=True)
     async def action_keep_captured(self) -> None:
         """Make a session and a preset of the captured request that is looked at."""
-        from tui_chat.ui.questions import ask_line
+        from tui_chat.ui.dialogs.questions import ask_text
 
         desk, seen = self.desk, self._seen
         captured = seen.captured if seen is not None else None
@@ -78,7 +78,7 @@ class Supposing(Inspecting):
             advice = f"“Open a captured request” is in the palette ({self.key_of['palette']})."
             self.complain(InputError("No captured request is open.", advice=advice))
             return
-        name = await ask_line(self, "Name of the session and its preset", "Captured")
+        name = await ask_text(self, "Name of the session and its preset", "Captured")
         if name is not None:
             self._go_live()
             wanted = seen.composed.model
@@ -94,7 +94,7 @@ class Supposing(Inspecting):
     @work(group="dialog", exclusive=True)
     async def action_what_if(self) -> None:
         """See the request with another limit, model or length; the session stays as it is."""
-        from tui_chat.ui.questions import ask_what_if
+        from tui_chat.ui.dialogs.questions import ask_what_if
 
         await self._laid.wait()
         desk, inspector = self.desk, self._panes.inspector

@@ -88,7 +88,7 @@ class Talking(Commanding):
         """Send a draft to its session, unless the user left the session meanwhile or does not
         consent to send it; `stored` is called as soon as it is on disk.
         """
-        from tui_chat.ui.questions import may_send
+        from tui_chat.ui.dialogs.questions import confirm_send
 
         await self._until_opened(desk)
         if self._is_active(submission) and not desk.is_lore_searched:
@@ -97,7 +97,7 @@ class Talking(Commanding):
             self._chat.set_status("")
         if self._is_active(submission) and desk.is_whole:
             composed = desk.composed(draft, attachments=parts)
-            if await may_send(self, composed.errors):
+            if await confirm_send(self, composed.errors):
                 await desk.submit(draft, parts, submission.session_id, stored)
 
     def _remove_submission(self, submission: Submission) -> None:
@@ -175,13 +175,13 @@ class Talking(Commanding):
     @work(group="dialog", exclusive=True)
     async def _follow_link(self, event: Transcript.LinkClicked) -> None:
         """Open a link only when it is one, and only when the user has read where it goes."""
-        from tui_chat.ui.questions import may_open
+        from tui_chat.ui.dialogs.questions import confirm_open_link
         from tui_chat.ui.terminal.browser import open_link
 
         url = event.url
         if not url.startswith(("https://", "http://")):
             self.complain(InputError("Only web links can be opened.", advice=url[:200]))
-        elif await may_open(self, url) and not await to_thread(open_link, url):
+        elif await confirm_open_link(self, url) and not await to_thread(open_link, url):
             self.copy_to_clipboard(url)
             self.notify(
                 "No browser can be opened from here; the link is copied.", timeout=8, markup=False

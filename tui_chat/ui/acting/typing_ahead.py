@@ -270,6 +270,6 @@ class TypingAhead(Shell):
 
 
 def _asks_for_consent(screen: Screen[object]) -> bool:
-    from tui_chat.ui.dialogs import Confirm
+    from tui_chat.ui.dialogs.base import Confirm
 
     return isinstance(screen, Confirm)

@@ -12,7 +12,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
 from tui_chat.models.visible import visible
-from tui_chat.ui.dialogs import Dialog, entitle
+from tui_chat.ui.dialogs.base import Dialog, set_title
 
 MOST_LINES = 2_000
 
@@ -44,7 +44,7 @@ class Differ(Dialog[None]):
     def compose(self) -> ComposeResult:
         """Lay out the box."""
         with Vertical() as box:
-            entitle(box, self._title)
+            set_title(box, self._title)
             with VerticalScroll():
                 yield Static(self._text())
             yield Static("Esc closes this", classes="hint")

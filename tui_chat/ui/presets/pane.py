@@ -145,10 +145,10 @@ class PresetPane(PresetView):
         _app(self).bell()
 
     def _ask_what_to_add(self) -> None:
-        from tui_chat.ui.dialogs import Choice, Choose
+        from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
         choices = [Choice(kind, label, detail) for kind, label, detail in steps.KINDS]
-        _app(self).push_screen(Choose("Add what?", choices, "message"), self._add)
+        _app(self).push_screen(ChoiceDialog("Add what?", choices, "message"), self._add)
 
     def _add(self, kind: str | None) -> None:
         if self.edits is not None and kind is not None:

@@ -1,0 +1,286 @@
+"""Generic dialogs: text, path and multi-line prompts, confirmation, and the help."""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+from collections.abc import Iterable, Sequence
+from os.path import commonprefix
+from pathlib import Path
+from typing import ClassVar, NamedTuple, TypeVar
+
+from rich.table import Column, Table
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Button, Input, Static, TextArea
+
+from tui_chat.attachments import paths_beginning
+from tui_chat.models.visible import one_line, visible
+from tui_chat.ui.widgets.safe_text import SafeTextArea
+
+T = TypeVar("T")
+
+
+def set_title(box: Widget, title: str) -> None:
+    """Set the title of a dialog's frame; control characters in it are escaped."""
+    box.border_title = Content(one_line(title, 120))
+
+
+class Dialog(ModalScreen[T]):
+    """A framed box in the middle of the screen; Esc dismisses it with None."""
+
+    DEFAULT_CSS = """
+    Dialog {
+        align: center middle;
+        background: $background 60%;
+        & > Vertical {
+            width: 72;
+            max-width: 92%;
+            height: auto;
+            max-height: 90%;
+            padding: 1 2;
+            border: round $primary;
+            border-title-color: $text-primary;
+            border-title-style: bold;
+            background: $surface;
+        }
+        Static { width: 1fr; height: auto; }
+        Input, Input:focus { height: 1; border: none; padding: 0 1; background: $panel; }
+        Input:focus { background: $primary 20%; }
+        OptionList { height: auto; max-height: 50vh; margin-top: 1; border: none; }
+        OptionList { background: $surface; text-wrap: nowrap; text-overflow: ellipsis; }
+        VerticalScroll { height: auto; max-height: 60vh; }
+        .buttons { height: auto; margin-top: 1; align-horizontal: right; }
+        .buttons Button { margin-left: 2; }
+        .hint { color: $foreground 72%; margin-top: 1; }
+    }
+    """
+
+    AUTO_FOCUS = "*"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
+
+    def action_leave(self) -> None:
+        """Close without an answer."""
+        self.dismiss(None)
+
+
+class TextPrompt(Dialog[str | None]):
+    """Prompts for one line of text; the result is stripped, and None if empty unless empty is
+    allowed.
+    """
+
+    key_hints: ClassVar[str] = ""
+    """Hints on further keys, ending in ` · `."""
+
+    def __init__(
+        self, title: str, value: str, *, may_be_empty: bool = False, enter: str = "saves"
+    ) -> None:
+        """`enter` says in the hint what Enter does."""
+        super().__init__()
+        self._enter = enter
+        self._may_be_empty = may_be_empty
+        self._title = title
+        self._value = value
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical() as box:
+            set_title(box, self._title)
+            yield Input(visible(self._value))
+            yield Static(
+                f"{self.key_hints}Enter {self._enter} · Esc cancels",
+                classes="hint",
+                markup=False,
+            )
+
+    @on(Input.Submitted)
+    def _answer(self, event: Input.Submitted) -> None:
+        answer = event.value.strip()
+        self.dismiss(answer if answer or self._may_be_empty else None)
+
+
+class Confirm(Dialog[bool | None]):
+    """Asks a yes-or-no question; a long one scrolls. The focus starts on the safe button."""
+
+    DEFAULT_CSS = """
+    Confirm VerticalScroll { max-height: 50vh; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "scroll(-1)", show=False),
+        Binding("down", "scroll(1)", show=False),
+        Binding("pageup", "scroll(-10)", show=False),
+        Binding("pagedown", "scroll(10)", show=False),
+        Binding("left,right", "app.focus_next", show=False),
+        Binding("y", "answer(True)", show=False),
+        Binding("n", "answer(False)", show=False),
+    ]
+
+    def __init__(self, title: str, question: str, *, yes: str, no: str = "Cancel") -> None:
+        super().__init__()
+        self._title = title
+        self._question = question
+        self._yes = yes
+        self._no = no
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical() as box:
+            set_title(box, self._title)
+            with VerticalScroll(can_focus=False):
+                yield Static(Text(visible(self._question)))
+            with Horizontal(classes="buttons"):
+                yield Button(self._no, id="no")
+                yield Button(self._yes, id="yes", variant="error")
+
+    def on_mount(self) -> None:
+        """Focus the safe button."""
+        self.query_one("#no", Button).focus()
+
+    def action_answer(self, yes: bool) -> None:
+        """Answer yes or no."""
+        self.dismiss(yes)
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll the question."""
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+    @on(Button.Pressed)
+    def _answer(self, event: Button.Pressed) -> None:
+        self.dismiss(event.button.id == "yes")
+
+
+MOST_NAMES = 8
+"""Matching names shown in the hint."""
+MOST_FILES = 10_000
+"""Files of a folder that are considered."""
+
+
+class PathPrompt(TextPrompt):
+    """Prompts for a path; Tab completes it as a shell does."""
+
+    key_hints = "Tab completes · "
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "Complete", show=False)]
+
+    async def action_complete(self) -> None:
+        """Complete the common prefix of the matching paths, and list them."""
+        typed = self.query_one(Input)
+        value = typed.value
+        found = await to_thread(paths_beginning, value, Path.cwd(), MOST_FILES)
+        longer = completed(value, found)
+        if typed.value == value and longer != value:
+            typed.value = longer
+            typed.cursor_position = len(longer)
+        names = [path.rstrip("/").rpartition("/")[2] + "/" * path.endswith("/") for path in found]
+        more = f"  and {len(names) - MOST_NAMES:,} more" * (len(names) > MOST_NAMES)
+        listed = "  ".join(one_line(name, 30) for name in names[:MOST_NAMES]) + more
+        hint = self.query_one(".hint", Static)
+        hint.update(listed if len(names) > 1 else "" if names else "No such file.")
+
+
+def completed(typed: str, found: Sequence[str]) -> str:
+    """Return `typed` extended by the common prefix of the paths that start with it. If none does
+    and there is exactly one path, return that.
+    """
+    begun = [path for path in found if path.startswith(typed)]
+    if not begun:
+        return found[0] if len(found) == 1 else typed
+    return commonprefix(begun)  # noqa: RUF071 - by the character, as a shell does
+
+
+class TextAnswer(NamedTuple):
+    """The text of a `TextAreaPrompt`, and how it was confirmed."""
+
+    text: str
+    send: bool
+    """True if it is to be sent at once."""
+
+
+class TextAreaPrompt(Dialog[TextAnswer | None]):
+    """Prompts for text of several lines."""
+
+    DEFAULT_CSS = """
+    TextAreaPrompt > Vertical { width: 110; }
+    TextAreaPrompt TextArea, TextAreaPrompt TextArea:focus {
+        height: auto;
+        min-height: 4;
+        max-height: 40vh;
+        padding: 0 1;
+        border: none;
+        background: $boost;
+    }
+    TextAreaPrompt VerticalScroll { max-height: 25vh; margin-bottom: 1; }
+    """
+    AUTO_FOCUS = "TextArea"  # at once: keys typed ahead go where the focus comes first
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "answer(True)", show=False, priority=True),
+        Binding("ctrl+s", "answer(False)", show=False, priority=True),
+        Binding("ctrl+j,shift+enter", "new_line", show=False, priority=True),
+    ]
+
+    def __init__(self, title: str, text: str, *, about: str = "", sends: bool = False) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+        self._about = about
+        self._sends = sends
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        enter = "Enter sends · Ctrl+S saves without sending" if self._sends else "Enter saves"
+        with Vertical() as box:
+            set_title(box, self._title)
+            if self._about:
+                with VerticalScroll():
+                    yield Static(self._about, markup=False)
+            yield SafeTextArea(self._text)
+            yield Static(f"{enter} · Ctrl+J new line · Esc cancels", classes="hint")
+
+    def on_mount(self) -> None:
+        """Put the cursor at the end of the text."""
+        editor = self.query_one(TextArea)
+        editor.move_cursor(editor.document.end)
+
+    def action_new_line(self) -> None:
+        """Insert a line break."""
+        self.query_one(TextArea).insert("\n")
+
+    def action_answer(self, send: bool) -> None:
+        """Answer with the text, unless it is blank."""
+        text = self.query_one(TextArea).text
+        if text.strip():
+            self.dismiss(TextAnswer(text, send and self._sends))
+
+
+class HelpDialog(Dialog[None]):
+    """Lists the keys and commands in sections."""
+
+    DEFAULT_CSS = """
+    HelpDialog .keys { padding: 0 0 1 2; }
+    """
+
+    def __init__(self, sections: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> None:
+        super().__init__()
+        self._sections = sections
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical() as box:
+            box.border_title = "Keys"
+            with VerticalScroll():
+                for title, keys in self._sections:
+                    yield Static(Text(title, style="bold"))
+                    keyed = Column(width=22, style="bold")
+                    table = Table.grid(keyed, Column(), padding=(0, 0, 0, 2))
+                    for key, what in keys:
+                        table.add_row(key, what)
+                    yield Static(table, classes="keys")
+            yield Static("Esc closes", classes="hint")
+
+    def on_mount(self) -> None:
+        """Let the list scroll."""
+        self.query_one(VerticalScroll).focus()

@@ -1,0 +1,213 @@
+"""Dialogs that offer a list: one of its choices, or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from tui_chat.models.visible import one_line
+from tui_chat.ui.dialogs.base import Dialog, set_title
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One line of a `ChoiceDialog` dialog."""
+
+    id: str
+    label: str
+    detail: str = ""
+    group: str = ""
+    """Its group; choices of a group whose name is typed in full come first."""
+
+
+TYPED = "+"
+"""Prefix of the id of a choice that the user typed."""
+
+
+class ChoiceDialog(Dialog[str | None]):
+    """Offers a list; typing filters it. The result is the id of a choice, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        choices: Sequence[Choice],
+        current: str,
+        preview: Callable[[str], None] | None = None,
+        *,
+        makes: str = "",
+    ) -> None:
+        """`preview` is called with the id of each choice that gets highlighted. With `makes`, the
+        typed text is offered as a new choice under this label; its id is `TYPED` plus the text.
+        """
+        super().__init__()
+        self._makes = makes
+        self._title = title
+        self._preview = preview
+        self._choices: Sequence[Choice] = ()
+        self._label_width = 0
+        self._current = current
+        self._take(choices)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical() as box:
+            set_title(box, self._title)
+            yield Input(placeholder="Type to filter")
+            options = OptionList()
+            options.can_focus = False
+            yield options
+
+    def on_mount(self) -> None:
+        """Show all choices with the current one highlighted."""
+        self._narrow("")
+
+    def offer(self, choices: Sequence[Choice]) -> None:
+        """Replace the choices; the filter and the highlighted choice stay."""
+        options = self.query_one(OptionList)
+        if options.highlighted is not None:
+            self._current = options.get_option_at_index(options.highlighted).id or self._current
+        self._take(choices)
+        self._narrow(self.query_one(Input).value)
+
+    def _take(self, choices: Sequence[Choice]) -> None:
+        self._choices = choices
+        self._label_width = min(max((len(choice.label) for choice in choices), default=0), 32)
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        self._narrow(event.value)
+
+    def _narrow(self, words: str) -> None:
+        wanted = words.casefold().split()
+        matching = [
+            choice
+            for choice in self._choices
+            if all(word in f"{choice.label} {choice.detail}".casefold() for word in wanted)
+        ]
+        # A group that is typed in full goes first: “vllm” means it and not “vllm-8001”.
+        exact = {choice.id for choice in matching if choice.group.casefold() in wanted}
+        matching.sort(key=lambda choice: choice.id not in exact)
+        options = self.query_one(OptionList)
+        options.clear_options()
+        options.add_options(self._option(choice) for choice in matching)
+        ids = [choice.id for choice in matching]
+        name = words.strip()
+        if self._makes and name and all(choice.label != name for choice in self._choices):
+            options.add_option(Option(Text(f"  {self._makes} “{one_line(name)}”"), id=TYPED + name))
+            ids.append(TYPED + name)
+        if not ids:
+            options.add_option(Option(Text("  No matches.", style="dim"), disabled=True))
+        else:
+            meant = self._current in ids and (not exact or self._current in exact)
+            options.highlighted = ids.index(self._current) if meant else 0
+
+    def _option(self, choice: Choice) -> Option:
+        mark = "● " if choice.id == self._current else "  "
+        label = one_line(choice.label)
+        line = Text(mark + label)
+        if choice.detail:
+            gap = " " * (max(self._label_width - len(label), 0) + 2)
+            line.append(gap + one_line(choice.detail), style="dim")
+        return Option(line, id=choice.id)
+
+    def action_move(self, by: int) -> None:
+        """Move the highlight; the focus stays in the filter."""
+        options = self.query_one(OptionList)
+        if by > 0:
+            options.action_cursor_down()
+        else:
+            options.action_cursor_up()
+
+    @on(Input.Submitted)
+    def _entered(self) -> None:
+        options = self.query_one(OptionList)
+        if options.highlighted is not None:
+            self.dismiss(options.get_option_at_index(options.highlighted).id)
+
+    @on(OptionList.OptionHighlighted)
+    def _marked(self, event: OptionList.OptionHighlighted) -> None:
+        if self._preview is not None and event.option.id is not None:
+            self._preview(event.option.id)
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option.id)
+
+
+class MultiChoiceDialog(Dialog[tuple[str, ...] | None]):
+    """Offers a list to select any number from; the result keeps the order of selection."""
+
+    def __init__(
+        self, title: str, choices: Sequence[Choice], marked: Sequence[str], none: str = ""
+    ) -> None:
+        """`none` is shown if there are no choices."""
+        super().__init__()
+        self._none = none
+        self._title = title
+        self._choices = choices
+        self._marked = list(marked)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical() as box:
+            set_title(box, self._title)
+            options = OptionList()
+            options.display = bool(self._choices)
+            yield options
+            hint = "Enter selects · Ctrl+S saves · Esc cancels"
+            if not self._choices:
+                yield Static(self._none, markup=False)
+                hint = "Esc closes"
+            yield Static(hint, classes="hint")
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "keep", show=False, priority=True),
+        Binding("space", "mark", show=False),
+    ]
+
+    def on_mount(self) -> None:
+        """Show the choices."""
+        self._show()
+
+    def _show(self) -> None:
+        options = self.query_one(OptionList)
+        at = options.highlighted or 0
+        options.clear_options()
+        for choice in self._choices:
+            place = self._marked.index(choice.id) + 1 if choice.id in self._marked else 0
+            mark = f"{place:>2} " if place else " · "
+            options.add_option(Option(Text(mark + one_line(choice.label)), id=choice.id))
+        options.highlighted = at if self._choices else None
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self) -> None:
+        self.action_mark()
+
+    def action_mark(self) -> None:
+        """Select or deselect the highlighted choice."""
+        options = self.query_one(OptionList)
+        if options.highlighted is not None:
+            chosen = self._choices[options.highlighted].id
+            if chosen in self._marked:
+                self._marked.remove(chosen)
+            else:
+                self._marked.append(chosen)
+            self._show()
+
+    def action_keep(self) -> None:
+        """Answer with the selected choices."""
+        self.dismiss(tuple(self._marked))

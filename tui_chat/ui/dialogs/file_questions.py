@@ -1,0 +1,192 @@
+"""Questions about importing and exporting conversations, and about presets and their files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from textual.app import App
+
+from tui_chat.errors import InputError
+from tui_chat.exporting import ENDINGS, Format
+from tui_chat.models.visible import one_line
+from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextPrompt
+from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
+
+if TYPE_CHECKING:
+    from tui_chat.importing import Report
+    from tui_chat.workspace import Desk
+
+MOST_NOTES = 3
+"""Notes on an imported file that are shown."""
+
+FORMATS: dict[Format, str] = {
+    "markdown": "For reading and editing",
+    "html": "For reading in a browser, offline",
+    "json": "Everything, with all branches; can be imported again",
+    "shared": "The same without requests, presets, profiles and draft, for sharing",
+    "jsonl": "The active branch, one message a line, for programs",
+}
+
+
+async def ask_import_path(app: App[Any]) -> str | None:
+    """Ask for a file with conversations."""
+    title = "Import conversations (tui-chat, ChatGPT, Claude, SillyTavern)"
+    return await app.push_screen_wait(PathPrompt(title, "", enter="imports"))
+
+
+async def ask_view_path(app: App[Any]) -> str | None:
+    """Ask for a file with conversations to look at."""
+    title = "View conversations (tui-chat, ChatGPT, Claude, SillyTavern)"
+    return await app.push_screen_wait(PathPrompt(title, "", enter="opens"))
+
+
+async def ask_format(app: App[Any]) -> Format | None:
+    """Ask for the format of an export."""
+    choices = [Choice(kind, kind, words) for kind, words in FORMATS.items()]
+    chosen = await app.push_screen_wait(ChoiceDialog("Export conversation as", choices, "markdown"))
+    return next((kind for kind in FORMATS if kind == chosen), None)
+
+
+async def ask_export_path(app: App[Any], title: str, kind: Format) -> str | None:
+    """Ask for the path of an export; the default is made from the session's title."""
+    name = re.sub(r"[^\w]+", "-", title).strip("-")[:40] or "chat"
+    dialog = PathPrompt("Export to file", name + ENDINGS[kind], enter="saves")
+    return await app.push_screen_wait(dialog)
+
+
+async def confirm_overwrite(app: App[Any], path: Path) -> bool:
+    """Ask whether to replace a file."""
+    question = f"{one_line(str(path))} already exists."
+    dialog = Confirm("Replace the file?", question, yes="Replace")
+    return bool(await app.push_screen_wait(dialog))
+
+
+def format_and_path(argument: str) -> tuple[Format, str]:
+    """Parse `FORMAT`, `FORMAT PATH`, or `PATH`, whose ending gives the format (JSON by default)."""
+    first, _, rest = argument.strip().partition(" ")
+    for kind in FORMATS:
+        if kind == first.lower():
+            return kind, rest.strip()
+    ending = Path(argument.strip().strip("\"'")).suffix.lower()
+    for kind, each in ENDINGS.items():
+        if each == ending:
+            return kind, argument
+    return "html" if ending == ".htm" else "json", argument
+
+
+def import_summary(report: Report) -> tuple[str, Literal["information", "warning", "error"]]:
+    """Return the result of importing a file in sentences, and its severity."""
+    name = one_line(report.path.name, 60)
+    count = report.new + report.grown + report.known
+    lines: list[str] = []
+    if count:
+        parts = [
+            f"{report.new:,} new",
+            f"{report.grown:,} extended",
+            f"{report.known:,} already stored",
+        ]
+        lines.append(f"{name}: {', '.join(parts)}; {report.added:,} messages added.")
+    elif not report.faults:
+        lines.append(f"{name}: no conversations in it.")
+    notes = list(report.notes.items())
+    lines += [f"{count:,} × {one_line(note, 200)}" for note, count in notes[:MOST_NOTES]]
+    if len(notes) > MOST_NOTES:
+        lines.append("`tui-chat import` shows the rest.")
+    for fault in report.faults[:3]:
+        place = f"{one_line(fault.place, 80)}: " if fault.place else ""
+        lines.append(f"{name}: {place}{one_line(fault.sentence, 200)}")
+        if fault.advice:
+            lines.append(one_line(fault.advice, 200))
+    if (more := len(report.faults) + report.more_faults - 3) > 0:
+        lines.append(f"{more:,} more could not be read; `tui-chat import` lists them all.")
+    severity = "information" if not report.faults else "warning" if count else "error"
+    return "\n".join(lines), severity
+
+
+async def ask_preset_command(app: App[Any], desk: Desk) -> str | None:
+    """Ask for something to do with the preset or its file; only what is possible is offered."""
+    edits, name = desk.preset_edits, desk.preset_name
+    choices = [
+        Choice("use", "Choose preset …", "from the next message on"),
+        Choice("new", "New preset …", "only the history"),
+        Choice("import", "Import from SillyTavern …", "a preset file"),
+    ]
+    if edits is not None:
+        choices += [
+            Choice("copy", "Save as …", "a copy that the session uses from then on"),
+            Choice("saved", "Compare with the saved version", "shows unsaved edits"),
+            Choice("other", "Compare with another preset …", ""),
+            Choice("settings", "Preset settings …", "name, variables, system messages"),
+        ]
+        if edits.is_changed:
+            choices.append(Choice("revert", "Revert to saved", "undo restores the edits"))
+    choices.append(Choice("file", "Edit as JSON in $EDITOR", ""))
+    if not desk.preset_is_ours:
+        choices += [
+            Choice("rename", "Rename …", "and its file"),
+            Choice("delete", "Delete …", "and its file"),
+        ]
+    return await app.push_screen_wait(ChoiceDialog(f"Preset “{name}”", choices, ""))
+
+
+async def ask_preset_name(app: App[Any], title: str, name: str) -> str | None:
+    """Ask for a preset's name."""
+    return await app.push_screen_wait(TextPrompt(title, name))
+
+
+async def ask_preset_import_path(app: App[Any]) -> str | None:
+    """Ask for the path of a SillyTavern preset."""
+    return await app.push_screen_wait(
+        PathPrompt("Import a SillyTavern preset", "", enter="imports")
+    )
+
+
+async def ask_preset_to_compare(app: App[Any], desk: Desk) -> str | None:
+    """Ask for a preset to compare with."""
+    choices = [Choice(name, name) for name in desk.presets if name != desk.preset_name]
+    return await app.push_screen_wait(ChoiceDialog("Compare with preset", choices, ""))
+
+
+async def confirm_delete_preset(app: App[Any], name: str) -> bool:
+    """Ask whether to delete a preset's file."""
+    question = f"“{name}” and its file are deleted. Sessions that use it continue without it."
+    return bool(await app.push_screen_wait(Confirm("Delete preset?", question, yes="Delete")))
+
+
+async def confirm_take_file(app: App[Any], name: str) -> bool:
+    """Ask which changes win: another program's, or the unsaved edits here."""
+    question = (
+        f"Another program changed the file of “{name}”, and you have unsaved edits.\n\n"
+        "If you use the file's version, undo restores your edits."
+    )
+    dialog = Confirm("File changed", question, yes="Use the file's version", no="Keep mine")
+    return bool(await app.push_screen_wait(dialog))
+
+
+async def confirm_overwrite_preset(app: App[Any], name: str) -> bool:
+    """Ask whether to overwrite another program's changes."""
+    question = f"Another program changed the file of “{name}” since it was read."
+    return bool(
+        await app.push_screen_wait(Confirm("Overwrite the file?", question, yes="Overwrite"))
+    )
+
+
+async def ask_unsaved_presets(app: App[Any], names: Sequence[str]) -> str | None:
+    """Ask what to do with unsaved edits: `save`, `leave`, or None to stay."""
+    listed = ", ".join(f"“{name}”" for name in names)
+    choices = [
+        Choice("save", "Save and quit"),
+        Choice("leave", "Quit without saving"),
+        Choice("stay", "Stay"),
+    ]
+    chosen = await app.push_screen_wait(ChoiceDialog(f"Unsaved presets: {listed}", choices, "save"))
+    return None if chosen == "stay" else chosen
+
+
+async def confirm_edit_again(app: App[Any], fault: InputError) -> bool:
+    """Show what is wrong with an edited text; True to edit it again."""
+    dialog = Confirm("Not valid", str(fault), yes="Discard changes", no="Edit again")
+    return not await app.push_screen_wait(dialog)

@@ -1,0 +1,271 @@
+"""Dialogs with fields: role, profile, captured request, and what-if."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Button, Checkbox, Input, Static, TextArea
+
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
+from tui_chat.models.visible import visible
+from tui_chat.ui.dialogs.base import Dialog, T, set_title
+from tui_chat.ui.widgets.safe_text import SafeTextArea
+
+if TYPE_CHECKING:
+    from tui_chat.workspace import Desk, WhatIf
+
+_HINT = "Ctrl+S saves · Esc cancels · Tab next field"
+
+
+class Form(Dialog[T]):
+    """A dialog with fields; Ctrl+S saves."""
+
+    DEFAULT_CSS = """
+    Form {
+        & > Vertical { width: 84; height: 90%; }
+        #fields { height: 1fr; max-height: 100%; }
+        .label { color: $foreground 72%; margin-top: 1; }
+        .label.-first { margin-top: 0; }
+        Input, Input:focus {
+            margin: 0; border: none; height: 1; padding: 0 1; background: $panel;
+        }
+        TextArea, TextArea:focus {
+            height: 1fr; min-height: 4; border: none; padding: 0 1; background: $panel;
+        }
+        Input:focus, TextArea:focus { background: $primary 20%; }
+        Checkbox { border: none; padding: 0; background: $surface; margin-top: 1; }
+        .pair { height: auto; }
+        .pair Vertical { height: auto; width: 1fr; margin-right: 1; }
+        #fault { color: $text-error; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "Save", show=False, priority=True)
+    ]
+
+    def buttons(self) -> ComposeResult:
+        """Lay out the fault line, the buttons and the hint."""
+        yield Static(id="fault")
+        with Horizontal(classes="buttons"):
+            yield from self.more_buttons()
+            yield Button("Cancel", id="cancel", compact=True)
+            yield Button("Save", id="save", variant="primary", compact=True)
+        yield Static(_HINT, classes="hint")
+
+    def more_buttons(self) -> ComposeResult:
+        """Lay out buttons beside Save and Cancel."""
+        yield from ()
+
+    def action_save(self) -> None:
+        """Answer with the fields' values, or show what is wrong with them."""
+        raise NotImplementedError
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        if event.button.id == "save":
+            self.action_save()
+        elif event.button.id == "cancel":
+            self.dismiss(None)
+
+    def value(self, field: str) -> str:
+        """Return the stripped text of an input."""
+        return self.query_one(f"#{field}", Input).value.strip()
+
+    def show_fault(self, words: str, field: str) -> None:
+        """Show what is wrong with a field, and focus it."""
+        self.query_one("#fault", Static).update(Text(words))
+        self.query_one(f"#{field}").focus()
+
+
+class RoleForm(Form[Role | Literal["delete"] | None]):
+    """Edits a role. The result is the role with its id unchanged, "delete", or None."""
+
+    def __init__(self, role: Role, presets: tuple[str, ...]) -> None:
+        super().__init__()
+        self._role = role
+        self._presets = presets
+
+    def compose(self) -> ComposeResult:
+        """Lay out the fields."""
+        role = self._role
+        with Vertical() as box:
+            set_title(box, f"Role: {role.name}" if role.role_id else "New role")
+            with VerticalScroll(id="fields", can_focus=False):
+                yield Static("Name", classes="label -first")
+                yield Input(visible(role.name), id="name")
+                yield Static("System prompt", classes="label")
+                yield SafeTextArea(role.system_prompt, id="prompt", tab_behavior="focus")
+                with Horizontal(classes="pair"):
+                    with Vertical():
+                        yield Static("Model (empty: the endpoint's)", classes="label")
+                        yield Input(visible(role.model), id="model")
+                    with Vertical():
+                        yield Static("Preset (empty: plain)", classes="label")
+                        yield Input(role.preset, id="preset")
+                with Horizontal(classes="pair"):
+                    with Vertical():
+                        yield Static("Temperature (empty: not sent)", classes="label")
+                        yield Input(_number_text(role.temperature), id="temperature")
+                    with Vertical():
+                        yield Static("Max output tokens", classes="label")
+                        yield Input(_number_text(role.max_tokens), id="max-tokens")
+                yield Checkbox("Enabled", role.status == "enabled", id="enabled")
+            yield from self.buttons()
+
+    def more_buttons(self) -> ComposeResult:
+        """Offer to delete an existing role."""
+        if self._role.role_id:
+            yield Button("Delete…", id="delete", variant="error", compact=True)
+
+    @on(Button.Pressed, "#delete")
+    def _delete(self) -> None:
+        self.dismiss("delete")
+
+    def action_save(self) -> None:
+        """Answer with the role if its fields are valid."""
+        name = self.value("name")
+        preset = self.value("preset")
+        if not name:
+            self.show_fault("A role needs a name.", "name")
+            return
+        if preset and preset not in self._presets:
+            known = ", ".join(self._presets)
+            self.show_fault(f"There is no preset “{preset}”. Known presets: {known}.", "preset")
+            return
+        try:
+            temperature = float(text) if (text := self.value("temperature")) else None
+        except ValueError:
+            self.show_fault("The temperature must be a number, such as 0.7.", "temperature")
+            return
+        try:
+            max_tokens = int(text) if (text := self.value("max-tokens")) else None
+        except ValueError:
+            self.show_fault("Max output tokens must be a whole number, such as 2000.", "max-tokens")
+            return
+        self.dismiss(
+            replace(
+                self._role,
+                name=name,
+                system_prompt=self.query_one("#prompt", TextArea).text,
+                model=self.value("model"),
+                preset=preset,
+                temperature=temperature,
+                max_tokens=max_tokens,
+                status="enabled" if self.query_one("#enabled", Checkbox).value else "disabled",
+            )
+        )
+
+
+class ProfileForm(Form[Profile | None]):
+    """Edits a profile: the user's name and description."""
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__()
+        self._profile = profile
+
+    def compose(self) -> ComposeResult:
+        """Lay out the fields."""
+        with Vertical() as box:
+            box.border_title = "Profile"
+            with VerticalScroll(id="fields", can_focus=False):
+                yield Static("Name", classes="label")
+                yield Input(visible(self._profile.name), id="name")
+                yield Static("What the model should know about you", classes="label")
+                yield SafeTextArea(self._profile.content, id="content", tab_behavior="focus")
+            yield from self.buttons()
+
+    def action_save(self) -> None:
+        """Answer with the profile if it has a name."""
+        name = self.value("name")
+        if name:
+            self.dismiss(Profile(name, self.query_one("#content", TextArea).text))
+        else:
+            self.show_fault("A profile needs a name.", "name")
+
+
+class CapturedRequestForm(Form[str | None]):
+    """Asks for a captured request: a body, a curl command, a log line or a file's path."""
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical() as box:
+            box.border_title = "Open a captured request"
+            words = (
+                "Paste a request body of any of the four protocols, a curl command, a log line, "
+                "an exported turn, or the path of a file with one."
+            )
+            yield Static(words, classes="label")
+            yield SafeTextArea(id="body", tab_behavior="focus")
+            yield from self.buttons()
+
+    def action_save(self) -> None:
+        """Answer with the pasted text."""
+        text = self.query_one(TextArea).text
+        if text.strip():
+            self.dismiss(text)
+        else:
+            self.show_fault("Paste a request first.", "body")
+
+
+class WhatIfForm(Form["WhatIf | None"]):
+    """Asks which of limit, model, endpoint and history length to change in a what-if request."""
+
+    def __init__(self, desk: Desk, now: WhatIf | None) -> None:
+        super().__init__()
+        self._endpoints = {endpoint.name for endpoint in desk.config.endpoints}
+        self._now = now
+
+    def compose(self) -> ComposeResult:
+        """Lay out the fields."""
+        now = self._now
+        with Vertical() as box:
+            box.border_title = "What if"
+            with VerticalScroll(id="fields", can_focus=False):
+                yield Static("Empty fields keep the session's value.", classes="label")
+                with Horizontal(classes="pair"):
+                    with Vertical():
+                        yield Static("Context limit, in tokens", classes="label")
+                        yield Input(_number_text(now.limit if now else None), id="limit")
+                    with Vertical():
+                        yield Static("Only the newest messages", classes="label")
+                        yield Input(_number_text(now.messages if now else None), id="messages")
+                with Horizontal(classes="pair"):
+                    with Vertical():
+                        yield Static("Model", classes="label")
+                        yield Input(now.model if now else "", id="model")
+                    with Vertical():
+                        yield Static("Endpoint", classes="label")
+                        yield Input(now.endpoint if now else "", id="endpoint")
+            yield from self.buttons()
+
+    def action_save(self) -> None:
+        """Answer with the changes if they are valid."""
+        from tui_chat.workspace import WhatIf
+
+        numbers: dict[str, int | None] = {}
+        for field in ("limit", "messages"):
+            digits = self.value(field).replace(",", "").replace("_", "")
+            if digits and not (digits.isascii() and digits.isdigit()):
+                self.show_fault("This must be a whole number.", field)
+                return
+            numbers[field] = int(digits) if digits else None
+        endpoint = self.value("endpoint")
+        if endpoint and endpoint not in self._endpoints:
+            known = ", ".join(sorted(self._endpoints))
+            self.show_fault(
+                f"There is no endpoint “{endpoint}”. Known endpoints: {known}.", "endpoint"
+            )
+            return
+        self.dismiss(WhatIf(numbers["limit"], endpoint, self.value("model"), numbers["messages"]))
+
+
+def _number_text(number: float | None) -> str:
+    return "" if number is None else f"{number:g}"

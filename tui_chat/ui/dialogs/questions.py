@@ -1,0 +1,301 @@
+"""Questions about sessions, messages, settings and requests.
+
+`ask_...` returns the user's choice, None if the dialog was cancelled; `confirm_...` returns True
+for yes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+
+from tui_chat.errors import StoreDamaged
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Note
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.role import Role
+from tui_chat.models.tool import Tool
+from tui_chat.models.visible import one_line, visible
+from tui_chat.ui.branch_screen import branch_lines
+from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextAnswer, TextAreaPrompt, TextPrompt
+from tui_chat.ui.dialogs.choices import TYPED, Choice, ChoiceDialog, MultiChoiceDialog
+
+if TYPE_CHECKING:
+    from tui_chat.workspace import Desk, WhatIf
+
+
+async def ask_model(app: App[Any], desk: Desk) -> tuple[str, str] | None:
+    """Ask for an endpoint and one of its models.
+
+    Model servers found on this machine meanwhile are added to the list.
+    """
+    current = f"{desk.endpoint.name}\n{desk.composed('').model}"
+    dialog = ChoiceDialog("Switch model", _models(desk), current)
+
+    async def search() -> None:
+        await desk.discover()
+        if dialog.is_attached:
+            dialog.offer(_models(desk))
+
+    searching = asyncio.create_task(search())
+    chosen = await app.push_screen_wait(dialog)
+    searching.cancel()
+    if chosen is None:
+        return None
+    endpoint, _, model = chosen.partition("\n")
+    return endpoint, model
+
+
+def _models(desk: Desk) -> list[Choice]:
+    return [
+        Choice(f"{at.name}\n{model}", model, f"{at.name}, {at.protocol.label}", at.name)
+        for at in desk.config.endpoints
+        for model in at.models
+    ]
+
+
+async def ask_preset(app: App[Any], desk: Desk) -> str | None:
+    """Ask for a preset by its name."""
+    choices = [Choice(name, name) for name in desk.presets]
+    return await app.push_screen_wait(ChoiceDialog("Choose preset", choices, desk.preset_name))
+
+
+async def ask_title(app: App[Any], title: str) -> str | None:
+    """Ask for a session's new title."""
+    return await app.push_screen_wait(TextPrompt("Rename session", title))
+
+
+async def ask_tags(app: App[Any], tags: Sequence[str]) -> tuple[str, ...] | None:
+    """Ask for the tags of sessions, separated by commas or by spaces before a `#`."""
+    title = "Tags, separated by commas"
+    answer = await app.push_screen_wait(TextPrompt(title, ", ".join(tags), may_be_empty=True))
+    if answer is None:
+        return None
+    parts = (part.strip().lstrip("#") for part in re.split(r",|\s+(?=#)", answer))
+    return tuple(dict.fromkeys(filter(None, parts)))
+
+
+async def ask_folder(app: App[Any], folders: Sequence[str], current: str) -> str | None:
+    """Ask for the folder to move sessions to; empty for none. A new name can be typed."""
+    choices = [
+        *(Choice(name, name) for name in folders),
+        Choice("", "No folder"),
+        Choice(NEW_ITEM, "+ New folder"),
+    ]
+    dialog = ChoiceDialog("Move to folder", choices, current, makes="+ New folder")
+    chosen = await app.push_screen_wait(dialog)
+    if chosen != NEW_ITEM:
+        return chosen if chosen is None or chosen in folders else chosen.removeprefix(TYPED)
+    return await app.push_screen_wait(TextPrompt("New folder", ""))
+
+
+async def confirm_send(app: App[Any], faults: Sequence[Note]) -> bool:
+    """Ask whether to send a request that has faults; True at once without any."""
+    if not faults:
+        return True
+    sentences = "\n\n".join(note.sentence for note in faults)
+    return bool(await app.push_screen_wait(Confirm("Send anyway?", sentences, yes="Send")))
+
+
+async def confirm_quit(app: App[Any], replies: int) -> bool:
+    """Ask whether to quit while replies are streaming."""
+    what = "A reply is" if replies == 1 else f"{replies} replies are"
+    question = f"{what} still streaming. The text received so far is kept; the rest is lost."
+    dialog = Confirm("Quit now?", question, yes="Quit", no="Stay")
+    return bool(await app.push_screen_wait(dialog))
+
+
+async def confirm_quit_unsaved(app: App[Any], why: str) -> bool:
+    """Ask whether to quit although something could not be saved."""
+    question = f"{why}\n\nThe end of a reply or a draft exists only in memory and would be lost."
+    dialog = Confirm("Quit without saving?", question, yes="Quit", no="Stay")
+    return bool(await app.push_screen_wait(dialog))
+
+
+async def confirm_open_link(app: App[Any], url: str) -> bool:
+    """Ask whether to open a link, showing its URL, since models write links too."""
+    return bool(await app.push_screen_wait(Confirm("Open this link?", url, yes="Open")))
+
+
+async def confirm_rescue(app: App[Any], fault: StoreDamaged) -> bool:
+    """Ask whether to continue with what can be read of a damaged database."""
+    question = (
+        f"{fault}\n\nEverything readable can be saved to a new file that tui-chat then uses; the "
+        "damaged file is kept beside it. A backup may have more."
+    )
+    dialog = Confirm("The database is damaged", question, yes="Save what is readable", no="Not now")
+    return bool(await app.push_screen_wait(dialog))
+
+
+async def confirm_retry_open(app: App[Any], fault: str) -> bool:
+    """Ask whether to try again to open the conversations."""
+    title = "The conversations cannot be opened"
+    dialog = Confirm(title, fault, yes="Try again", no="Quit")
+    return bool(await app.push_screen_wait(dialog))
+
+
+NEW_ITEM = "+"
+"""Id of the choice that creates a new item."""
+
+
+async def ask_role(app: App[Any], desk: Desk, title: str) -> str | None:
+    """Ask for an enabled role, the one used last first; empty for none."""
+    enabled = [role for role in desk.roles if role.status == "enabled"]
+    choices = [Choice(role.role_id, role.name, _about_role(role)) for role in enabled]
+    choices.append(Choice("", "No role", "No system prompt but the preset's"))
+    first = enabled[0].role_id if enabled else ""
+    return await app.push_screen_wait(ChoiceDialog(title, choices, first))
+
+
+async def ask_role_to_edit(app: App[Any], desk: Desk) -> Role | None:
+    """Ask which role to edit; a new one has neither id nor name."""
+    choices = [
+        Choice(NEW_ITEM, "+ New role"),
+        *(Choice(role.role_id, role.name, _about_role(role)) for role in desk.roles),
+    ]
+    current = desk.role.role_id if desk.role else NEW_ITEM
+    chosen = await app.push_screen_wait(ChoiceDialog("Edit roles", choices, current))
+    if chosen is None:
+        return None
+    return next((role for role in desk.roles if role.role_id == chosen), Role("", ""))
+
+
+async def confirm_delete_role(app: App[Any], desk: Desk, role: Role) -> bool:
+    """Ask whether to delete a role, with the effect on its sessions."""
+    count = sum(each.role_name == role.name for each in desk.sessions)
+    one, many = "The session bound to it stays", f"The {count:,} sessions bound to it stay"
+    stays = f"{one if count == 1 else many}, without its system prompt. " if count else ""
+    question = f"{stays}This cannot be undone. A disabled role is not offered either."
+    title = f"Delete the role “{one_line(role.name, 40)}”?"
+    return bool(await app.push_screen_wait(Confirm(title, question, yes="Delete")))
+
+
+def _about_role(role: Role) -> str:
+    """Return a role's model, preset and prompt in one line."""
+    facts = [role.model, role.preset, one_line(role.system_prompt, 60)]
+    if role.status == "disabled":
+        facts.insert(0, "disabled")
+    return " · ".join(fact for fact in facts if fact)
+
+
+async def ask_profile(app: App[Any], desk: Desk) -> str | None:
+    """Ask for a profile; empty for none, `NEW_ITEM` for a new one."""
+    choices = [
+        *(Choice(name, name) for name in desk.profiles),
+        Choice("", "No profile", "The model learns nothing about you"),
+        Choice(NEW_ITEM, "+ New profile"),
+    ]
+    return await app.push_screen_wait(ChoiceDialog("Choose profile", choices, desk.profile_name))
+
+
+async def ask_lorebooks(app: App[Any], desk: Desk) -> tuple[str, ...] | None:
+    """Ask which lorebooks to use."""
+    choices = [Choice(name, name) for name in desk.lorebooks]
+    folder = desk.config.config_dir / "lorebooks"
+    none = f"There are no lorebooks yet. Put JSON files into {folder}."
+    dialog = MultiChoiceDialog("Choose lorebooks", choices, desk.lore_names, none)
+    return await app.push_screen_wait(dialog)
+
+
+async def ask_theme(app: App[Any]) -> str | None:
+    """Ask for a theme; the highlighted one is previewed."""
+    names = sorted(app.available_themes, key=lambda name: (not name.startswith("tui-chat"), name))
+    choices = [
+        Choice(name, name, "dark" if app.available_themes[name].dark else "light") for name in names
+    ]
+
+    def show(name: str) -> None:
+        app.theme = name
+
+    return await app.push_screen_wait(ChoiceDialog("Theme", choices, app.theme, show))
+
+
+async def ask_text(app: App[Any], title: str, value: str) -> str | None:
+    """Ask for a line of text."""
+    return await app.push_screen_wait(TextPrompt(title, value))
+
+
+async def ask_save_path(app: App[Any], title: str, name: str) -> str | None:
+    """Ask for the path of a file to save."""
+    return await app.push_screen_wait(PathPrompt(title, name, enter="saves"))
+
+
+async def ask_diff_base(app: App[Any], desk: Desk, current: str) -> str | None:
+    """Ask for the diff base: `last`, `protocol P`, `preset NAME`, `branch ID` or `request ID`."""
+    choices = [Choice("last", "Last request sent to this endpoint", desk.endpoint.name)]
+    choices += [
+        Choice(f"protocol {other}", other.label, "this request in another protocol")
+        for other in Protocol
+        if other is not desk.endpoint.protocol
+    ]
+    choices += [
+        Choice(f"preset {name}", name, "this request with another preset")
+        for name in desk.presets
+        if name != desk.preset_name
+    ]
+    head = desk.entries[-1].message.id if desk.entries else ""
+    for branch in branch_lines(await desk.tree()):
+        if branch.leaf.message_id != head:
+            words = " ".join(visible(branch.first.words).split())[:40] or "no text"
+            what = f"this request on another branch, from message {branch.number:,}"
+            choices.append(Choice(f"branch {branch.leaf.message_id}", words, what))
+    for sent in reversed(await desk.requests_like()):
+        at = datetime.fromtimestamp(sent.request.created).astimezone().strftime("%d %b %H:%M:%S")
+        what = f"{sent.request.endpoint}, {sent.request.protocol.label}"
+        choices.append(Choice(f"request {sent.message_id}", f"Sent {at}", what))
+    return await app.push_screen_wait(ChoiceDialog("Compare with", choices, current))
+
+
+async def ask_captured(app: App[Any]) -> str | None:
+    """Ask for the text of a captured request."""
+    from tui_chat.ui.dialogs.forms import CapturedRequestForm
+
+    return await app.push_screen_wait(CapturedRequestForm())
+
+
+async def ask_what_if(app: App[Any], desk: Desk, now: WhatIf | None) -> WhatIf | None:
+    """Ask what to change in a what-if request; an empty answer ends it."""
+    from tui_chat.ui.dialogs.forms import WhatIfForm
+
+    return await app.push_screen_wait(WhatIfForm(desk, now))
+
+
+MOST_ARGUMENTS = 2000
+"""Characters of a tool call's arguments that are shown."""
+
+
+async def ask_edit(app: App[Any], message: Message) -> TextAnswer | None:
+    """Ask for a new version of a message; a user message can be sent at once."""
+    dialog = TextAreaPrompt("Edit message", message.content, sends=message.role == "user")
+    return await app.push_screen_wait(dialog)
+
+
+async def ask_tool_result(app: App[Any], call: ToolCall, text: str) -> str | None:
+    """Ask for a tool call's result, showing the call; `text` is the initial value."""
+    about = f"{one_line(call.name)}\n{_arguments(call)}"
+    written = await app.push_screen_wait(TextAreaPrompt("Tool result", text, about=about))
+    return written.text if written is not None else None
+
+
+async def confirm_run_tool(app: App[Any], call: ToolCall, tool: Tool) -> bool:
+    """Ask whether to run a tool's command, showing it with the model's arguments."""
+    question = (
+        f"{one_line(call.name)} runs\n\n  {one_line(shlex.join(tool.command))}\n\n"
+        f"with this input:\n\n{_arguments(call)}"
+    )
+    return bool(await app.push_screen_wait(Confirm("Run this tool?", question, yes="Run")))
+
+
+def _arguments(call: ToolCall) -> str:
+    text = visible(call.arguments)
+    return (
+        text
+        if len(text) <= MOST_ARGUMENTS
+        else f"{text[:MOST_ARGUMENTS]} … ({len(text):,} characters)"
+    )
