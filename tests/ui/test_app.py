@@ -268,7 +268,7 @@ async def test_every_pane_can_be_reached_and_left_by_key(size: tuple[int, int], 
         await pilot.press("escape")
         await pilot.pause()
         assert len(app.screen_stack) == 1
-        tag = next(c for c in app.get_system_commands(app.screen) if "sessions: Tag" in c.title)
+        tag = next(c for c in app.get_system_commands(app.screen) if "Sessions: Tag" in c.title)
         tag.callback()
         await until(pilot, lambda: app.query_one(SessionList).has_focus_within)
         assert app.query_one(SessionList).display, "what is acted on is in sight"
@@ -310,7 +310,7 @@ async def test_another_model_is_chosen_and_asked(tmp_path: Path):
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press(*"zzz", "enter")
         options = app.screen.query_one(OptionList)
-        assert "Nothing fits" in str(options.get_option_at_index(0).prompt)
+        assert "No matches" in str(options.get_option_at_index(0).prompt)
         await pilot.press("ctrl+u", *"echo gemini")
         await pilot.press("enter")
         await until(pilot, lambda: app.desk is not None and app.desk.model == "echo")

@@ -66,7 +66,7 @@ async def test_a_file_is_imported_and_its_conversation_shown(tmp_path: Path):
         await until(pilot, lambda: "1 new" in told(app))
         assert f"1 × {BROKEN}" in told(app)
         await command(pilot, f"/import {file}")
-        await until(pilot, lambda: "1 known" in told(app))
+        await until(pilot, lambda: "1 already stored" in told(app))
 
 
 async def test_what_is_no_conversation_is_told(tmp_path: Path):

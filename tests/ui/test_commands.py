@@ -9,7 +9,7 @@ import pytest
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.offline import Received
 from tui_chat.ui.chat import Composer
-from tui_chat.ui.commands import COMMANDS, Order, Unknown, to_send, understood
+from tui_chat.ui.commands import COMMANDS, CommandCall, UnknownCommand, message_text, parse_command
 from tui_chat.ui.inspector import Inspector
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -25,10 +25,10 @@ pytestmark = pytest.mark.usefixtures("undrawn")
     ],
 )
 def test_commands_are_told_from_messages(text: str, meant: object):
-    line = understood(text)
-    found = (line.command.name, line.argument) if isinstance(line, Order) else None
-    assert (found or (line.name if isinstance(line, Unknown) else None)) == meant
-    assert to_send(text) == ""
+    line = parse_command(text)
+    found = (line.command.name, line.argument) if isinstance(line, CommandCall) else None
+    assert (found or (line.name if isinstance(line, UnknownCommand) else None)) == meant
+    assert message_text(text) == ""
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def test_commands_are_told_from_messages(text: str, meant: object):
     ],
 )
 def test_messages_are_sent(text: str, sent: str):
-    assert understood(text) == sent
-    assert to_send(text) == sent
+    assert parse_command(text) == sent
+    assert message_text(text) == sent
 
 
 def test_every_command_can_be_given():
     for command in COMMANDS:
-        assert command.run or command.takes
-        assert understood(f"/{command.name}") == Order(command, "")
+        assert command.run or command.argument
+        assert parse_command(f"/{command.name}") == CommandCall(command, "")
 
 
 async def test_a_command_is_run_and_never_sent(tmp_path: Path):

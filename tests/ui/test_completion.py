@@ -7,7 +7,7 @@ import pytest
 from tests.ui.test_composer import Stage
 from tui_chat.ui.chat import Asked, AttachedLine, Candidate, ChatPane, Composer
 from tui_chat.ui.chat.asking import asked_at
-from tui_chat.ui.commands import beginning, fitting
+from tui_chat.ui.commands import complete_command, rank_names
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -37,7 +37,7 @@ def test_commands_are_asked_for_in_the_first_line_only():
     assert asked_at(1, "@x") == Asked("path", "x", 0)
 
 
-MODEL = Candidate("/model ", "/model MODEL", "Ask another model", is_whole=False)
+MODEL = Candidate("/model ", "/model MODEL", "Switch model", is_whole=False)
 HELP = Candidate("/help", "/help", "Show all keys")
 
 
@@ -152,18 +152,18 @@ MODELS = [
     ],
 )
 def test_a_model_whose_own_name_begins_so_is_listed_first(typed: str, listed: list[str]):
-    assert [name for name, _ in fitting([(name, "") for name in MODELS], typed)] == listed
+    assert [name for name, _ in rank_names([(name, "") for name in MODELS], typed)] == listed
 
 
 def test_an_endpoint_that_is_named_exactly_is_listed_first():
     names = ["vllm-8001/qwen", "groq/vllm", "vllm-8001/vllm-tuned", "vllm/llama", "vllm/qwen"]
     given = [(name, "") for name in names]
-    assert [name for name, _ in fitting(given, "vllm")][:3] == [
+    assert [name for name, _ in rank_names(given, "vllm")][:3] == [
         "vllm/llama",
         "vllm/qwen",
         "groq/vllm",
     ]
-    assert [name for name, _ in fitting(given, "VLLM qwen")] == ["vllm/qwen", "vllm-8001/qwen"]
+    assert [name for name, _ in rank_names(given, "VLLM qwen")] == ["vllm/qwen", "vllm-8001/qwen"]
 
 
 async def test_tab_goes_as_far_as_all_are_alike_and_then_takes_the_one_that_is_marked() -> None:
@@ -186,5 +186,8 @@ async def test_tab_goes_as_far_as_all_are_alike_and_then_takes_the_one_that_is_m
         assert await tab("/model lo", [*MODELS[2:], *MODELS[:2]]) == "/model there/loquat"
         assert await tab("/model l", ["l/la", "l/mo", "long/x"]) == "/model l/la"
         assert await tab("/ed", ["/edit-preset", "/edit"]) == "/edit"
-        assert await tab("/edit", [f"/{command.name}" for command in beginning("edit")]) == "/edit"
+        assert (
+            await tab("/edit", [f"/{command.name}" for command in complete_command("edit")])
+            == "/edit"
+        )
         assert await tab("see @s", ["@src/", "@srv/"]) == "see @sr"

@@ -39,7 +39,7 @@ def told(app: TuiChat) -> str:
         ({"new": "f9"}, ""),
         ({"new": "ctrl+o"}, "[keys] gives Ctrl+O to “new” and “model”"),
         ({"new": "ctrl+i,f9"}, "[keys] new: Ctrl+I is Tab in a terminal"),
-        ({"news": "f9"}, "[keys] names “news”, which is no action"),
+        ({"news": "f9"}, "[keys] names “news”, which is not an action"),
         ({"new": "hyper+blah,f9"}, "[keys] new: there is no key “hyper+blah”"),
         ({"new": "enter"}, "[keys] new: Enter is needed to type, to move and to send"),
         ({"roles": "f9"}, ""),
@@ -190,7 +190,7 @@ async def test_help_begins_with_where_the_focus_is(tmp_path: Path):
     app = make_app(tmp_path)
     async with app.run_test(size=(160, 45)) as pilot:
         await opened(pilot)
-        for pane, title in ((SessionList, "In the sessions"), (Transcript, "In the conversation")):
+        for pane, title in ((SessionList, "Sessions"), (Transcript, "Conversation")):
             app.query_one(pane).focus()
             await settle(pilot)
             await pilot.press("f1")
@@ -224,7 +224,7 @@ async def test_the_palette_finds_an_action_by_its_name(tmp_path: Path) -> None:
         await until(
             pilot,
             lambda: any(
-                "Give the session another title" in str(found.get_option_at_index(0).prompt)
+                "Rename session" in str(found.get_option_at_index(0).prompt)
                 for found in app.screen.query(OptionList)
                 if found.option_count
             ),

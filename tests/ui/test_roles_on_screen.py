@@ -73,7 +73,7 @@ async def test_a_role_is_deleted_and_its_sessions_stay(tmp_path: Path):
         app.screen.query_one("#delete", Button).press()
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         question = str(app.screen.query_one(Static).render())
-        assert "The session that began with it stays" in question
+        assert "The session bound to it stays" in question
         await pilot.press("tab", "enter")
         desk = app.desk
         assert desk is not None

@@ -281,7 +281,7 @@ async def test_retry_is_asked_for_by_key_and_click() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(0), failed))
         await pilot.press("r")
-        row = next(y for y, text in enumerate(app.rows()) if "Ask again" in text)
+        row = next(y for y, text in enumerate(app.rows()) if "Regenerate" in text)
         await pilot.click(Transcript, offset=(8, row))
         asked = [
             event.entry_id for event in app.posted if isinstance(event, Transcript.RetryRequested)

@@ -133,7 +133,7 @@ async def test_keys_that_come_as_one_are_done_in_their_order_and_where_a_closed_
         burst(app, "ctrl+u", *"olee", "backspace", "r", "home", "b", "enter", *"here")
         await until(pilot, lambda: composer.text == "so it is here")
         await until(pilot, lambda: bool(desk.session) and desk.session.title == "boler")
-        burst(app, "ctrl+p", *"search everything")
+        burst(app, "ctrl+p", *"search all")
         await until(
             pilot, lambda: [one.option_count for one in app.screen.query(CommandList)] == [1]
         )

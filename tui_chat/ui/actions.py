@@ -10,37 +10,42 @@ from textual.binding import Binding
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something a person can do anywhere in the app."""
+    """Something the user can do anywhere in the app."""
 
     id: str
-    """What it is called in `[keys]` of the config."""
+    """Its name in the config's `[keys]`."""
     keys: str
-    """Keys as Textual writes them, parted by commas; empty where it is in the palette only."""
+    """Keys in Textual's notation, separated by commas; empty if it has none by default."""
     run: str
-    """The app's action, without `action_`: `new`, `pane('sessions')`."""
+    """The app's action without `action_`: `new`, `pane('sessions')`."""
     label: str
     """A word or two, for the footer."""
-    words: str
-    """What it does, as a sentence for help and palette."""
+    title: str
+    """What it does, for help and palette."""
+    aliases: str = ""
+    """Other words that people search for in the palette."""
     in_footer: bool = False
-    comes_first: bool = False
-    """Whether its keys are the app's even where the focused widget has a use for them."""
+    has_priority: bool = False
+    """True if its keys work even where the focused widget uses them."""
 
     def binding(self) -> Binding:
-        """Return the keys as the app binds them."""
+        """Return the binding of its keys."""
         return Binding(
             self.keys,
             self.run,
             self.label,
             show=self.in_footer,
-            tooltip=self.words,
+            tooltip=self.title,
             id=self.id,
-            priority=self.comes_first,
+            priority=self.has_priority,
         )
 
 
+RENAMED_IDS = {"again": "regenerate"}
+"""Former ids that the config's `[keys]` may still have, and what they are called now."""
+
 UNDO_KEYS = "ctrl+underscore,ctrl+slash,alt+z,super+z"
-"""What undoes an edit of a text. Ctrl+Z does not: in a terminal it suspends the program."""
+"""Undo an edit of a text. Ctrl+Z does not: in a terminal it suspends the program."""
 
 _SUSPEND = (
     Action(
@@ -48,53 +53,74 @@ _SUSPEND = (
         "ctrl+z",
         "suspend_process",
         "Suspend",
-        "Suspend the app; fg in the shell brings it back",
-        comes_first=True,
+        "Suspend the app (fg in the shell resumes it)",
+        "background",
+        has_priority=True,
     ),
 )
-if os.name == "nt":  # there is no such thing
+if os.name == "nt":  # Windows has no job control
     _SUSPEND = ()
 
+
+def _action(
+    id: str, keys: str, run: str, label: str, title: str, aliases: str = "", footer: bool = False
+) -> Action:
+    return Action(id, keys, run, label, title, aliases, in_footer=footer)
+
+
 ACTIONS = (
-    Action("help", "f1", "keys", "Help", "Show all keys", in_footer=True),
-    Action(
-        "palette", "ctrl+p", "command_palette", "Commands", "Search all commands", in_footer=True
+    _action("help", "f1", "keys", "Help", "Help: keys and commands", "shortcuts manual", True),
+    _action("palette", "ctrl+p", "command_palette", "Commands", "Search commands", "palette", True),
+    _action(
+        "sessions", "f2", "pane('sessions')", "Sessions", "Sessions", "sidebar list chats", True
     ),
-    Action("sessions", "f2", "pane('sessions')", "Sessions", "Go to the sessions", in_footer=True),
-    Action("preset", "f3", "presets", "Preset", "Go to the preset editor", in_footer=True),
-    Action(
-        "inspector", "f4", "pane('inspector')", "Inspector", "Go to the request", in_footer=True
+    _action("preset", "f3", "presets", "Preset", "Preset editor", "prompt", True),
+    _action(
+        "inspector", "f4", "pane('inspector')", "Inspector", "Inspector", "payload request", True
     ),
-    Action("new", "ctrl+n", "new", "New", "Begin a new session", in_footer=True),
-    Action("model", "ctrl+o", "choose_model", "Model", "Ask another model", in_footer=True),
-    Action("search", "ctrl+f", "search", "Search", "Search everything that was said"),
-    Action("find", "", "find", "Find", "Find a session by its title or #tag"),
-    Action("light", "ctrl+t", "toggle_light", "Light/dark", "Change between dark and light"),
-    Action("theme", "", "choose_theme", "Theme", "Choose the colours"),
-    Action("again", "ctrl+r", "again", "Ask again", "Ask again for the last reply"),
-    Action("back", "escape", "back", "Back", "Stop a reply, or close a pane"),
-    Action("rename", "", "rename", "Rename", "Give the session another title"),
-    Action("use-preset", "", "choose_preset", "Use preset", "Choose the preset"),
-    Action("preset-files", "", "preset_more", "Preset files", "New, copy, compare, rename presets"),
-    Action("role", "", "choose_role", "Role", "Choose the role"),
-    Action("roles", "", "edit_roles", "Roles", "Write or change roles"),
-    Action("profile", "", "choose_profile", "Profile", "Choose who you are"),
-    Action("lorebooks", "", "choose_lorebooks", "Lorebooks", "Choose the lorebooks"),
-    Action("branches", "", "branches", "Branches", "Compare the session's branches"),
-    Action("import", "", "import_file", "Import", "Import a file of conversations…"),
-    Action("view", "", "view_file", "View", "View a file of conversations, read-only…"),
-    Action("export", "", "export", "Export", "Export this conversation…"),
-    Action("undo", "", "bring_back", "Undo", "Bring back what was deleted or archived last"),
-    Action("edit", "ctrl+g", "edit_outside", "Editor", "Edit the message in $EDITOR"),
-    Action("attach", "", "attach", "Attach", "Attach a file to the message"),
-    Action("detach", "", "detach", "Detach", "Take the files off the message"),
-    Action("system", "", "add_system", "System", "Add a system message to the conversation"),
-    Action("what-if", "", "what_if", "What if", "What if: another limit, model or length"),
-    Action("captured", "", "open_captured", "Captured", "Open a captured request"),
-    Action("keep-captured", "", "keep_captured", "Keep", "Make a session of the captured request"),
-    Action("replay", "", "replay", "Replay", "Replay this reply with another model"),
-    Action("export-turn", "", "export_turn", "Turn", "Export this reply's turn into one file"),
+    _action("new", "ctrl+n", "new", "New", "New session", "new chat clear begin", True),
+    _action("model", "ctrl+o", "choose_model", "Model", "Switch model", "change ask another", True),
+    _action("search", "ctrl+f", "search", "Search", "Search all conversations", "find grep"),
+    _action("find", "", "find", "Filter", "Filter sessions", "find session narrow title tag"),
+    _action("light", "ctrl+t", "toggle_light", "Light/dark", "Toggle light and dark theme", "mode"),
+    _action("theme", "", "choose_theme", "Theme", "Theme", "color colour dark light appearance"),
+    _action(
+        "regenerate",
+        "ctrl+r",
+        "again",
+        "Regenerate",
+        "Regenerate reply",
+        "retry redo swipe ask again",
+    ),
+    _action("back", "escape", "back", "Back", "Stop the reply, or close a pane", "cancel abort"),
+    _action("rename", "", "rename", "Rename", "Rename session", "title"),
+    _action("use-preset", "", "choose_preset", "Use preset", "Choose preset", "switch prompt"),
+    _action(
+        "preset-files",
+        "",
+        "preset_more",
+        "Preset files",
+        "Preset files: new, copy, rename …",
+    ),
+    _action("role", "", "choose_role", "Role", "Choose role", "assistant character bot"),
+    _action("roles", "", "edit_roles", "Roles", "Edit roles", "new role system prompt assistant"),
+    _action("profile", "", "choose_profile", "Profile", "Choose profile", "persona user who"),
+    _action("lorebooks", "", "choose_lorebooks", "Lorebooks", "Choose lorebooks", "world info"),
+    _action("branches", "", "branches", "Branches", "Compare branches", "tree versions"),
+    _action("import", "", "import_file", "Import", "Import conversations…", "open load"),
+    _action("view", "", "view_file", "View", "View a file of conversations, read-only…", "browse"),
+    _action("export", "", "export", "Export", "Export conversation…", "save download"),
+    _action("undo", "", "bring_back", "Undo", "Undo delete or archive", "restore trash bring back"),
+    _action("edit", "ctrl+g", "edit_outside", "Editor", "Edit the draft in $EDITOR", "vim"),
+    _action("attach", "", "attach", "Attach", "Attach a file", "upload image"),
+    _action("detach", "", "detach", "Detach", "Remove attachments", "detach files"),
+    _action("system", "", "add_system", "System", "Add system message", "instruction note"),
+    _action("what-if", "", "what_if", "What if", "What if: another limit, model or length"),
+    _action("captured", "", "open_captured", "Captured", "Open captured request", "paste curl"),
+    _action("keep-captured", "", "keep_captured", "Keep", "Save captured request as session"),
+    _action("replay", "", "replay", "Replay", "Replay reply with another model", "compare"),
+    _action("export-turn", "", "export_turn", "Turn", "Export this turn to a file", "debug bug"),
     *_SUSPEND,
-    Action("quit", "ctrl+q", "quit", "Quit", "Quit; the draft is kept", in_footer=True),
+    _action("quit", "ctrl+q", "quit", "Quit", "Quit (the draft is kept)", "exit close", True),
 )
 """In the order of footer, help and palette."""

@@ -38,6 +38,8 @@ from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.panes import MEDIUM, WIDE, Desktop
 
 if TYPE_CHECKING:
+    from textual.command import Provider
+
     from tui_chat.workspace import Change, Desk
 
 BREAKPOINTS = [(0, "-narrow"), (MEDIUM, "-medium"), (WIDE, "-wide")]
@@ -46,6 +48,12 @@ DESK_AFTER = 0.15
 """Seconds after the first frame until the conversations are opened."""
 OPENING_SECONDS = 3.0
 """How long a signal to end waits for the conversations to open, where something was typed."""
+
+
+def _action_provider() -> type[Provider]:
+    from tui_chat.ui.command_palette import ActionProvider  # loaded with the palette
+
+    return ActionProvider
 
 
 class TuiChat(
@@ -66,6 +74,7 @@ class TuiChat(
     TITLE = "tui-chat"
     AUTO_FOCUS = "Composer"
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
+    COMMANDS: ClassVar[set[Callable[[], type[Provider]]]] = {_action_provider}  # type: ignore[assignment]
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS if action.keys]
 
     def __init__(

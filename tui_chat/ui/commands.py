@@ -1,7 +1,7 @@
 """The `/` commands: one declaration each; what they do is in `ui.acting.commanding`.
 
-A first line that begins with `/` and a word is a command, unless it begins with `//`: then what
-is sent begins with one `/`. A path such as `/etc/hosts` is no command.
+A first line that begins with `/` and a word is a command, unless it begins with `//`: then the
+message begins with one `/`. A path such as `/etc/hosts` is not a command.
 """
 
 from __future__ import annotations
@@ -14,107 +14,113 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Something that can be asked for where one types."""
+    """A command typed after `/` in the composer."""
 
     name: str
-    words: str
-    """What it does, as a sentence."""
-    takes: str = ""
-    """What may stand after it: `MODEL`."""
+    title: str
+    """What it does."""
+    argument: str = ""
+    """What may follow it: `MODEL`; empty if nothing may."""
     run: str = ""
-    """The app's action when nothing stands after it; empty where something must."""
+    """The app's action without an argument; empty if the argument is required."""
+    aliases: tuple[str, ...] = ()
+    """Other names that work."""
 
 
 COMMANDS = (
-    Command("model", "Ask another model", "MODEL", run="choose_model"),
-    Command("preset", "Choose the preset", "NAME", run="choose_preset"),
-    Command("edit-preset", "Go to the preset editor", run="presets"),
-    Command("role", "Choose the role", "NAME", run="choose_role"),
-    Command("roles", "Write or change roles", run="edit_roles"),
-    Command("profile", "Choose who you are", "NAME", run="choose_profile"),
-    Command("lorebook", "Choose the lorebooks", "NAME", run="choose_lorebooks"),
-    Command("new", "Begin a new session", run="new"),
-    Command("rename", "Give the session another title", "TITLE", run="rename"),
-    Command("attach", "Attach a file to the message", "PATH", run="attach"),
-    Command("detach", "Take the files off the message", run="detach"),
-    Command("system", "Add a system message to the conversation", "TEXT", run="add_system"),
-    Command("branches", "Compare the session's branches", run="branches"),
-    Command("import", "Take the conversations of a file in", "PATH", run="import_file"),
-    Command("view", "Look at the conversations of a file", "PATH", run="view_file"),
-    Command("export", "Write the conversation into a file", "PATH", run="export"),
-    Command("again", "Ask again for the last reply", run="again"),
-    Command("search", "Search everything that was said", "WORDS", run="search"),
-    Command("find", "Find a session by its title or #tag", "WORDS", run="find"),
-    Command("undo", "Bring back what was deleted or archived last", run="bring_back"),
-    Command("edit", "Edit the message in $EDITOR", run="edit_outside"),
-    Command("theme", "Choose the colours", "NAME", run="choose_theme"),
-    Command("request", "Go to the request", run="pane('inspector')"),
-    Command("sessions", "Go to the sessions", run="pane('sessions')"),
-    Command("help", "Show all keys and commands", run="keys"),
-    Command("quit", "Quit; the draft is kept", run="quit"),
+    Command("model", "Switch model", "MODEL", run="choose_model"),
+    Command("preset", "Choose preset", "NAME", run="choose_preset"),
+    Command("edit-preset", "Open the preset editor", run="presets"),
+    Command("role", "Choose role", "NAME", run="choose_role"),
+    Command("roles", "Edit roles", run="edit_roles"),
+    Command("profile", "Choose profile", "NAME", run="choose_profile", aliases=("persona",)),
+    Command("lorebook", "Choose lorebooks", "NAME", run="choose_lorebooks"),
+    Command("new", "New session", run="new", aliases=("clear",)),
+    Command("rename", "Rename session", "TITLE", run="rename", aliases=("title",)),
+    Command("attach", "Attach a file", "PATH", run="attach"),
+    Command("detach", "Remove attachments", run="detach"),
+    Command("system", "Add system message", "TEXT", run="add_system"),
+    Command("branches", "Compare branches", run="branches"),
+    Command("import", "Import conversations", "PATH", run="import_file"),
+    Command("view", "View a file of conversations, read-only", "PATH", run="view_file"),
+    Command("export", "Export conversation", "PATH", run="export"),
+    Command("regenerate", "Regenerate reply", run="again", aliases=("again", "retry", "redo")),
+    Command("search", "Search all conversations", "WORDS", run="search"),
+    Command("find", "Filter sessions", "WORDS", run="find", aliases=("filter",)),
+    Command("undo", "Undo delete or archive", run="bring_back"),
+    Command("edit", "Edit the draft in $EDITOR", run="edit_outside"),
+    Command("theme", "Theme", "NAME", run="choose_theme"),
+    Command("inspector", "Inspector", run="pane('inspector')", aliases=("request",)),
+    Command("sessions", "Sessions", run="pane('sessions')"),
+    Command("help", "Help: keys and commands", run="keys"),
+    Command("quit", "Quit (the draft is kept)", run="quit", aliases=("exit",)),
 )
 """In the order in which they are offered."""
 
-BY_NAME = {command.name: command for command in COMMANDS}
+BY_NAME = {name: each for each in COMMANDS for name in (each.name, *each.aliases)}
+"""Commands by name and alias."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """A command that was given."""
+class CommandCall:
+    """A command with its argument."""
 
     command: Command
     argument: str
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
-    """Something like a command that is none."""
+class UnknownCommand:
+    """Text in the form of a command that does not exist."""
 
     name: str
 
 
-Line: TypeAlias = Order | Unknown | str
-"""What a text is: a command, none that we know, or what is to be sent."""
+ParsedDraft: TypeAlias = CommandCall | UnknownCommand | str
+"""A draft: a command, an unknown command, or the text to send."""
 
-_ORDER = re.compile(r"/([A-Za-z][A-Za-z-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
+_COMMAND = re.compile(r"/([A-Za-z][A-Za-z-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
 
 
-def understood(text: str) -> Line:
-    """Tell commands from what is to be sent."""
+def parse_command(text: str) -> ParsedDraft:
+    """Parse a draft as a command, else return the text to send."""
     if text.startswith("//"):
         return text[1:]
-    match = _ORDER.match(text)
+    match = _COMMAND.match(text)
     if match is None:
         return text
     name = match[1].lower()
     command = BY_NAME.get(name)
-    return Unknown(name) if command is None else Order(command, (match[2] or "").strip())
+    return (
+        UnknownCommand(name) if command is None else CommandCall(command, (match[2] or "").strip())
+    )
 
 
-def to_send(text: str) -> str:
-    """Return what of a draft a message would say: nothing of a command."""
-    line = understood(text)
-    return line if isinstance(line, str) else ""
+def message_text(draft: str) -> str:
+    """Return the text that sending the draft would send; empty for a command."""
+    parsed = parse_command(draft)
+    return parsed if isinstance(parsed, str) else ""
 
 
-def as_typed(message: str) -> str:
-    """Return what has to be typed to send a message: one that looks like a command gets a `/`
-    in front.
-    """
-    return message if understood(message) == message else f"/{message}"
+def escape_command(message: str) -> str:
+    """Return the draft that sends a message: one that looks like a command gets another `/`."""
+    return message if parse_command(message) == message else f"/{message}"
 
 
-def beginning(typed: str) -> list[Command]:
-    """Return the commands that `typed` may become, the likeliest first."""
+def complete_command(typed: str) -> list[Command]:
+    """Return the commands whose name or alias contains `typed`, the likeliest first."""
+    exact = BY_NAME.get(typed)
     first = [command for command in COMMANDS if command.name.startswith(typed)]
-    first.sort(key=lambda command: command.name != typed)
-    rest = [command for command in COMMANDS if typed in command.name and command not in first]
-    return first + rest
+    second = [each for each in COMMANDS if any(name.startswith(typed) for name in each.aliases)]
+    rest = [command for command in COMMANDS if typed in command.name]
+    found = dict.fromkeys((*((exact,) if exact else ()), *first, *second, *rest))
+    return list(found)
 
 
-def fitting(names: Iterable[tuple[str, str]], typed: str) -> list[tuple[str, str]]:
-    """Return those of some names, each with a word about it, that have all the words that are
-    typed; the likeliest first.
+def rank_names(names: Iterable[tuple[str, str]], typed: str) -> list[tuple[str, str]]:
+    """Return the names (each with a detail) that contain all typed words, the likeliest first.
+
+    Not Textual's fuzzy matcher: an exact endpoint or model name must come first.
     """
     typed = typed.casefold().strip()
     found = [each for each in names if all(word in each[0].casefold() for word in typed.split())]
@@ -122,9 +128,8 @@ def fitting(names: Iterable[tuple[str, str]], typed: str) -> list[tuple[str, str
 
 
 def _distance(name: str, typed: str) -> int:
-    """Return how far a name is from what was typed: an endpoint's or a model's whole name goes
-    first, a model's own name counts before that of its endpoint, and the beginning of a word
-    before its middle.
+    """Return the rank of a name: -1 for a whole endpoint or full name, 0 for a whole model name,
+    then beginnings of the model name, of the full name, of any word, and the rest.
     """
     own = name.rpartition("/")[2]
     endpoint, _, rest = name.partition("/")

@@ -140,7 +140,7 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         rows = [{"identifier": each["identifier"]} for each in prompts]
         order = [{"character_id": 100001, "order": rows}]
         theirs.write_text(json.dumps({"prompts": prompts, "prompt_order": order}))
-        await more(pilot, "take in")
+        await more(pilot, "import")
         await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         pilot.app.screen.query_one(Input).value = str(theirs)
         await press(pilot, "enter")

@@ -15,7 +15,14 @@ from tui_chat.ui.acting.choosing import Choosing
 from tui_chat.ui.acting.looking import Looking
 from tui_chat.ui.acting.searching import Searching
 from tui_chat.ui.chat import Asked, Candidate, Composer
-from tui_chat.ui.commands import BY_NAME, Order, Unknown, beginning, fitting, understood
+from tui_chat.ui.commands import (
+    BY_NAME,
+    CommandCall,
+    UnknownCommand,
+    complete_command,
+    parse_command,
+    rank_names,
+)
 
 PATHS = ("attach", "import", "view")
 """Commands that take the path of a file."""
@@ -26,11 +33,11 @@ MOST = 50
 class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
     """Answers what is typed after `/` and `@`."""
 
-    async def obey(self, line: Order | Unknown) -> None:
+    async def run_command(self, line: CommandCall | UnknownCommand) -> None:
         """Do what a command says. One that cannot be done is told, and stays selected where it was
         typed: it can be corrected, and what is typed next takes its place.
         """
-        if isinstance(line, Unknown):
+        if isinstance(line, UnknownCommand):
             self._reject(line, _unknown(line))
             return
         if (fault := _misuse(line)) is not None:
@@ -74,8 +81,8 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
             case _:
                 raise AssertionError(command.name)
 
-    def _reject(self, line: Order | Unknown, fault: InputError) -> None:
-        if understood(self._composer.text) == line:  # else more was typed meanwhile
+    def _reject(self, line: CommandCall | UnknownCommand, fault: InputError) -> None:
+        if parse_command(self._composer.text) == line:  # else more was typed meanwhile
             self._composer.select_all()
         self.complain(fault)
 
@@ -87,9 +94,11 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
         if asked.kind == "path" or asked.command in PATHS:
             self._offer_paths(asked)
         elif asked.kind == "command":
-            self._offer(asked, [_candidate(command.name) for command in beginning(asked.words)])
+            self._offer(
+                asked, [_candidate(command.name) for command in complete_command(asked.words)]
+            )
         else:
-            found = fitting(self._names_for(asked.command), asked.words)[:MOST]
+            found = rank_names(self._names_for(asked.command), asked.words)[:MOST]
             self._offer(asked, [Candidate(name, name, words) for name, words in found])
 
     def _offer(self, asked: Asked, candidates: Iterable[Candidate]) -> None:
@@ -148,29 +157,29 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
                 return []
 
 
-def _unknown(line: Unknown) -> InputError:
-    near = ", ".join(f"/{command.name}" for command in beginning(line.name[:1]))
+def _unknown(line: UnknownCommand) -> InputError:
+    near = ", ".join(f"/{command.name}" for command in complete_command(line.name[:1]))
     return InputError(
         f"There is no command /{line.name}.",
-        advice=f"{near or 'Type / to see them all'}; // begins a message with /.",
+        advice=f"{near or 'Type / to list the commands'}; // starts a message with /.",
     )
 
 
-def _misuse(line: Order) -> InputError | None:
+def _misuse(line: CommandCall) -> InputError | None:
     """Return what is wrong with how a command is used; None if nothing is."""
     command, argument = line.command, line.argument
-    if argument and not command.takes:
+    if argument and not command.argument:
         return InputError(
             f"/{command.name} takes no arguments.",
-            advice=f"//{command.name} begins a message with /{command.name}.",
+            advice=f"//{command.name} starts a message with /{command.name}.",
         )
     if not argument and not command.run:
-        return InputError(f"/{command.name} needs {command.takes}.")
+        return InputError(f"/{command.name} needs {command.argument}.")
     return None
 
 
 def _candidate(name: str) -> Candidate:
     command = BY_NAME[name]
-    takes = f" {command.takes}" if command.takes else ""
+    takes = f" {command.argument}" if command.argument else ""
     text = f"/{name}" + (" " if takes else "")
-    return Candidate(text, f"/{name}{takes}", command.words, is_whole=bool(command.run))
+    return Candidate(text, f"/{name}{takes}", command.title, is_whole=bool(command.run))

@@ -9,7 +9,7 @@ from textual import work
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.acting.drafting import Drafting
-from tui_chat.ui.commands import to_send
+from tui_chat.ui.commands import message_text
 from tui_chat.ui.sent_requests import time_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Comparing(Drafting):
         if not inspector.shows_difference:
             return
         kind, _, name = self._base.partition(" ")
-        draft = to_send(self._composer.text)
+        draft = message_text(self._composer.text)
         match kind:
             case "protocol":
                 other = Protocol(name)

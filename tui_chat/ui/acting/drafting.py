@@ -22,7 +22,7 @@ from tui_chat.models.message import Part
 from tui_chat.models.session import Entry
 from tui_chat.ui.acting.shell import Shell
 from tui_chat.ui.chat import Composer
-from tui_chat.ui.commands import to_send
+from tui_chat.ui.commands import message_text
 
 if TYPE_CHECKING:
     from tui_chat.attachments import Attachment
@@ -129,7 +129,7 @@ class Drafting(Shell):
             self._compose_in_thread(desk, session_id, typed)
         else:
             with self.surviving("The request cannot be composed."):
-                composed = desk.composed(to_send(typed), self._protocol, self.parts)
+                composed = desk.composed(message_text(typed), self._protocol, self.parts)
                 self._show_composed(session_id, typed, composed)
 
     def _is_long(self, entries: tuple[Entry, ...]) -> bool:
@@ -146,7 +146,7 @@ class Drafting(Shell):
     @work(group="compose", exclusive=True, thread=True, description="compose")
     def _compose_in_thread(self, desk: Desk, session_id: str, typed: str) -> None:
         with self.surviving("The request cannot be composed."):
-            composed = desk.composed(to_send(typed), self._protocol, self.parts)
+            composed = desk.composed(message_text(typed), self._protocol, self.parts)
             self.call_from_thread(self._show_composed, session_id, typed, composed)
 
     def _show_composed(self, session_id: str, typed: str, composed: Composed) -> None:
@@ -165,7 +165,7 @@ class Drafting(Shell):
         if budget is not None:
             about = "" if budget.exact else "~"
             left = "" if budget.free is None else f" · {budget.free:,} left"
-            sends = bool(to_send(typed).strip() or self._attachments)
+            sends = bool(message_text(typed).strip() or self._attachments)
             what = f"Enter sends {about}{budget.total:,} tokens{left}" if sends else ""
             self._chat.set_status(what)
             of = "" if budget.limit is None else f" of {_short(budget.limit)}"

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from tui_chat.errors import InputError
 from tui_chat.ui.acting.shell import Shell
-from tui_chat.ui.actions import ACTIONS
+from tui_chat.ui.actions import ACTIONS, RENAMED_IDS
 from tui_chat.ui.commands import COMMANDS
 from tui_chat.ui.key_names import NEEDED, NO_KEY, NOT_TO_BIND, first_keys, key_read
 from tui_chat.ui.key_table import PaneKey, key_name, key_names, keys_of
@@ -28,12 +28,13 @@ class Helping(Shell):
         """Bind the keys that the config names; tell what is wrong with them."""
         actions = {action.id: action for action in ACTIONS}
         keymap: dict[str, str] = {}
-        for name, keys in self._config.keys:
+        for written, keys in self._config.keys:
+            name = RENAMED_IDS.get(written, written)
             if name not in actions:
                 self.complain(
                     InputError(
-                        f"[keys] names “{name}”, which is no action.",
-                        advice=f"There are: {', '.join(sorted(actions))}.",
+                        f"[keys] names “{name}”, which is not an action.",
+                        advice=f"Actions: {', '.join(sorted(actions))}.",
                     )
                 )
                 continue
@@ -98,11 +99,11 @@ class Helping(Shell):
     def _panes_told(self) -> list[tuple[str, Widget]]:
         """Return the panes there are, the one with the focus first."""
         panes: list[tuple[str, Widget | None]] = [
-            ("Where you type", None if self._composer.disabled else self._composer),
-            ("In the conversation", self._chat.transcript),
-            ("In the sessions", self._sessions),
-            ("In the preset", self._panes.presets),
-            ("In the request", self._panes.inspector),
+            ("Composer", None if self._composer.disabled else self._composer),
+            ("Conversation", self._chat.transcript),
+            ("Sessions", self._sessions),
+            ("Preset editor", self._panes.presets),
+            ("Inspector", self._panes.inspector),
         ]
         there = [(title, pane) for title, pane in panes if pane is not None]
         return sorted(there, key=lambda pane: not pane[1].has_focus_within)
@@ -112,7 +113,7 @@ class Helping(Shell):
         from tui_chat.ui.dialogs.base import HelpDialog
 
         everywhere = [
-            (key_names(self._keys_now[action.id]), action.words)
+            (key_names(self._keys_now[action.id]), action.title)
             for action in ACTIONS
             if self._keys_now[action.id] and self._can(action.run)
         ]
@@ -121,11 +122,11 @@ class Helping(Shell):
             for title, pane in self._panes_told()
         ]
         commands = [
-            (f"/{command.name} {command.takes}".rstrip(), command.words) for command in COMMANDS
+            (f"/{command.name} {command.argument}".rstrip(), command.title) for command in COMMANDS
         ]
         commands.append(("@", "Attach a file"))
-        commands.append(("//", "Begin a message with /"))
-        typed = [("Typed at the beginning of a message", commands)]
+        commands.append(("//", "Start a message with /"))
+        typed = [("Typed at the start of a message", commands)]
         if self._composer.disabled:
             typed = []
         self.push_screen(HelpDialog((panes[0], ("Everywhere", everywhere), *typed, *panes[1:])))
@@ -137,9 +138,9 @@ class Helping(Shell):
                 continue
             key = key_names(self._keys_now[action.id]) or "no key"
             run = lambda action=action: self.run_action(action.run)  # noqa: E731
-            is_told = action.label.lower() in action.words.lower()
-            words = action.words if is_told else f"{action.label}: {action.words}"  # to be found by
-            yield SystemCommand(words, escape(key), run)
+            has_label = action.label.lower() in action.title.lower()
+            title = action.title if has_label else f"{action.label}: {action.title}"
+            yield SystemCommand(title, escape(key), run)
         for title, pane in self._panes_told():
             for key in keys_of(pane):
                 if not self._can(key.action):

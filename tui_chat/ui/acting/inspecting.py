@@ -17,7 +17,7 @@ from textual import work
 
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.ui.acting.comparing import LAST, Comparing
-from tui_chat.ui.commands import to_send
+from tui_chat.ui.commands import message_text
 
 if TYPE_CHECKING:
     from tui_chat.analysis import Captured, Forecast, Forecaster
@@ -93,7 +93,7 @@ class Inspecting(Comparing):
         if seen is not None:
             composed = desk.said_in(seen.composed, self._protocol)
         elif self._what_if is not None:
-            draft = to_send(self._composer.text)
+            draft = message_text(self._composer.text)
             composed = desk.what_if(draft, self._what_if, self._protocol, self.parts)
         inspector.show(composed)
         if is_another:
@@ -162,7 +162,7 @@ class Inspecting(Comparing):
             return
         if desk.endpoint.name == endpoint:
             # Comparing all of it takes a while; from then on only what changes is looked at.
-            forecaster, now = Forecaster(), desk.composed(to_send(self._composer.text))
+            forecaster, now = Forecaster(), desk.composed(message_text(self._composer.text))
             await asyncio.to_thread(forecaster, last.composed, now, _counter_of(now))
             self._forecaster = forecaster
         desk.sent.setdefault(endpoint, last)

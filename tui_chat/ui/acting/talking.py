@@ -14,7 +14,7 @@ from tui_chat.models.message import Part
 from tui_chat.ui.acting.commanding import Commanding
 from tui_chat.ui.acting.drafting import LeftDraft, Submission, joined_drafts
 from tui_chat.ui.chat import Composer, Transcript
-from tui_chat.ui.commands import Order, Unknown, understood
+from tui_chat.ui.commands import CommandCall, UnknownCommand, parse_command
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Session
@@ -26,9 +26,9 @@ class Talking(Commanding):
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
-        line = understood(event.text)
+        line = parse_command(event.text)
         if not isinstance(line, str):
-            self._obey(line)
+            self._run_command(line)
         elif self._holds_draft or not self.is_laid:
             self._submit(line, event.text)
 
@@ -47,8 +47,8 @@ class Talking(Commanding):
         self._send(draft, parts, submission)
 
     @work(group="command")
-    async def _obey(self, line: Order | Unknown) -> None:
-        await self.obey(line)
+    async def _run_command(self, line: CommandCall | UnknownCommand) -> None:
+        await self.run_command(line)
 
     @work(group="send")
     async def _send(self, draft: str, parts: tuple[Part, ...], submission: Submission) -> None:

@@ -24,7 +24,7 @@ from tui_chat.ui.chat.asking import Asked, Candidate, asked_at
 from tui_chat.ui.chat.past import Past
 from tui_chat.ui.chat.pastes import Pastes
 from tui_chat.ui.chat.suggestions import Suggestions
-from tui_chat.ui.commands import as_typed
+from tui_chat.ui.commands import escape_command
 
 PLACEHOLDER = "Message …   Enter sends · Ctrl+J new line"
 
@@ -226,7 +226,7 @@ class Composer(TextArea, inherit_bindings=False):
         if text is None:
             return
         if self.past.is_walking:
-            text = as_typed(text)
+            text = escape_command(text)
         self._walked_to = self._pastes.hold(_tidy(text))
         self.rewrite(text)
 

@@ -78,5 +78,5 @@ def _box(mark: str, style: str, fill: str, words: str, advice: str, width: int) 
         more = wrap((run(one_line(advice, 1000), "box-advice"),), width - 4, fill=fill)
         made += indented(more, (bar, Run("  ")), (bar, Run("  ")))
     retry = Action("retry")
-    keys = (bar, Run("  "), Run(" r ", ("key",)), Run(" Ask again", ("button",)))
+    keys = (bar, Run("  "), Run(" r ", ("key",)), Run(" Regenerate", ("button",)))
     return [Line(), *made, Line(keys, fill, action=retry)]

@@ -32,7 +32,7 @@ READING_HINT = (
     "j k messages · y copy · c code · / find · ← → versions · {search} search · {help} all keys"
 )
 """What it says there where nothing can be said."""
-NO_REPLY = "No reply yet: {again} asks for one"
+NO_REPLY = "No reply yet: {regenerate} asks for one"
 """What it says first where the conversation ends with the user's words."""
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
