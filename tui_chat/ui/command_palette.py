@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from textual.app import App
 from textual.command import Hit, Hits
 from textual.system_commands import SystemCommandsProvider
 
@@ -21,8 +18,8 @@ class ActionProvider(SystemCommandsProvider):
     async def search(self, query: str) -> Hits:
         """Yield the commands whose title or aliases match the query."""
         matcher = self.matcher(query)
-        app = cast("App[object]", self.app)
-        for title, help_text, callback, *_ in app.get_system_commands(self.screen):
+        commands = self.app.get_system_commands(self.screen)  # pyright: ignore[reportUnknownMemberType]  Textual says Screen[Unknown]
+        for title, help_text, callback, *_ in commands:
             aliases = _ALIASES.get(title.rpartition(": ")[2], "")
             score = max(matcher.match(title), _ALIAS_WEIGHT * matcher.match(aliases))
             if score > 0:
