@@ -8,21 +8,18 @@ from tui_chat import paths
 
 
 @pytest.fixture(autouse=True)
-def _ask_again() -> None:
-    paths._system.cache_clear()
+def _forget_folders() -> None:
+    paths._platform_dirs.cache_clear()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="XDG variables rule on Linux only")
-def test_the_system_says_where(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("CONFIG", "DATA", "CACHE"):
+def test_the_xdg_variables_are_followed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("CONFIG", "DATA"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
-    assert paths.config_file() == tmp_path / "CONFIG" / "tui-chat" / "config.toml"
+    assert paths.config_dir() == tmp_path / "CONFIG" / "tui-chat"
     assert paths.database_file() == tmp_path / "DATA" / "tui-chat" / "chat.db"
-    assert paths.cache_dir() == tmp_path / "CACHE" / "tui-chat"
-    assert paths.user_themes() == paths.config_dir() / "themes"
-    assert paths.user_presets() == paths.config_dir() / "presets"
     assert list(tmp_path.iterdir()) == []
-    paths._system.cache_clear()
+    paths._platform_dirs.cache_clear()
 
 
 @pytest.mark.parametrize(("folder", "ending"), [("themes", "*.toml"), ("sample_presets", "*.json")])

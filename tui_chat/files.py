@@ -1,12 +1,12 @@
-"""Files that the user names, and folders of ours: the one place that opens the first and makes
-the second.
+"""Opening files that the user names, and making folders of the program's own.
 
-1. Only regular files are read. A named pipe would wait for a writer, a device may never end. What
-   a path is, is asked before it is opened (opening a device can have effects) and again after
-   (the path may lead elsewhere by then); the opening itself never waits.
-2. Nothing is read without a limit, the standard input included.
-3. Folders that the program makes belong to their owner alone, whatever the umask: what people
-   say to a model is private.
+1. Only regular files are read: a named pipe would wait for a writer, and a device may never end.
+   The type of a path is checked before it is opened (opening a device can have effects) and again
+   afterwards (the path may lead elsewhere by then); opening itself never blocks.
+2. Everything is read with a size limit, the standard input included.
+3. A text file is written wholly or not at all.
+4. Folders that the program makes are accessible to their owner only, whatever the umask:
+   conversations are private.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import IO, BinaryIO, cast
 
 from tui_chat.errors import InputError
 
 LARGEST_REQUEST = 128 * 2**20
-"""Bytes of a request or a reply. Providers take up to 100 MB."""
+"""Bytes of a request or a reply. Providers accept up to 100 MB."""
 
 LARGEST_INPUT = 2 * 2**30
-"""Bytes of conversations on the standard input, which are copied to the disk to be read."""
+"""Bytes of conversations on the standard input, which are copied to a temporary file."""
+
+MAX_BYTES = 16 * 2**20
+"""Bytes of a file that people write by hand, such as a preset; a larger one is a mistake."""
 
 _CHUNK = 2**20
 _FLAGS = (
@@ -40,7 +44,7 @@ _FLAGS = (
 def open_file(path: Path) -> BinaryIO:
     """Open a regular file for reading bytes.
 
-    Raises OSError, also for whatever else has this name (its `strerror` says what it is), and
+    Raises OSError, also if the path is no regular file (`strerror` says what it is), and
     ValueError for a path with a NUL.
     """
     _require_regular(path, os.stat(path).st_mode)
@@ -57,7 +61,7 @@ def open_file(path: Path) -> BinaryIO:
 def read_file(path: Path, limit: int) -> bytes:
     """Return the content of a regular file of at most `limit` bytes.
 
-    Raises InputError, which names the path and the fault.
+    Raises InputError, naming the path and the fault.
     """
     try:
         with open_file(path) as file:
@@ -65,6 +69,37 @@ def read_file(path: Path, limit: int) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         fault = (error.strerror or error) if isinstance(error, OSError) else error
         raise InputError(f"{path}: cannot be read: {fault}") from error
+
+
+def read_text(path: Path, *, max_bytes: int = LARGEST_REQUEST) -> str:
+    """Read a UTF-8 file; a byte order mark is dropped, line ends become LF. Raises InputError."""
+    found = read_file(path, max_bytes)
+    try:
+        return found.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        line = found.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}: line {line}: is not UTF-8 text (byte {error.start})") from error
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a file atomically; an existing file keeps its permissions. Raises InputError."""
+    try:
+        target = path.resolve()  # a symbolic link stays: the file it points to is replaced
+        temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
+        try:
+            with temporary.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            if target.exists():
+                temporary.chmod(target.stat().st_mode & 0o777)
+            temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path, a lone surrogate
+        fault = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path}: cannot be written: {fault}") from error
 
 
 def read_standard_input(limit: int = LARGEST_REQUEST) -> bytes:
@@ -77,7 +112,7 @@ def read_standard_input(limit: int = LARGEST_REQUEST) -> bytes:
 
 
 def copy_standard_input(target: IO[bytes], limit: int = LARGEST_INPUT) -> None:
-    """Write the standard input, at most `limit` bytes, into an open file. Raises InputError."""
+    """Copy the standard input, at most `limit` bytes, to an open file. Raises InputError."""
     source, size = standard_input(), 0
     while chunk := source.read(_CHUNK):
         size += len(chunk)
@@ -89,13 +124,13 @@ def copy_standard_input(target: IO[bytes], limit: int = LARGEST_INPUT) -> None:
 def standard_input() -> BinaryIO:
     """Return the standard input for reading bytes.
 
-    Raises InputError where it is a device other than a terminal or the null device.
+    Raises InputError if it is a device other than a terminal or the null device.
     """
     source = cast("BinaryIO", sys.stdin.buffer)
     try:
         number = source.fileno()
         found = os.fstat(number)
-    except (OSError, ValueError):  # it is no file of the system, as in tests
+    except (OSError, ValueError):  # not a file of the system, as in tests
         return source
     is_device = stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode)
     if is_device and not os.isatty(number) and not _is_null(found):
@@ -107,14 +142,15 @@ def standard_input() -> BinaryIO:
 
 
 def require_regular(path: Path) -> None:
-    """Refuse what has this name and is no regular file. Raises OSError, as `open_file` does."""
+    """Raise OSError, as `open_file` does, if the path exists and is no regular file."""
     with suppress(FileNotFoundError):
         _require_regular(path, os.stat(path).st_mode)
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for nobody but the owner. One that is
-    there already is left as it is. Raises OSError.
+    """Make a folder and its missing parents, accessible to the owner only.
+
+    An existing folder is left as it is. Raises OSError.
     """
     missing: list[Path] = []
     above = folder
@@ -124,16 +160,17 @@ def make_private_folder(folder: Path) -> None:
             break
         above = above.parent
     for each in reversed(missing):
-        with suppress(FileExistsError):  # another program was quicker
+        with suppress(FileExistsError):  # another program made it meanwhile
             each.mkdir(mode=0o700)
     if not folder.is_dir():
-        folder.mkdir()  # raises what is wrong with it
+        folder.mkdir()  # raises the reason
 
 
 def restrict(path: Path, mode: int) -> None:
-    """Take from a file or folder of this user all permissions beyond `mode`. What belongs to
-    others, a folder that everybody uses (`/tmp`) and the home folder stay as they are; so does
-    what cannot be changed, as on a disk without permissions.
+    """Remove all permissions of group and others beyond `mode` from a file or folder.
+
+    Files of other users, shared folders (`/tmp`) and the home folder are left as they are, and so
+    are file systems without permissions.
     """
     if sys.platform == "win32":
         return
@@ -148,7 +185,7 @@ def restrict(path: Path, mode: int) -> None:
 
 
 def _within(file: BinaryIO, limit: int, name: str) -> bytes:
-    """Read to the end, or one byte beyond the limit."""
+    """Read to the end. Raises InputError if there is more than `limit` bytes."""
     found = bytearray()
     while chunk := file.read(min(_CHUNK, limit + 1 - len(found))):
         found += chunk

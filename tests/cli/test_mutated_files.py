@@ -21,9 +21,9 @@ from tui_chat.errors import InputError
 from tui_chat.interop.conversations import read_conversations
 from tui_chat.interop.history import read_history
 from tui_chat.library import parse_preset, parse_profile, parse_role
-from tui_chat.library.check import check_preset
 from tui_chat.library.lorebooks import read_lorebook
-from tui_chat.library.sillytavern import read_sillytavern
+from tui_chat.library.preset_check import check_preset
+from tui_chat.library.sillytavern_presets import load_sillytavern_preset
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.recipe import holds_turn, read_turn
 
@@ -306,14 +306,14 @@ def inspect_and_convert(text: str) -> None:
         assert json.loads(body) is not None
 
 
-def checked(text: str) -> None:
+def validate(text: str) -> None:
     """Do what `preset` and `build` do with a file."""
     assert isinstance(list(check_preset(text, "x")), list)
     for read in (
         lambda: parse_preset(text, "x", "x"),
         lambda: parse_role(text, "x", "x"),
         lambda: parse_profile(text, "x"),
-        lambda: read_lorebook(text, "x").reading.raise_errors("x"),
+        lambda: read_lorebook(text, "x").file.raise_errors("x"),
         lambda: read_history(text, "x"),
         lambda: read_turn(text, "x") if holds_turn(text) else None,
     ):
@@ -353,10 +353,10 @@ def test_replies(protocol: Protocol, body: dict[str, Any]) -> None:
 def test_presets(body: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "case.json"
     for text in mutants(body):
-        checked(text)
+        validate(text)
         path.write_text(text)
         with suppress(InputError):
-            read_sillytavern(path, "")
+            load_sillytavern_preset(path, "")
 
 
 def test_cases(tmp_path: Path) -> None:
@@ -387,7 +387,7 @@ def test_conversations(body: object) -> None:
     ("pattern", "use"),
     [
         ("wire/*/*.request.json", inspect_and_convert),
-        ("sillytavern/**/*.json", checked),
+        ("sillytavern/**/*.json", validate),
         ("transcripts/**/*.json", imported),
     ],
 )

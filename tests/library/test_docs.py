@@ -11,7 +11,7 @@ import pytest
 from tui_chat.context.macro_table import MACROS
 from tui_chat.context.scene import is_word
 from tui_chat.library import lorebooks, presets
-from tui_chat.library.check import check_preset
+from tui_chat.library.preset_check import check_preset
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "presets.md").read_text(encoding="utf-8")
@@ -21,7 +21,7 @@ WORDS = ("user", "char", "preset", "model", "date", "time", "weekday", "lastMess
 @pytest.mark.parametrize(
     "keys", [presets.PRESET_KEYS, presets.MESSAGE_KEYS, lorebooks.BOOK_KEYS, lorebooks.ENTRY_KEYS]
 )
-def test_every_key_is_told(keys: presets.Keys):
+def test_every_key_is_told(keys: presets.KnownKeys):
     camels = [key for key in keys.field_of if "_" not in key]
     assert [key for key in camels if f"`{key}`" not in DOCS] == []
 

@@ -29,7 +29,7 @@ def taken_over(**entry: Any) -> LorebookEntry:
 
 def told(**entry: Any) -> list[tuple[str, str]]:
     text = json.dumps({"entries": {"7": {"key": ["k"], "content": "c", **entry}}})
-    return [(f.level.value, f.path) for f in read_lorebook(text, "w").reading.findings()]
+    return [(f.level.value, f.path) for f in read_lorebook(text, "w").file.findings()]
 
 
 @given(any_lorebooks)
@@ -116,9 +116,9 @@ def test_world_info_may_be_a_list():
     assert [entry.id for entry in of_list.book.entries] == ["7", "entry-2", "entry-3", "entry-4"]
     for ours, theirs in zip(of_list.book.entries, of_object.book.entries, strict=True):
         assert replace(ours, id="") == replace(theirs, id="")
-    told = [(finding.sentence, finding.level) for finding in of_list.reading.findings()]
-    assert told == [(f.sentence, f.level) for f in of_object.reading.findings()]
-    assert "$.entries[1].sticky" in [finding.path for finding in of_list.reading.findings()]
+    told = [(finding.sentence, finding.level) for finding in of_list.file.findings()]
+    assert told == [(f.sentence, f.level) for f in of_object.file.findings()]
+    assert "$.entries[1].sticky" in [finding.path for finding in of_list.file.findings()]
     assert parse_lorebook(dump_lorebook(of_list.book), "again", "w") == of_list.book
 
 
@@ -132,7 +132,7 @@ def test_entries_of_ours_and_of_sillytavern_may_stand_in_one_list():
     both = read_lorebook(json.dumps([{"keys": ["a"], "key": ["b"], "wholeWords": False}]), "")
     assert both.book is not None
     assert both.book.entries[0].keys == ("a",), "it is one of ours, with a key too many"
-    assert [finding.code for finding in both.reading.findings()] == ["misspelled-key"]
+    assert [finding.code for finding in both.file.findings()] == ["misspelled-key"]
 
 
 @pytest.mark.parametrize("fault", [3, None, "x", ["k"]])
@@ -166,7 +166,7 @@ def test_world_info_of_any_shape_is_read_or_refused(value: Any):
     asked = ({"entries": {"0": value}}, {"entries": [value]}, {"entries": [{"uid": value}]})
     for whole in (value, {"entries": value}, *asked):
         found = read_lorebook(json.dumps(whole), "b")
-        assert (found.book is None) == bool(found.reading.errors())
+        assert (found.book is None) == bool(found.file.errors())
 
 
 def test_every_lorebook_of_the_corpus_is_read():

@@ -47,12 +47,12 @@ def test_what_is_written_is_read_back(spelling: Any, is_list: bool, preset: Pres
 
 def test_both_spellings_mean_the_same():
     snake = CAMEL
-    for camel, other in [
+    for to_camel_case, other in [
         ("presetMessages", "preset_messages"),
         ("insertionPoint", "insertion_point"),
         ("systemPlacement", "system_placement"),
     ]:
-        snake = snake.replace(camel, other)
+        snake = snake.replace(to_camel_case, other)
     assert parse_preset(snake, "p", "p") == parse_preset(CAMEL, "p", "p")
 
 
@@ -161,7 +161,7 @@ def test_a_fault_names_file_path_line_and_what_is_wrong(text: str, place: str, w
 @given(st.text(max_size=60))
 def test_any_text_is_a_preset_or_has_errors(text: str):
     found = read_preset(text, "p")
-    assert (found.preset is None) == bool(found.reading.errors())
+    assert (found.preset is None) == bool(found.file.errors())
 
 
 @given(
@@ -178,13 +178,13 @@ def test_any_text_is_a_preset_or_has_errors(text: str):
 )
 def test_any_json_is_a_preset_or_has_errors(value: Any):
     found = read_preset(json.dumps(value), "p")
-    assert (found.preset is None) == bool(found.reading.errors())
+    assert (found.preset is None) == bool(found.file.errors())
 
 
 def test_a_thousand_faults_are_told_in_part():
     found = read_preset(json.dumps([{"role": "x"}] * 1000), "p")
     assert found.preset is None
-    assert len(found.reading.findings()) == 100
+    assert len(found.file.findings()) == 100
 
 
 def test_files_that_cannot_be_read_are_input_errors(tmp_path: Path):

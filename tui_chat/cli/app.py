@@ -21,7 +21,7 @@ from tui_chat.files import make_private_folder
 if TYPE_CHECKING:
     import httpx
 
-    from tui_chat.library import Shelf
+    from tui_chat.library import Library
     from tui_chat.ui.app import TuiChat
     from tui_chat.workspace import Change, Desk
 
@@ -114,11 +114,11 @@ def _loopback() -> httpx.AsyncBaseTransport:
     return LoopbackTransport()
 
 
-def shelf(config: Config) -> Shelf:
+def shelf(config: Config) -> Library:
     """Return the user's presets, profiles, lorebooks and roles, and the presets we bring."""
-    from tui_chat.library import Shelf
+    from tui_chat.library import Library
 
-    return Shelf(config.config_dir, paths.bundled("sample_presets"))
+    return Library(config.config_dir, paths.bundled("sample_presets"))
 
 
 def preset_files(config: Config) -> dict[str, Path]:

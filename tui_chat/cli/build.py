@@ -16,15 +16,14 @@ from tui_chat.compose import Composed, compose
 from tui_chat.config import Config, load_config
 from tui_chat.context import Inputs, Settings
 from tui_chat.errors import InputError
+from tui_chat.files import MAX_BYTES, read_text
 from tui_chat.interop.history import read_history
 from tui_chat.library import (
     load_preset,
     load_profile,
     load_role,
-    read_text,
 )
 from tui_chat.library.lorebooks import read_lorebook
-from tui_chat.library.text_files import MAX_BYTES
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level
 from tui_chat.models.lorebook import Lorebook
@@ -102,9 +101,9 @@ def _preset(config: Config, asked: Path | None, role: Role | None) -> Path:
 def _lorebook(path: Path) -> Lorebook:
     """Read a lorebook, and tell what of it is not taken over. Raises InputError."""
     found = read_lorebook(read_text(path, max_bytes=MAX_BYTES), path.stem)
-    found.reading.raise_errors(str(path))
+    found.file.raise_errors(str(path))
     assert found.book is not None  # no error, so there is one
-    for finding in found.reading.findings():
+    for finding in found.file.findings():
         if finding.level is Level.WARNING:
             write_line(f"{path}:{finding.line}: warning: {finding.sentence}", err=True)
     return found.book

@@ -22,18 +22,17 @@ from tui_chat.cli.moment import moment
 from tui_chat.context import Inputs, Settings
 from tui_chat.context.inputs import EPOCH
 from tui_chat.errors import InputError
+from tui_chat.files import MAX_BYTES, read_text
 from tui_chat.interop.history import read_history
 from tui_chat.library import (
     parse_preset,
     parse_profile,
     parse_role,
-    read_text,
 )
-from tui_chat.library.json_text import Path as JsonPath
-from tui_chat.library.json_text import path_words, survey
+from tui_chat.library.file_reader import FileModel, JsonFile, KnownKeys, as_list, as_object
+from tui_chat.library.located_json import Path as JsonPath
+from tui_chat.library.located_json import format_path, locate
 from tui_chat.library.lorebooks import parse_lorebook
-from tui_chat.library.reading import FileModel, Keys, Reading, listed, mapping
-from tui_chat.library.text_files import MAX_BYTES
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.message import Message, MessageRole
@@ -102,7 +101,7 @@ class _CaseFile(FileModel):
     expected: tuple[ExpectedTurn, ...] | None = None
 
 
-_CASE_KEYS = Keys(
+_CASE_KEYS = KnownKeys(
     _CaseFile,
     {
         "lorebooks": ("lorebook",),
@@ -110,7 +109,7 @@ _CASE_KEYS = Keys(
         "reserve": ("replyReserve", "reply_reserve"),
     },
 )
-_TURN_KEYS = Keys(ExpectedTurn)
+_TURN_KEYS = KnownKeys(ExpectedTurn)
 _DOUBTFUL = ("misspelled-key", "unknown-key", "doubled-key")
 
 
@@ -132,13 +131,13 @@ def find_cases(folder: Path) -> Iterator[Path]:
         if any(part.startswith(".") for part in path.relative_to(folder).parts):
             continue
         try:
-            reading = Reading(read_text(path, max_bytes=MAX_BYTES))
+            file = JsonFile(read_text(path, max_bytes=MAX_BYTES))
         except InputError:
             yield path
             continue
-        found = mapping(reading.value) or {}
+        found = as_object(file.value) or {}
         is_case = "expected" in found or ("preset" in found and _CONTENT & set(found))
-        if reading.failed or is_case or is_turn(found):
+        if file.failed or is_case or is_turn(found):
             yield path
 
 
@@ -148,25 +147,23 @@ _CONTENT = {"draft", "history"}
 def load_case(path: Path) -> Case:
     """Read a case and the files it names. Raises InputError naming file, place and fault."""
     text = read_text(path, max_bytes=MAX_BYTES)
-    reading = Reading(text)
-    given = mapping(reading.value)
-    reading.raise_errors(str(path))
+    file = JsonFile(text)
+    given = as_object(file.value)
+    file.raise_errors(str(path))
     if given is None:
         raise InputError(f"{path}: a case must be an object")
-    fields = reading.take(given, (), _CASE_KEYS).fields
+    fields = file.sort_keys(given, (), _CASE_KEYS).fields
     if isinstance(fields.get("expected"), list):
-        at = reading.path_of((), "expected")
-        fields["expected"] = reading.take_each(fields["expected"], at, _TURN_KEYS)[0]
-    found = reading.checked(_CaseFile, fields)
-    reading.raise_errors(str(path))
+        at = file.path_of((), "expected")
+        fields["expected"] = file.sort_each(fields["expected"], at, _TURN_KEYS)[0]
+    found = file.validate(_CaseFile, fields)
+    file.raise_errors(str(path))
     assert found is not None  # no error, so there is one
-    for finding in reading.findings():
+    for finding in file.findings():
         if finding.code in _DOUBTFUL:
             place = f"{finding.path} (line {finding.line}, column {finding.column})"
             raise InputError(f"{path}: {place}: {finding.sentence}")
-    return Case(
-        path, found.name, reading.text, _inputs(_Parts(path, reading), found), found.expected
-    )
+    return Case(path, found.name, file.text, _inputs(_Parts(path, file), found), found.expected)
 
 
 def _inputs(parts: _Parts, found: _CaseFile) -> Inputs:
@@ -206,23 +203,23 @@ Parse = Callable[[str, str, str], T]
 class _Parts:
     """What belongs to a case: in the case itself, or in files named relative to it."""
 
-    def __init__(self, path: Path, reading: Reading) -> None:
+    def __init__(self, path: Path, file: JsonFile) -> None:
         self.path = path
-        self._reading = reading
+        self._reading = file
 
     def one(self, name: str, parse: Parse[T]) -> T | None:
         """Read a part; None where the case has none."""
         where = self._reading.path_of((), name)
-        value = (mapping(self._reading.value) or {}).get(str(where[-1]))
+        value = (as_object(self._reading.value) or {}).get(str(where[-1]))
         return None if value is None else self._part(value, where, parse)
 
     def each(self, name: str, parse: Parse[T]) -> Iterator[T]:
         """Read a part that there may be several of, as a list."""
         where = self._reading.path_of((), name)
-        value = (mapping(self._reading.value) or {}).get(str(where[-1]))
+        value = (as_object(self._reading.value) or {}).get(str(where[-1]))
         if value is None:
             return
-        parts = listed(value)
+        parts = as_list(value)
         for index, part in enumerate(parts):
             yield self._part(part, (*where, index), parse)
         if not parts and value != parts:
@@ -234,16 +231,16 @@ class _Parts:
             try:
                 return parse(read_text(file, max_bytes=MAX_BYTES), str(file), file.stem)
             except InputError as error:
-                raise InputError(f"{self.path}: {path_words(where)}: {error}") from error
+                raise InputError(f"{self.path}: {format_path(where)}: {error}") from error
         if isinstance(value, dict | list):
-            source = f"{self.path} ({path_words(where)})"
+            source = f"{self.path} ({format_path(where)})"
             return parse(self._in_its_place(where), source, self.path.stem)
-        raise InputError(f"{self.path}: {path_words(where)}: must be a path, or stand here itself")
+        raise InputError(f"{self.path}: {format_path(where)}: must be a path, or stand here itself")
 
     def _in_its_place(self, where: JsonPath) -> str:
         """Return the text of a part, as far down and right as it stands in the case, so that
         a fault in it is told at its line.
         """
         text = self._reading.text
-        spot = survey(text, {where}).spots[where]
+        spot = locate(text, {where}).spots[where]
         return re.sub(r"[^\n]", " ", text[: spot.start]) + text[spot.start : spot.end]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.errors import InputError
-from tui_chat.library import Finding, read_text
-from tui_chat.library.check import check_preset
-from tui_chat.library.text_files import MAX_BYTES
+from tui_chat.files import MAX_BYTES, read_text
+from tui_chat.library import Finding
+from tui_chat.library.preset_check import check_preset
 from tui_chat.models.envelope import Level
 
 _COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.INFO: "blue"}
@@ -74,5 +74,5 @@ def _summarize(levels: Counter[Level], files: int) -> None:
         )
         if levels[level]
     ]
-    checked = f"{files} file{'' if files == 1 else 's'} checked"
-    write_line(f"{checked}: {', '.join(counts) or 'nothing to say'}.", err=True)
+    validate = f"{files} file{'' if files == 1 else 's'} checked"
+    write_line(f"{validate}: {', '.join(counts) or 'nothing to say'}.", err=True)

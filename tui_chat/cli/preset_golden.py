@@ -21,8 +21,8 @@ from tui_chat.cli.preset_cases import (
 from tui_chat.compose import compose
 from tui_chat.context import build_context
 from tui_chat.errors import InputError
-from tui_chat.library.json_text import survey
-from tui_chat.library.text_files import read_text, write_text
+from tui_chat.files import read_text, write_text
+from tui_chat.library.located_json import locate
 from tui_chat.models.envelope import Turn
 from tui_chat.recipe import TurnFile, is_turn, read_turn
 from tui_chat.tokens import counter_for
@@ -163,7 +163,7 @@ def _updated(case: Case, turns: Sequence[Turn]) -> str:
         for turn in turns
     ]
     text = case.text
-    found = survey(text, {(), ("expected",)}).spots
+    found = locate(text, {(), ("expected",)}).spots
     indent = re.search(r"\n([ \t]+)\S", text)
     step = indent[1] if indent else "  "
     body = json.dumps(told, indent=step, ensure_ascii=False).replace("\n", f"\n{step}")

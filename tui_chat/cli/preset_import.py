@@ -12,7 +12,7 @@ from tui_chat.cli.app import shelf
 from tui_chat.cli.output import write_line
 from tui_chat.config import load_config
 from tui_chat.errors import InputError
-from tui_chat.library.sillytavern import read_sillytavern
+from tui_chat.library.sillytavern_presets import load_sillytavern_preset
 from tui_chat.models.visible import one_line
 
 
@@ -26,8 +26,8 @@ def run_import(settings: dict[str, object], files: Sequence[Path], name: str) ->
     config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
     own = shelf(load_config(config_dir, Path(), os.environ, {}))
     for file in files:
-        found = read_sillytavern(file, name)
+        found = load_sillytavern_preset(file, name)
         kept = own.add_preset(found.preset)
         write_line(str(own.preset_file(kept)))
-        for told in found.told:
-            write_line(f"{told.level}: {one_line(told.sentence)}", err=True)
+        for notes in found.notes:
+            write_line(f"{notes.level}: {one_line(notes.sentence)}", err=True)

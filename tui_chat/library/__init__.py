@@ -1,33 +1,31 @@
-"""Presets, roles, profiles and lorebooks as files: JSON on disk <-> values.
+"""The user's files: presets, roles, profiles, lorebooks; JSON on disk <-> values.
 
-presets     preset files: read, written back in their own style
-people      role and profile files
-shelf       all of them by name, from the folders they are in
-lorebooks   lorebook files, ours and (world_info) SillyTavern's
-sillytavern presets of SillyTavern's as ours; not_carried: what they say that ours do not
-check       all there is to say about a preset: its text, and what the context builder finds
-reading     one file on its way: known keys, unknown keys, faults and their lines
-findings    what there is to say about a place in a file
-json_text   JSON text that knows its places
-text_files  read within bounds, written wholly or not at all
+library                  all of them by name, from the folders they are in
+presets                  preset files: read, and written back in their own style
+roles_and_profiles       role and profile files
+lorebooks                lorebook files, ours and SillyTavern's (sillytavern_world_info)
+sillytavern_presets      SillyTavern's chat completion presets as ours
+preset_check             findings about a preset: from its text, and from the built context
+file_reader              checking one JSON file: known keys, unknown keys, types, findings
+located_json             parsing JSON, and locating values in its text
+editing                  edits of a preset, without a screen
 
-A broken file is an `InputError` that names the file, the place in it (as a JSON path, with
-line and column) and the fault; nothing is half-loaded.
+A broken file raises an `InputError` that names the file, the place in it (a JSON path with line
+and column) and the fault; nothing is half-loaded.
 
-`lorebooks` and `check` are imported from their own modules, by whoever needs them: the first
-frame needs a preset, and should not wait for more.
+`lorebooks` and `preset_check` are imported from their own modules, so that the first frame, which
+needs a preset, does not wait for them.
 """
 
-from tui_chat.library.findings import Finding
-from tui_chat.library.json_text import parse_json
-from tui_chat.library.people import load_profile, load_role, parse_profile, parse_role
+from tui_chat.library.file_reader import Finding
+from tui_chat.library.library import Library, file_name
+from tui_chat.library.located_json import parse_json
 from tui_chat.library.presets import dump_preset, load_preset, parse_preset, save_preset
-from tui_chat.library.shelf import Shelf, file_name
-from tui_chat.library.text_files import read_text
+from tui_chat.library.roles_and_profiles import load_profile, load_role, parse_profile, parse_role
 
 __all__ = [
     "Finding",
-    "Shelf",
+    "Library",
     "dump_preset",
     "file_name",
     "load_preset",
@@ -37,6 +35,5 @@ __all__ = [
     "parse_preset",
     "parse_profile",
     "parse_role",
-    "read_text",
     "save_preset",
 ]

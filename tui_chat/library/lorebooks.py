@@ -19,19 +19,23 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator, StrictBool, StrictInt, StrictStr
 
-from tui_chat.library.json_text import Path as JsonPath
-from tui_chat.library.reading import (
+from tui_chat.files import MAX_BYTES, read_text, write_text
+from tui_chat.library.file_reader import (
     FileModel,
-    Keys,
-    Reading,
-    camel,
-    listed,
-    mapping,
-    number,
-    shown,
+    JsonFile,
+    KnownKeys,
+    as_list,
+    as_object,
+    describe_value,
+    require_number,
+    to_camel_case,
 )
-from tui_chat.library.text_files import MAX_BYTES, read_text, write_text
-from tui_chat.library.world_info import WorldInfoEntry, is_world_info_entry, world_info_entry
+from tui_chat.library.located_json import Path as JsonPath
+from tui_chat.library.sillytavern_world_info import (
+    WorldInfoEntry,
+    is_world_info_entry,
+    world_info_entry,
+)
 from tui_chat.models.envelope import Level
 from tui_chat.models.lorebook import Lorebook, LorebookEntry, SecondaryLogic
 from tui_chat.models.message import MessageRole
@@ -39,7 +43,7 @@ from tui_chat.models.preset import AnchorPoint
 
 
 def _percent(value: object) -> float:
-    found = number(value)
+    found = require_number(value)
     if not 0 <= found <= 100:
         raise ValueError("from 0 to 100")
     return float(found)
@@ -80,17 +84,17 @@ class _BookFile(FileModel):
     whole_words: StrictBool = True
 
 
-BOOK_KEYS = Keys(_BookFile)
-ENTRY_KEYS = Keys(_EntryFile)
+BOOK_KEYS = KnownKeys(_BookFile)
+ENTRY_KEYS = KnownKeys(_EntryFile)
 
 
 @dataclass(frozen=True, slots=True)
-class LorebookText:
+class ParsedLorebook:
     """A lorebook's text, read, with what there is to say about it."""
 
     book: Lorebook | None
     """None where the text has errors."""
-    reading: Reading
+    file: JsonFile
     paths: tuple[JsonPath, ...] = ()
     """Where each entry stands."""
 
@@ -103,61 +107,61 @@ def load_lorebook(path: Path) -> Lorebook:
 def parse_lorebook(text: str, source: str, default_name: str) -> Lorebook:
     """Read a lorebook from JSON text; `source` is what errors call it. Raises InputError."""
     found = read_lorebook(text, default_name)
-    found.reading.raise_errors(source)
+    found.file.raise_errors(source)
     assert found.book is not None  # no error, so there is one
     return found.book
 
 
-def read_lorebook(text: str, default_name: str) -> LorebookText:
+def read_lorebook(text: str, default_name: str) -> ParsedLorebook:
     """Read a lorebook from JSON text. Raises nothing: what is wrong is told by the reading."""
-    reading = Reading(text)
-    if reading.failed:
-        return LorebookText(None, reading)
-    if reading.is_list:
-        reading.is_written_as((), "entries")
-        whole, extras = dict[str, Any](entries=reading.value), {}
-    elif (found := mapping(reading.value)) is not None:
-        taken = reading.take(found, (), BOOK_KEYS)
+    file = JsonFile(text)
+    if file.failed:
+        return ParsedLorebook(None, file)
+    if file.is_list:
+        file.set_path((), "entries")
+        whole, extras = dict[str, Any](entries=file.value), {}
+    elif (found := as_object(file.value)) is not None:
+        taken = file.sort_keys(found, (), BOOK_KEYS)
         whole, extras = taken.fields, taken.extras
     else:
-        sentence = f"must be a list of entries, or an object, not {shown(reading.value)}"
-        reading.tell(Level.ERROR, "bad-value", sentence, ())
-        return LorebookText(None, reading)
-    at = reading.path_of((), "entries")
+        sentence = f"must be a list of entries, or an object, not {describe_value(file.value)}"
+        file.report(Level.ERROR, "bad-value", sentence, ())
+        return ParsedLorebook(None, file)
+    at = file.path_of((), "entries")
     kept: list[Mapping[str, Any]] = []
     steps: Iterable[str | int] = count()
-    if (foreign := mapping(whole.get("entries"))) is not None:
-        whole["entries"], kept = _from_world_info(reading, foreign, at)
+    if (foreign := as_object(whole.get("entries"))) is not None:
+        whole["entries"], kept = _from_world_info(file, foreign, at)
         steps = foreign
     elif isinstance(whole.get("entries"), list):
-        whole["entries"], kept = _from_list(reading, listed(whole["entries"]), at)
-    book = reading.checked(_BookFile, whole)
-    if book is None or reading.failed:
-        return LorebookText(None, reading)
+        whole["entries"], kept = _from_list(file, as_list(whole["entries"]), at)
+    book = file.validate(_BookFile, whole)
+    if book is None or file.failed:
+        return ParsedLorebook(None, file)
     paths = tuple((*at, step) for step, _ in zip(steps, kept, strict=False))
-    return LorebookText(_book(book, kept, extras, default_name), reading, paths)
+    return ParsedLorebook(_book(book, kept, extras, default_name), file, paths)
 
 
 def _from_world_info(
-    reading: Reading, entries: Mapping[str, Any], at: JsonPath
+    file: JsonFile, entries: Mapping[str, Any], at: JsonPath
 ) -> tuple[list[object], list[Mapping[str, Any]]]:
     """Return SillyTavern's entries as ours, and their keys that have no place with us."""
     fields: list[object] = []
     extras: list[Mapping[str, Any]] = []
     for uid, value in entries.items():
-        found = mapping(value)
+        found = as_object(value)
         if found is None:
-            sentence = f"must be an object, not {shown(value)}"
-            reading.tell(Level.ERROR, "bad-value", sentence, (*at, uid))
+            sentence = f"must be an object, not {describe_value(value)}"
+            file.report(Level.ERROR, "bad-value", sentence, (*at, uid))
             continue
-        entry = _world_info(reading, uid, found, (*at, uid))
+        entry = _world_info(file, uid, found, (*at, uid))
         fields.append(entry.fields)
         extras.append(entry.extras)
     return fields, extras
 
 
 def _from_list(
-    reading: Reading, entries: list[object], at: JsonPath
+    file: JsonFile, entries: list[object], at: JsonPath
 ) -> tuple[list[object], list[Mapping[str, Any]]]:
     """Return the entries of a list, ours and SillyTavern's, and their keys that we do not know.
 
@@ -167,7 +171,7 @@ def _from_list(
     extras: list[Mapping[str, Any]] = []
     used: set[object] = set()
     for index, value in enumerate(entries):
-        found, path = mapping(value), (*at, index)
+        found, path = as_object(value), (*at, index)
         if found is None:
             fields.append(value)
             extras.append({})
@@ -175,22 +179,22 @@ def _from_list(
             uid = found.get("uid")
             is_id = isinstance(uid, int | str) and not isinstance(uid, bool) and uid not in used
             used.add(uid if is_id else None)
-            entry = _world_info(reading, str(uid) if is_id else None, found, path)
+            entry = _world_info(file, str(uid) if is_id else None, found, path)
             fields.append(entry.fields)
             extras.append(entry.extras)
         else:
-            taken = reading.take(found, path, ENTRY_KEYS)
+            taken = file.sort_keys(found, path, ENTRY_KEYS)
             fields.append(taken.fields)
             extras.append(taken.extras)
     return fields, extras
 
 
 def _world_info(
-    reading: Reading, uid: str | None, found: Mapping[str, Any], path: JsonPath
+    file: JsonFile, uid: str | None, found: Mapping[str, Any], path: JsonPath
 ) -> WorldInfoEntry:
     entry = world_info_entry(uid, found)
-    for fault in entry.faults:
-        reading.tell(fault.level, fault.code, fault.sentence, (*path, *fault.path))
+    for issue in entry.issues:
+        file.report(issue.level, issue.code, issue.sentence, (*path, *issue.path))
     return entry
 
 
@@ -215,10 +219,10 @@ def _entries(
 ) -> Iterator[LorebookEntry]:
     used = {entry.id for entry in found}
     for index, (entry, unknown) in enumerate(zip(found, extras, strict=True)):
-        number = index + 1
-        while f"entry-{number}" in used:
-            number += 1
-        identity = entry.id or f"entry-{number}"
+        require_number = index + 1
+        while f"entry-{require_number}" in used:
+            require_number += 1
+        identity = entry.id or f"entry-{require_number}"
         used.add(identity)
         given = entry.model_dump(exclude={"id"})
         yield LorebookEntry(id=identity, extras=MappingProxyType(dict(unknown)), **given)
@@ -245,9 +249,9 @@ def _changed(value: object, model: type[FileModel]) -> dict[str, Any]:
     for name, info in model.model_fields.items():
         given = getattr(value, name)
         if name != "entries" and given != info.default:
-            body[camel(name)] = given
+            body[to_camel_case(name)] = given
     return body
 
 
-def _unknown(extras: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
+def _unknown(extras: Mapping[str, Any], keys: KnownKeys) -> dict[str, Any]:
     return {key: value for key, value in extras.items() if key not in keys.field_of}

@@ -23,9 +23,17 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 
 from tui_chat.errors import InputError
-from tui_chat.library import json_text
-from tui_chat.library.reading import FileModel, Keys, Reading, camel, listed, mapping, shown
-from tui_chat.library.text_files import MAX_BYTES, read_text, write_text
+from tui_chat.files import MAX_BYTES, read_text, write_text
+from tui_chat.library import located_json as json_text
+from tui_chat.library.file_reader import (
+    FileModel,
+    JsonFile,
+    KnownKeys,
+    as_list,
+    as_object,
+    describe_value,
+    to_camel_case,
+)
 from tui_chat.models.envelope import Level
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import (
@@ -70,17 +78,17 @@ class _PresetFile(FileModel):
     variables: dict[str, StrictStr] = Field(default_factory=dict)
 
 
-PRESET_KEYS = Keys(_PresetFile, {"preset_messages": ("messages",)})
-MESSAGE_KEYS = Keys(_MessageFile)
+PRESET_KEYS = KnownKeys(_PresetFile, {"preset_messages": ("messages",)})
+MESSAGE_KEYS = KnownKeys(_MessageFile)
 
 
 @dataclass(frozen=True, slots=True)
-class PresetText:
+class ParsedPreset:
     """A preset's text, read: with what there is to say about it, and what stands where."""
 
     preset: Preset | None
     """None where the text has errors."""
-    reading: Reading
+    file: JsonFile
     messages: json_text.Path = ()
     """Where the list of messages is."""
 
@@ -97,21 +105,21 @@ def load_preset(path: Path) -> Preset:
 def parse_preset(text: str, source: str, default_name: str) -> Preset:
     """Read a preset from JSON text; `source` is what errors call it. Raises InputError."""
     found = read_preset(text, default_name)
-    found.reading.raise_errors(source)
+    found.file.raise_errors(source)
     assert found.preset is not None  # no error, so there is one
     return found.preset
 
 
-def read_preset(text: str, default_name: str) -> PresetText:
+def read_preset(text: str, default_name: str) -> ParsedPreset:
     """Read a preset from JSON text. Raises nothing: what is wrong is told by the reading."""
-    reading = Reading(text)
-    whole, extras = _whole(reading)
-    at = reading.path_of((), "preset_messages")
-    messages, kept = reading.take_each(whole.get("preset_messages"), at, MESSAGE_KEYS)
+    file = JsonFile(text)
+    whole, extras = _whole(file)
+    at = file.path_of((), "preset_messages")
+    messages, kept = file.sort_each(whole.get("preset_messages"), at, MESSAGE_KEYS)
     whole = {**whole, "preset_messages": messages} if messages else whole
-    found = None if reading.failed else reading.checked(_PresetFile, whole)
+    found = None if file.failed else file.validate(_PresetFile, whole)
     if found is None:
-        return PresetText(None, reading, at)
+        return ParsedPreset(None, file, at)
     preset = Preset(
         name=found.name or default_name,
         messages=tuple(_messages(found.preset_messages, kept)),
@@ -119,28 +127,30 @@ def read_preset(text: str, default_name: str) -> PresetText:
         variables=MappingProxyType(found.variables),
         extras=MappingProxyType(extras),
     )
-    return PresetText(preset, reading, at)
+    return ParsedPreset(preset, file, at)
 
 
-def _whole(reading: Reading) -> tuple[dict[str, Any], dict[str, Any]]:
+def _whole(file: JsonFile) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the fields and the unknown keys of a preset file, whichever form it has."""
-    if reading.failed:
+    if file.failed:
         return {}, {}
-    if reading.is_list:
-        reading.is_written_as((), "preset_messages")
-        return {"preset_messages": listed(reading.value)}, {}
-    found = mapping(reading.value)
+    if file.is_list:
+        file.set_path((), "preset_messages")
+        return {"preset_messages": as_list(file.value)}, {}
+    found = as_object(file.value)
     if found is None:
-        sentence = f"must be a list of preset messages, or an object, not {shown(reading.value)}"
-        reading.tell(Level.ERROR, "bad-value", sentence, ())
+        sentence = (
+            f"must be a list of preset messages, or an object, not {describe_value(file.value)}"
+        )
+        file.report(Level.ERROR, "bad-value", sentence, ())
         return {}, {}
     if isinstance(found.get("prompts"), list) and not PRESET_KEYS.field_of.keys() & found.keys() - {
         "name"
     }:
         sentence = "is a preset of SillyTavern's: `tui-chat preset import` makes one of ours"
-        reading.tell(Level.ERROR, "bad-value", sentence, ())
+        file.report(Level.ERROR, "bad-value", sentence, ())
         return {}, {}
-    taken = reading.take(found, (), PRESET_KEYS)
+    taken = file.sort_keys(found, (), PRESET_KEYS)
     return taken.fields, taken.extras
 
 
@@ -150,10 +160,10 @@ def _messages(
     used = {message.id for message in found}
     for index, (message, unknown) in enumerate(zip(found, extras, strict=True)):
         is_anchor = message.type != "message"
-        number = index + 1
-        while not is_anchor and f"message-{number}" in used:
-            number += 1
-        identity = message.id or (message.type if is_anchor else f"message-{number}")
+        require_number = index + 1
+        while not is_anchor and f"message-{require_number}" in used:
+            require_number += 1
+        identity = message.id or (message.type if is_anchor else f"message-{require_number}")
         used.add(identity)
         yield PresetMessage(
             id=identity,
@@ -186,21 +196,21 @@ class FileStyle:
     @classmethod
     def of(cls, text: str) -> FileStyle:
         """Tell the style of a file's text; that of a new file where the text is broken."""
-        reading = Reading(text)
-        if reading.failed:
+        file = JsonFile(text)
+        if file.failed:
             return cls()
-        whole = mapping(reading.value) or {}
+        whole = as_object(file.value) or {}
         lists = [k for k in whole if PRESET_KEYS.field_of.get(k) == "preset_messages"]
-        messages = listed(whole[lists[0]] if lists else reading.value)
-        keys = [*whole, *(key for message in messages for key in mapping(message) or {})]
+        messages = as_list(whole[lists[0]] if lists else file.value)
+        keys = [*whole, *(key for message in messages for key in as_object(message) or {})]
         fields = {**MESSAGE_KEYS.field_of, **PRESET_KEYS.field_of}
         snake = sum("_" in key for key in keys if key in fields)
         camels = sum(key != key.lower() for key in keys if key in fields)
-        indent = re.search(r"\n([ \t]+)\S", reading.text)
+        indent = re.search(r"\n([ \t]+)\S", file.text)
         return cls(
             "snake" if snake > camels else "camel",
             indent[1] if indent else 2,
-            reading.is_list,
+            file.is_list,
             "messages" if lists[:1] == ["messages"] else "",
         )
 
@@ -251,10 +261,10 @@ _MARKS: dict[CacheLifetime | None, object] = {
 
 
 def _spelled(name: str, style: FileStyle) -> str:
-    return name if style.spelling == "snake" else camel(name)
+    return name if style.spelling == "snake" else to_camel_case(name)
 
 
-def _unknown(extras: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
+def _unknown(extras: Mapping[str, Any], keys: KnownKeys) -> dict[str, Any]:
     return {key: value for key, value in extras.items() if key not in keys.field_of}
 
 

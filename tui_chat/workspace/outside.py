@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import TuiChatError
-from tui_chat.library import Shelf
+from tui_chat.library import Library
 from tui_chat.providers import HttpClient
 from tui_chat.workspace.changes import Change, Trouble
 
@@ -23,7 +23,7 @@ class Outside:
 
     store: Store
     client: HttpClient
-    shelf: Shelf
+    shelf: Library
     """Presets, profiles, lorebooks and roles as files."""
     tell: Callable[[Change], None]
     now: Callable[[], datetime]

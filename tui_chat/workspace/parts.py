@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from tui_chat.compose import Composed
 from tui_chat.config import Config
-from tui_chat.library import Shelf
+from tui_chat.library import Library
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Part
 from tui_chat.models.session import Entry
@@ -49,7 +49,7 @@ class Parts(State):
         config: Config,
         store: Store,
         client: HttpClient,
-        shelf: Shelf,
+        shelf: Library,
         *,
         tell: Callable[[Change], None],
         now: Callable[[], datetime],

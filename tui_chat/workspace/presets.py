@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Literal
 
 from tui_chat.errors import InputError
-from tui_chat.library import dump_preset, file_name, load_preset, parse_preset, read_text
+from tui_chat.files import read_text
+from tui_chat.library import dump_preset, file_name, load_preset, parse_preset
 from tui_chat.library.editing import EditHistory
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.workspace.changes import PresetChanged, Trouble

@@ -238,16 +238,16 @@ class Editing(Drafting):
 
     async def _take_in(self, desk: Desk, named: str) -> None:
         """Make a preset of one of SillyTavern's, use it, and tell what is not as it was."""
-        from tui_chat.library.sillytavern import read_sillytavern
+        from tui_chat.library.sillytavern_presets import load_sillytavern_preset
 
         try:
-            found = await asyncio.to_thread(read_sillytavern, typed_path(named))
+            found = await asyncio.to_thread(load_sillytavern_preset, typed_path(named))
         except InputError as fault:
             self.complain(fault)
             return
         await desk.add_preset(found.preset)
-        lines = [one_line(told.sentence, 200) for told in found.told[:_MOST_TOLD]]
-        if more := len(found.told) - len(lines):
+        lines = [one_line(note.sentence, 200) for note in found.notes[:_MOST_TOLD]]
+        if more := len(found.notes) - len(lines):
             lines.append(f"{more:,} more; `tui-chat preset import` tells all of them.")
         words = "\n".join(["It is a preset of yours now.", *(f"· {line}" for line in lines)])
         self.notify(words, timeout=10 + 3 * len(lines), markup=False)

@@ -16,7 +16,7 @@ from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, Settings, build_context
 from tui_chat.errors import InputError
 from tui_chat.library import dump_preset, parse_preset
-from tui_chat.library.sillytavern import Imported, import_sillytavern
+from tui_chat.library.sillytavern_presets import ImportedPreset, parse_sillytavern_preset
 from tui_chat.models.envelope import Turn
 from tui_chat.models.message import Message
 from tui_chat.models.preset import CHAT_HISTORY, Preset
@@ -42,12 +42,12 @@ def deep(identifier: str, depth: object, role: object = "system", order: object 
     return prompt(identifier, f"{identifier}.", role=role, **place, **more)
 
 
-def taken(prompts: list[dict[str, object]], order: list[str], **more: object) -> Imported:
+def convert(prompts: list[dict[str, object]], order: list[str], **more: object) -> ImportedPreset:
     """The import of a preset whose order is this; what begins with `-` is off in it."""
     rows = [{"identifier": each.lstrip("-"), "enabled": each[0] != "-"} for each in order]
     lists = [{"character_id": 100000, "order": []}, {"character_id": 100001, "order": rows}]
     text = json.dumps({"prompts": prompts, "prompt_order": lists, **more})
-    return import_sillytavern(text, "x.json", "x")
+    return parse_sillytavern_preset(text, "x.json", "x")
 
 
 NOT_ASKED = [
@@ -56,19 +56,19 @@ NOT_ASKED = [
 ]
 
 
-def rows(found: Imported) -> list[tuple[str, bool]]:
+def rows(found: ImportedPreset) -> list[tuple[str, bool]]:
     messages = found.preset.messages
     return [(m.id, m.enabled) for m in messages if f"-{m.id}" not in NOT_ASKED]
 
 
-def sentences(found: Imported) -> str:
-    return "\n".join(told.sentence for told in found.told)
+def sentences(found: ImportedPreset) -> str:
+    return "\n".join(notes.sentence for notes in found.notes)
 
 
 def test_the_order_list_says_what_stands_where_and_what_is_on() -> None:
     prompts = [prompt("main", "Go."), prompt("b", "B"), prompt("a", "A"), prompt("lost", "L")]
     order = ["a", "main", "-b", "chatHistory", "a", "ghost", *NOT_ASKED]
-    found = taken(prompts, order, new_chat_prompt="[New]", temperature=0.7)
+    found = convert(prompts, order, new_chat_prompt="[New]", temperature=0.7)
     assert rows(found) == [
         *(("a", True), ("main", True), ("b", False)),
         *(("newChat", True), ("chatHistory", True)),
@@ -81,7 +81,7 @@ def test_the_order_list_says_what_stands_where_and_what_is_on() -> None:
 
 def test_the_line_before_a_new_chat_takes_an_id_that_is_free() -> None:
     own = ["newChat", "newChat-2"]
-    found = taken(
+    found = convert(
         [prompt(each, "X") for each in own], [*own, "chatHistory"], new_chat_prompt="[New]"
     )
     ids = [message.id for message in found.preset.messages]
@@ -90,7 +90,7 @@ def test_the_line_before_a_new_chat_takes_an_id_that_is_free() -> None:
 
 def test_without_an_order_its_own_is_taken() -> None:
     text = json.dumps({"prompts": [prompt("main", "Go."), prompt("mine", "never")]})
-    found = import_sillytavern(text, "x.json", "x")
+    found = parse_sillytavern_preset(text, "x.json", "x")
     ids = [message.id for message in found.preset.messages]
     assert ids[:3] == ["main", "worldInfoBefore", "personaDescription"]
     assert "mine" not in ids
@@ -105,7 +105,7 @@ def test_what_goes_into_the_chat_stands_by_depth_order_and_role() -> None:
         deep("low", 3),
         deep("end", 0, "user"),
     ]
-    found = taken(prompts, ["chatHistory", *(str(p["identifier"]) for p in prompts), *NOT_ASKED])
+    found = convert(prompts, ["chatHistory", *(str(p["identifier"]) for p in prompts), *NOT_ASKED])
     chat = [message for message in found.preset.messages if message.content.endswith(".")]
     assert [m.id for m in chat] == ["low", "ast", "usr", "sys", "late", "end"]
     assert [m.insertion_point for m in chat] == [-3, -1, -1, -1, -1, None]
@@ -125,14 +125,14 @@ NEVER = [
 
 @pytest.mark.parametrize(("odd", "why"), NEVER)
 def test_what_is_never_sent_there_is_switched_off_and_told(odd: dict[str, Any], why: str) -> None:
-    found = taken([odd], ["p", "chatHistory", *NOT_ASKED])
+    found = convert([odd], ["p", "chatHistory", *NOT_ASKED])
     assert ("p", False) in rows(found)
     assert why in sentences(found)
 
 
 def test_the_character_is_variables_and_the_persona_an_anchor() -> None:
     order = ["personaDescription", "charDescription", "charPersonality", "chatHistory"]
-    found = taken([], order, personality_format="[<char> is {{personality}}]")
+    found = convert([], order, personality_format="[<char> is {{personality}}]")
     by = {message.id: message for message in found.preset.messages}
     assert by["personaDescription"].type == "user_profile"
     assert by["charPersonality"].content == "[{{char}} is {{personality}}]"
@@ -154,7 +154,7 @@ def test_what_the_character_lacks_is_not_sent(
     place: dict[str, Any], formats: dict[str, str], empty: str
 ) -> None:
     markers = ["charDescription", "charPersonality", "scenario"]
-    found = taken(
+    found = convert(
         [{"identifier": marker, "marker": True, **place} for marker in markers],
         [*markers, "worldInfoBefore", "worldInfoAfter", "personaDescription", "chatHistory"],
         **formats,
@@ -177,14 +177,14 @@ def test_what_the_character_lacks_is_not_sent(
 
 
 def test_a_format_that_is_not_taken_over_is_told() -> None:
-    assert "“wi_format”" in sentences(taken([], ["chatHistory"], **FORMATS))
-    assert "wi_format" not in sentences(taken([], ["chatHistory"], wi_format="{0}"))
+    assert "“wi_format”" in sentences(convert([], ["chatHistory"], **FORMATS))
+    assert "wi_format" not in sentences(convert([], ["chatHistory"], wi_format="{0}"))
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"presetMessages": []}'])
 def test_what_is_no_preset_of_its_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"x\.json"):
-        import_sillytavern(text, "x.json", "x")
+        parse_sillytavern_preset(text, "x.json", "x")
 
 
 def test_one_that_was_put_among_ours_says_what_to_do() -> None:
@@ -197,7 +197,7 @@ ODD = [{"prompts": [1, {}, {"identifier": 3}], "prompt_order": [None, {"characte
 
 @pytest.mark.parametrize("found", ODD)
 def test_odd_types_do_no_harm(found: dict[str, Any]) -> None:
-    assert import_sillytavern(json.dumps(found), "x.json", "x").preset.messages
+    assert parse_sillytavern_preset(json.dumps(found), "x.json", "x").preset.messages
 
 
 CASES = Path(__file__).parents[3] / "shared" / "corpus" / "sillytavern" / "dev"
@@ -272,7 +272,7 @@ def test_captured_presets_say_here_what_they_said_there() -> None:
         pytest.skip("the corpus is not here")
     count = 0
     for case in compared():
-        found = import_sillytavern(json.dumps(case["preset"]), case["name"], "x").preset
+        found = parse_sillytavern_preset(json.dumps(case["preset"]), case["name"], "x").preset
         found = parse_preset(dump_preset(found), "again", "x")  # as it is kept
         orders = {message.id: message.order for message in found.messages}
 

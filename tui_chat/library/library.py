@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 from tui_chat.errors import InputError
-from tui_chat.files import make_private_folder
-from tui_chat.library.people import dump_profile, load_profile, parse_role
+from tui_chat.files import MAX_BYTES, make_private_folder, read_text, write_text
 from tui_chat.library.presets import load_preset, save_preset
-from tui_chat.library.text_files import MAX_BYTES, read_text, write_text
+from tui_chat.library.roles_and_profiles import dump_profile, load_profile, parse_role
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
@@ -31,7 +30,7 @@ _ONE: dict[Kind, str] = {
 }
 
 
-class Shelf:
+class Library:
     """The user's files, and the presets that came with the program."""
 
     def __init__(self, own: Path, sample_presets: Path) -> None:
@@ -139,7 +138,7 @@ class Shelf:
         """
         wanted = file_name(preset.name)
         taken = {name.casefold() for name in self.names("presets")}
-        numbered = (f"{wanted} {number}" for number in count(2))
+        numbered = (f"{wanted} {require_number}" for require_number in count(2))
         name = next(n for n in chain((wanted,), numbered) if n.casefold() not in taken)
         folder = self._own / "presets"
         _make(folder)

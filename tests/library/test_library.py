@@ -8,17 +8,17 @@ import pytest
 
 from tui_chat import paths
 from tui_chat.errors import InputError
-from tui_chat.library import Shelf
-from tui_chat.library.shelf import file_name
+from tui_chat.library import Library
+from tui_chat.library.library import file_name
 from tui_chat.models.profile import Profile
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    return Shelf(tmp_path, paths.bundled("sample_presets"))
+def shelf(tmp_path: Path) -> Library:
+    return Library(tmp_path, paths.bundled("sample_presets"))
 
 
-def test_samples_are_there_and_ones_own_hide_them(shelf: Shelf, tmp_path: Path):
+def test_samples_are_there_and_ones_own_hide_them(shelf: Library, tmp_path: Path):
     assert "plain" in shelf.names("presets")
     (tmp_path / "presets").mkdir()
     (tmp_path / "presets" / "plain.json").write_text('[{"role": "user", "content": "mine"}]')
@@ -26,7 +26,7 @@ def test_samples_are_there_and_ones_own_hide_them(shelf: Shelf, tmp_path: Path):
     assert shelf.preset("plain").messages[0].content == "mine"
 
 
-def test_what_is_not_there_is_told_with_what_is(shelf: Shelf):
+def test_what_is_not_there_is_told_with_what_is(shelf: Library):
     with pytest.raises(InputError) as told:
         shelf.preset("nope")
     assert "There is no preset “nope”" in str(told.value)
@@ -36,7 +36,7 @@ def test_what_is_not_there_is_told_with_what_is(shelf: Shelf):
     assert "lorebooks" in told.value.advice
 
 
-def test_a_profile_comes_back_as_it_was_written(shelf: Shelf):
+def test_a_profile_comes_back_as_it_was_written(shelf: Library):
     profile = Profile("Zoë “Z”", "Two\nlines, and 中文")
     assert shelf.profile(shelf.save_profile(profile)) == profile
 

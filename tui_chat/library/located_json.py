@@ -31,7 +31,7 @@ Path = tuple[str | int, ...]
 """Steps from the root: keys and list positions."""
 
 
-class JsonFault(ValueError):
+class JsonError(ValueError):
     """Why a text is not JSON that we read, and where."""
 
     def __init__(self, sentence: str, offset: int) -> None:
@@ -41,7 +41,7 @@ class JsonFault(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class ValueSpan:
     """Where one value stands, in characters from the start of the text."""
 
     key: int
@@ -51,15 +51,15 @@ class Spot:
 
 
 @dataclass(slots=True)
-class Survey:
+class Locations:
     """What one walk through a text found."""
 
-    spots: dict[Path, Spot] = field(default_factory=dict[Path, Spot])
+    spots: dict[Path, ValueSpan] = field(default_factory=dict[Path, ValueSpan])
     doubled: list[tuple[Path, int]] = field(default_factory=list[tuple[Path, int]])
     """Keys that an object has twice, and where the later one stands. The later one counts."""
 
 
-def path_words(path: Path) -> str:
+def format_path(path: Path) -> str:
     """Return a path as a person writes it: `$.presetMessages[0].role`."""
     return "$" + "".join(map(_step_words, path))
 
@@ -75,7 +75,7 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
-class Lines:
+class LineIndex:
     """`line_and_column` for many offsets of one text."""
 
     def __init__(self, text: str) -> None:
@@ -99,7 +99,7 @@ def parse(text: str) -> tuple[object, bool]:
     except RecursionError as error:
         raise _too_deep(text) from error
     except ValueError as error:  # _refuse, _finite, and int's own limit of digits
-        raise JsonFault(_NOT_A_NUMBER, _bad_number(text)) from error
+        raise JsonError(_NOT_A_NUMBER, _bad_number(text)) from error
     if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(value):
         raise _too_deep(text)
     if not _ESCAPED_HALF.search(text):
@@ -112,7 +112,7 @@ def parse_json(text: str, source: str) -> object:
     """Parse JSON text; `source` is what errors call it. Raises InputError."""
     try:
         return parse(text)[0]
-    except JsonFault as fault:
+    except JsonError as fault:
         line, column = line_and_column(text, fault.offset)
         raise InputError(f"{source}: line {line}, column {column}: {fault.sentence}") from fault
 
@@ -145,13 +145,13 @@ def _bad_number(text: str) -> int:
     return 0
 
 
-def _too_deep(text: str) -> JsonFault:
+def _too_deep(text: str) -> JsonError:
     depth = 0
     for match in _TOKEN.finditer(text):
         depth += (match.group() in "[{") - (match.group() in "]}")
         if depth > MAX_DEPTH:
-            return JsonFault(f"is nested too deeply (over {MAX_DEPTH} levels)", match.start())
-    return JsonFault("is nested too deeply", 0)
+            return JsonError(f"is nested too deeply (over {MAX_DEPTH} levels)", match.start())
+    return JsonError("is nested too deeply", 0)
 
 
 def _is_deep(value: object) -> bool:
@@ -187,27 +187,27 @@ def _whole(value: Any) -> Any:
             return value
 
 
-def _explained(text: str, error: json.JSONDecodeError) -> JsonFault:
+def _explained(text: str, error: json.JSONDecodeError) -> JsonError:
     """Say a fault of syntax as a person would."""
     offset = error.pos
     here = text[offset : offset + 1]
     before = text[:offset].rstrip()
     if not text.strip():
-        return JsonFault("is not JSON: it is empty", 0)
+        return JsonError("is not JSON: it is empty", 0)
     if not here:
-        return JsonFault("is not JSON: it ends too early", offset)
+        return JsonError("is not JSON: it ends too early", offset)
     if here in "/#":
-        return JsonFault("is not JSON: comments are not allowed", offset)
+        return JsonError("is not JSON: comments are not allowed", offset)
     if error.msg.startswith(("Expecting property name", "Expecting value", "Illegal trailing")):
         if here in "}]" and before.endswith(","):
             comma = len(before) - 1
-            return JsonFault(f"is not JSON: a comma, and then only “{here}”", comma)
+            return JsonError(f"is not JSON: a comma, and then only “{here}”", comma)
         if here in "'“”‘’":
-            return JsonFault(f'is not JSON: text stands in " and not in {here}', offset)
+            return JsonError(f'is not JSON: text stands in " and not in {here}', offset)
     for beginning, sentence in _SYNTAX.items():
         if error.msg.startswith(beginning):
-            return JsonFault(f"is not JSON: {sentence}", offset)
-    return JsonFault(f"is not JSON: {error.msg[:1].lower()}{error.msg[1:]}", offset)
+            return JsonError(f"is not JSON: {sentence}", offset)
+    return JsonError(f"is not JSON: {error.msg[:1].lower()}{error.msg[1:]}", offset)
 
 
 _SYNTAX = {
@@ -239,9 +239,9 @@ class _Open:
     key_at: int = 0
 
 
-def survey(text: str, wanted: Collection[Path] = ()) -> Survey:
+def locate(text: str, wanted: Collection[Path] = ()) -> Locations:
     """Walk a text that `parse` has accepted: find the wanted paths, and doubled keys."""
-    found = Survey()
+    found = Locations()
     inside: list[_Open] = []
     for token in _TOKEN.finditer(text):
         word, start = token.group(), token.start()
@@ -253,7 +253,7 @@ def survey(text: str, wanted: Collection[Path] = ()) -> Survey:
         elif word in "]}":
             done = inside.pop()
             if done.path in wanted:
-                found.spots[done.path] = Spot(done.key, done.start, token.end())
+                found.spots[done.path] = ValueSpan(done.key, done.start, token.end())
         elif here is not None and here.awaits_key and here.keys is not None:
             key = clean(json.loads(word))
             if key in here.keys:
@@ -268,7 +268,7 @@ def survey(text: str, wanted: Collection[Path] = ()) -> Survey:
                 keys: set[str] | None = set() if is_object else None
                 inside.append(_Open(path, key, start, keys, 0, is_object))
             elif path in wanted:
-                found.spots[path] = Spot(key, start, token.end())
+                found.spots[path] = ValueSpan(key, start, token.end())
     return found
 
 

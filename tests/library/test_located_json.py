@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from tests.strategies import any_text
 from tui_chat.errors import InputError
-from tui_chat.library.json_text import (
+from tui_chat.library.located_json import (
     MAX_DEPTH,
-    JsonFault,
-    Lines,
+    JsonError,
+    LineIndex,
     Path,
+    format_path,
     line_and_column,
+    locate,
     parse,
     parse_json,
-    path_words,
-    survey,
 )
 
 values = st.recursive(
@@ -46,7 +46,7 @@ def paths_of(value: Any, path: Path = ()) -> dict[Path, Any]:
 def test_every_value_is_found_where_it_stands(value: Any, indent: Any, escaped: bool):
     text = json.dumps(value, indent=indent, ensure_ascii=escaped)
     wanted = paths_of(value)
-    found = survey(text, wanted)
+    found = locate(text, wanted)
     assert found.doubled == []
     assert found.spots.keys() == wanted.keys()
     for path, spot in found.spots.items():
@@ -66,10 +66,10 @@ def test_any_text_is_json_or_a_fault_inside_it(text: str):
     fault = None
     try:
         parse(text)
-    except JsonFault as error:
+    except JsonError as error:
         fault = error
     if fault is None:
-        survey(text)
+        locate(text)
     else:
         assert 0 <= fault.offset <= len(text)
 
@@ -78,7 +78,7 @@ def test_any_text_is_json_or_a_fault_inside_it(text: str):
 def test_lines_and_columns_count_from_one(text: str, data: st.DataObject):
     offset = data.draw(st.integers(0, len(text)))
     line, column = line_and_column(text, offset)
-    assert (line, column) == Lines(text).at(offset)
+    assert (line, column) == LineIndex(text).at(offset)
     assert sum(len(part) + 1 for part in text.split("\n")[: line - 1]) + column - 1 == offset
 
 
@@ -125,8 +125,8 @@ def test_nesting_up_to_the_limit_is_read():
 
 
 def test_doubled_keys_are_told_with_their_place():
-    found = survey('{"a": 1, "b": {"c": 1,\n"c": 2}, "a": 3}')
-    assert [(path_words(path), offset) for path, offset in found.doubled] == [
+    found = locate('{"a": 1, "b": {"c": 1,\n"c": 2}, "a": 3}')
+    assert [(format_path(path), offset) for path, offset in found.doubled] == [
         ("$.b.c", 23),
         ("$.a", 32),
     ]
@@ -141,9 +141,9 @@ def test_half_characters_become_whole_ones():
 
 
 def test_odd_keys_are_quoted_in_a_path():
-    assert path_words(("a", 0, "b c", "你")) == '$.a[0]["b c"].你'
+    assert format_path(("a", 0, "b c", "你")) == '$.a[0]["b c"].你'
 
 
 def test_a_huge_hostile_file_takes_no_long_time():
     text = "[" + ",".join(["[]"] * 300_000) + "]"
-    assert survey(text, {(299_999,)}).spots[(299_999,)].start == len(text) - 3
+    assert locate(text, {(299_999,)}).spots[(299_999,)].start == len(text) - 3

@@ -27,9 +27,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
 from tui_chat.errors import InputError
-from tui_chat.library.not_carried import Told, not_carried
-from tui_chat.library.reading import Reading, listed, mapping
-from tui_chat.library.text_files import MAX_BYTES, read_text
+from tui_chat.files import MAX_BYTES, read_text
+from tui_chat.library.file_reader import JsonFile, as_list, as_object
 from tui_chat.models.envelope import Level
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 
@@ -69,11 +68,19 @@ _ALIAS = re.compile("|".join(_ALIASES), re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportNote:
+    """What could not be taken over as it was."""
+
+    level: Level
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedPreset:
     """A preset of SillyTavern's as one of ours, and what is to be known of it."""
 
     preset: Preset
-    told: tuple[Told, ...]
+    notes: tuple[ImportNote, ...]
 
 
 _Deep: TypeAlias = tuple[tuple[int, int, int], PresetMessage]
@@ -82,31 +89,31 @@ _Deep: TypeAlias = tuple[tuple[int, int, int], PresetMessage]
 
 def is_sillytavern(value: object) -> bool:
     """Whether a JSON value looks like a chat completion preset of SillyTavern's."""
-    found = mapping(value)
+    found = as_object(value)
     return found is not None and isinstance(found.get("prompts"), list)
 
 
-def read_sillytavern(path: Path, name: str = "") -> Imported:
+def load_sillytavern_preset(path: Path, name: str = "") -> ImportedPreset:
     """Read SillyTavern's preset from a file, after which it is called if nothing names it.
 
     Raises InputError naming the file and the fault.
     """
     text = read_text(path, max_bytes=MAX_BYTES)
-    return import_sillytavern(text, str(path), name or path.stem)
+    return parse_sillytavern_preset(text, str(path), name or path.stem)
 
 
-def import_sillytavern(text: str, source: str, name: str) -> Imported:
+def parse_sillytavern_preset(text: str, source: str, name: str) -> ImportedPreset:
     """Read SillyTavern's preset from JSON text; `source` is what errors call it.
 
     Raises InputError where it is none.
     """
-    reading = Reading(text)
-    reading.raise_errors(source)
-    found = mapping(reading.value)
+    file = JsonFile(text)
+    file.raise_errors(source)
+    found = as_object(file.value)
     if found is None or not is_sillytavern(found):
         advice = "It has “prompts”, and mostly “prompt_order”. One of ours needs no import."
         raise InputError(f"{source} is no chat completion preset of SillyTavern's.", advice=advice)
-    return _Import(found).taken(name)
+    return _PresetImporter(found).convert(name)
 
 
 @dataclass(slots=True)
@@ -128,14 +135,14 @@ class _Prompt:
 
 
 @dataclass(slots=True)
-class _Import:
+class _PresetImporter:
     """One import: what was found, and what is told of it."""
 
     found: Mapping[str, Any]
-    told: list[Told] = field(default_factory=list[Told])
+    notes: list[ImportNote] = field(default_factory=list[ImportNote])
     variables: dict[str, str] = field(default_factory=dict[str, str])
 
-    def taken(self, name: str) -> Imported:
+    def convert(self, name: str) -> ImportedPreset:
         """Return the preset, and what there is to say."""
         messages: list[PresetMessage] = []
         deep: list[_Deep] = []
@@ -154,7 +161,7 @@ class _Import:
             messages.append(message)
         if "chatHistory" not in ids:
             sentence = "It has no chat history: there nothing of a chat is sent; here it goes last."
-            self._tell(Level.WARNING, sentence)
+            self._note(Level.WARNING, sentence)
         deep = self._joined(deep)
         after_history = next(
             (n + 1 for n, each in enumerate(messages) if each.type == "chat_history"), len(messages)
@@ -168,17 +175,17 @@ class _Import:
             system_placement="in_place",
             variables=MappingProxyType(dict(self.variables)),
         )
-        return Imported(preset, (*self.told, *not_carried(self.found)))
+        return ImportedPreset(preset, (*self.notes, *lost_settings(self.found)))
 
-    def _tell(self, level: Level, sentence: str) -> None:
-        self.told.append(Told(level, sentence))
+    def _note(self, level: Level, sentence: str) -> None:
+        self.notes.append(ImportNote(level, sentence))
 
     # --- which prompts, in which order -----------------------------------------------------
 
     def _ordered(self) -> Iterator[_Prompt]:
         prompts: dict[str, Mapping[str, Any]] = {}
-        for each in listed(self.found.get("prompts")):
-            prompt = mapping(each) or {}
+        for each in as_list(self.found.get("prompts")):
+            prompt = as_object(each) or {}
             if isinstance(identity := prompt.get("identifier"), str) and identity:
                 prompts.setdefault(identity, prompt)
         listing = self._order_list()
@@ -186,7 +193,7 @@ class _Import:
         for identity, enabled in listing:
             if identity in seen:
                 sentence = f"“{identity}” stands twice in the order; the first place counts."
-                self._tell(Level.INFO, sentence)
+                self._note(Level.INFO, sentence)
             elif identity in prompts or identity in _BUILT_IN:
                 yield _Prompt(identity, prompts.get(identity, {}), enabled)
             seen.add(identity)
@@ -202,20 +209,20 @@ class _Import:
             some = ", ".join(f"“{name}”" for name in unlisted[:5])
             more = f" and {len(unlisted) - 5} more" if len(unlisted) > 5 else ""
             sentence = f"Left out, for its order does not name them: {some}{more}."
-            self._tell(Level.INFO, sentence)
+            self._note(Level.INFO, sentence)
 
     def _order_list(self) -> list[tuple[str, bool]]:
-        for each in listed(self.found.get("prompt_order")):
-            entry = mapping(each) or {}
+        for each in as_list(self.found.get("prompt_order")):
+            entry = as_object(each) or {}
             if entry.get("character_id") == _GLOBAL_ORDER:
-                rows = [mapping(row) or {} for row in listed(entry.get("order"))]
+                rows = [as_object(row) or {} for row in as_list(entry.get("order"))]
                 return [
                     (row["identifier"], row.get("enabled") is not False)
                     for row in rows
                     if isinstance(row.get("identifier"), str)
                 ]
         sentence = f"It has no order for character {_GLOBAL_ORDER}; SillyTavern's own is taken."
-        self._tell(Level.INFO, sentence)
+        self._note(Level.INFO, sentence)
         return [(identity, identity != "enhanceDefinitions") for identity in _BUILT_IN]
 
     # --- one prompt ------------------------------------------------------------------------
@@ -236,7 +243,7 @@ class _Import:
                 return replace(plain, role="user", type="placeholder")
             case "dialogueExamples":
                 sentence = "Example dialogues are not taken over: write them as messages."
-                self._tell(Level.INFO, sentence)
+                self._note(Level.INFO, sentence)
                 return None
             case identity if identity in _VARIABLES:
                 return self._of_character(identity, plain)
@@ -252,7 +259,7 @@ class _Import:
         variable = macro[2:-2]
         self.variables[variable] = ""
         sentence = f"{called} is the variable “{variable}” of the preset (p in the editor)."
-        self._tell(Level.INFO, sentence)
+        self._note(Level.INFO, sentence)
         written = self.found.get(_FORMATS.get(identity, ""))
         has_format = isinstance(written, str) and written.strip()
         content = _spoken(cast("str", written)) if has_format else macro
@@ -267,7 +274,7 @@ class _Import:
         why = self._why_never(prompt)
         if why and prompt.enabled:
             sentence = f"“{prompt.name}” is switched off: SillyTavern {why}."
-            self._tell(Level.WARNING, sentence)
+            self._note(Level.WARNING, sentence)
         return replace(message, enabled=prompt.enabled and not why)
 
     @staticmethod
@@ -280,7 +287,7 @@ class _Import:
         if prompt.is_in_chat and found.get("role") not in _ROLES:
             return "sends nothing into the chat that has no role"
         triggers = [
-            each for each in listed(found.get("injection_trigger")) if isinstance(each, str)
+            each for each in as_list(found.get("injection_trigger")) if isinstance(each, str)
         ]
         if triggers and "normal" not in triggers:
             return f"sends it only with {', '.join(triggers)}"
@@ -291,7 +298,7 @@ class _Import:
         depth = prompt.found.get("injection_depth")
         if not isinstance(depth, int) or isinstance(depth, bool) or depth < 0:
             sentence = f"“{prompt.name}” has no depth that SillyTavern knows; it is switched off."
-            self._tell(Level.WARNING, sentence)
+            self._note(Level.WARNING, sentence)
             return None
         order = _number(prompt.found.get("injection_order", _USUAL_ORDER)) - _USUAL_ORDER
         sorted_by = (-depth, order, _ROLES.index(cast("Any", message.role)))
@@ -310,7 +317,7 @@ class _Import:
             if len(names) > 1:
                 sentence = f"{', '.join(names[:-1])} and {names[-1]} stand at one depth: "
                 sentence += "SillyTavern sends them as one message, here they are several."
-                self._tell(Level.INFO, sentence)
+                self._note(Level.INFO, sentence)
             else:
                 messages[:] = [replace(each, content=each.content.strip()) for each in messages]
         return [(place, message) for place, group in groups.items() for message in group]
@@ -320,11 +327,11 @@ class _Import:
     def _with_new_chat(self, messages: list[PresetMessage]) -> Iterator[PresetMessage]:
         """Yield the messages, before the history the line that begins a new chat."""
         line = self.found.get("new_chat_prompt")
-        taken = {message.id for message in messages}
+        convert = {message.id for message in messages}
         for message in messages:
             if message.type == "chat_history" and isinstance(line, str) and line:
-                numbered = (f"newChat-{number}" for number in count(2))
-                identity = next(n for n in chain(("newChat",), numbered) if n not in taken)
+                numbered = (f"newChat-{require_number}" for require_number in count(2))
+                identity = next(n for n in chain(("newChat",), numbered) if n not in convert)
                 yield PresetMessage(identity, content=_spoken(line), name="New chat")
             yield message
 
@@ -340,3 +347,51 @@ def _number(value: object) -> int:
         return int(cast("Any", value))
     except (TypeError, ValueError):
         return _USUAL_ORDER
+
+
+_NEUTRAL = {
+    "top_p": 1,
+    "top_k": 0,
+    "min_p": 0,
+    "top_a": 0,
+    "frequency_penalty": 0,
+    "presence_penalty": 0,
+    "repetition_penalty": 1,
+    "seed": -1,
+    "reasoning_effort": "auto",
+}
+"""What these settings are where they do nothing, so that they need not be told."""
+_SAMPLING = ("temperature", *_NEUTRAL)
+
+
+def lost_settings(found: Mapping[str, Any]) -> Iterator[ImportNote]:
+    """Yield what of a preset of SillyTavern's is said elsewhere with us, or not at all."""
+    sampling = [
+        f"{key} {found[key]}"
+        for key in _SAMPLING
+        if found.get(key) not in (None, "", _NEUTRAL.get(key))
+    ]
+    limits = [
+        f"{words} {found[key]}"
+        for key, words in (("openai_max_context", "context"), ("openai_max_tokens", "reply"))
+        if isinstance(found.get(key), int)
+    ]
+    if sampling or limits:
+        sentence = f"Settings are no part of a preset here: {', '.join([*sampling, *limits])}."
+        yield ImportNote(Level.INFO, sentence)
+    if found.get("names_behavior") in (1, 2):
+        sentence = "Names are not put before or beside what is said (“names_behavior”)."
+        yield ImportNote(Level.WARNING, sentence)
+    if found.get("squash_system_messages") is True:
+        sentence = "System messages are not joined (“squash_system_messages”)."
+        yield ImportNote(Level.WARNING, sentence)
+    if isinstance(lore := found.get("wi_format"), str) and lore.strip() not in ("", "{0}"):
+        sentence = "Nothing is put around world info (“wi_format”)."
+        yield ImportNote(Level.WARNING, sentence)
+    if isinstance(prefill := found.get("assistant_prefill"), str) and prefill.strip():
+        sentence = "“assistant_prefill” is not taken over: write it as an assistant's message."
+        yield ImportNote(Level.WARNING, sentence)
+    extensions = as_object(found.get("extensions")) or {}
+    if as_list(extensions.get("regex_scripts")):
+        sentence = "Its regex scripts are not taken over."
+        yield ImportNote(Level.WARNING, sentence)

@@ -18,8 +18,8 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from tui_chat.library.findings import Finding, as_error
-from tui_chat.library.json_text import JsonFault, Lines, Path, parse, path_words, survey
+from tui_chat.errors import InputError
+from tui_chat.library.located_json import JsonError, LineIndex, Path, format_path, locate, parse
 from tui_chat.models.envelope import Level
 from tui_chat.models.text import clean
 
@@ -45,20 +45,20 @@ class FileModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def camel(name: str) -> str:
+def to_camel_case(name: str) -> str:
     """Return the camelCase spelling of a field: `anchor_target` is `anchorTarget`."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
-class Keys:
+class KnownKeys:
     """The keys that one kind of object may have."""
 
     def __init__(self, model: type[BaseModel], also: Mapping[str, tuple[str, ...]] | None = None):
         self.field_of: dict[str, str] = {}
         """Each spelling, and the field it means; a field's best spelling first."""
         for name in model.model_fields:
-            for spelling in (camel(name), name, *(also or {}).get(name, ())):
+            for spelling in (to_camel_case(name), name, *(also or {}).get(name, ())):
                 self.field_of.setdefault(spelling, name)
 
     def meant_by(self, key: str) -> str | None:
@@ -76,7 +76,24 @@ def _folded(key: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class Finding:
+    """A note about a place in a file."""
+
+    level: Level
+    code: str
+    """Stable and greppable: `misspelled-key`, `unknown-anchor`, ..."""
+    sentence: str
+    """For a person."""
+    path: str = "$"
+    """The place as a JSON path: `$.presetMessages[0].role`."""
+    line: int = 1
+    """From 1."""
+    column: int = 1
+    """From 1, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
     level: Level
     code: str
     sentence: str
@@ -85,7 +102,7 @@ class _Told:
 
 
 @dataclass(slots=True)
-class Taken:
+class SortedKeys:
     """An object whose keys were sorted."""
 
     fields: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -94,24 +111,24 @@ class Taken:
     """What we do not know, as it was spelled."""
 
 
-class Reading:
+class JsonFile:
     """A file's text, what it says, and what there is to say about it. Raises nothing."""
 
     def __init__(self, text: str) -> None:
         self.text = clean(text.removeprefix("\ufeff"))
         self.value: object = None
         self._broken: Finding | None = None
-        self._told: list[_Told] = []
+        self._told: list[_Report] = []
         self._spelled: dict[tuple[Path, str], tuple[str, ...]] = {}
         try:
             self.value, mended = parse(self.text)
-        except JsonFault as fault:
-            place = Lines(self.text).at(fault.offset)
+        except JsonError as fault:
+            place = LineIndex(self.text).at(fault.offset)
             self._broken = Finding(Level.ERROR, "not-json", fault.sentence, "$", *place)
         else:
             if mended:
                 sentence = "An escape stands for half a character; it was replaced by U+FFFD."
-                self.tell(Level.WARNING, "half-character", sentence, ())
+                self.report(Level.WARNING, "half-character", sentence, ())
 
     @property
     def failed(self) -> bool:
@@ -123,15 +140,15 @@ class Reading:
         """Whether the whole file is a list."""
         return isinstance(self.value, list)
 
-    def tell(
+    def report(
         self, level: Level, code: str, sentence: str, path: Path, *, at_key: bool = False
     ) -> None:
         """Say something about a place."""
-        self._told.append(_Told(level, code, sentence, path, at_key))
+        self._told.append(_Report(level, code, sentence, path, at_key))
 
-    def take(self, value: Mapping[str, Any], path: Path, keys: Keys) -> Taken:
+    def sort_keys(self, value: Mapping[str, Any], path: Path, keys: KnownKeys) -> SortedKeys:
         """Sort the keys of an object, and tell what is doubtful about them."""
-        taken = Taken()
+        taken = SortedKeys()
         for key, inner in value.items():
             name = keys.field_of.get(key)
             if name is None:
@@ -140,14 +157,14 @@ class Reading:
             elif (path, name) in self._spelled:
                 counts = self._spelled[path, name][0]
                 sentence = f"“{key}” is “{counts}” once more; “{counts}” counts."
-                self.tell(Level.WARNING, "doubled-key", sentence, (*path, key), at_key=True)
+                self.report(Level.WARNING, "doubled-key", sentence, (*path, key), at_key=True)
             elif inner is not None:
                 self._spelled[path, name] = (key,)
                 taken.fields[name] = inner
         return taken
 
-    def take_each(
-        self, values: object, path: Path, keys: Keys
+    def sort_each(
+        self, values: object, path: Path, keys: KnownKeys
     ) -> tuple[list[object], list[Mapping[str, Any]]]:
         """Sort the keys of each object in a list; what is no object is left for `checked`.
 
@@ -155,14 +172,14 @@ class Reading:
         """
         fields: list[object] = []
         extras: list[Mapping[str, Any]] = []
-        for index, value in enumerate(listed(values)):
-            found = mapping(value)
-            taken = Taken() if found is None else self.take(found, (*path, index), keys)
+        for index, value in enumerate(as_list(values)):
+            found = as_object(value)
+            taken = SortedKeys() if found is None else self.sort_keys(found, (*path, index), keys)
             fields.append(value if found is None else taken.fields)
             extras.append(taken.extras)
         return fields, extras
 
-    def is_written_as(self, path: Path, name: str, *steps: str) -> None:
+    def set_path(self, path: Path, name: str, *steps: str) -> None:
         """Say how to get from an object to a field that stands elsewhere than at its key."""
         self._spelled[path, name] = steps
 
@@ -170,18 +187,18 @@ class Reading:
         """Return where a field of an object stands in the file."""
         return (*path, *self._spelled.get((path, name), (name,)))
 
-    def _doubt(self, key: str, path: Path, keys: Keys) -> None:
+    def _doubt(self, key: str, path: Path, keys: KnownKeys) -> None:
         if key in FREE_KEYS or key.startswith(("_", "$", "x-")):
             return
         meant = keys.meant_by(key)
         if meant is not None:
             sentence = f"“{key}” is not a key: did you mean “{meant}”?"
-            self.tell(Level.WARNING, "misspelled-key", sentence, (*path, key), at_key=True)
+            self.report(Level.WARNING, "misspelled-key", sentence, (*path, key), at_key=True)
         else:
             sentence = f"“{key}” is kept, but nothing reads it."
-            self.tell(Level.INFO, "unknown-key", sentence, (*path, key), at_key=True)
+            self.report(Level.INFO, "unknown-key", sentence, (*path, key), at_key=True)
 
-    def checked(self, model: type[M], fields: object) -> M | None:
+    def validate(self, model: type[M], fields: object) -> M | None:
         """Check types. Returns None where something is wrong, and tells all of it."""
         try:
             return model.model_validate(fields)
@@ -189,10 +206,10 @@ class Reading:
             for fault in error.errors(include_url=False):
                 path = self._path(fault["loc"])
                 if fault["type"] == "missing":
-                    missing = camel(str(fault["loc"][-1]))
-                    self.tell(Level.ERROR, "missing-key", f"“{missing}” is missing", path[:-1])
+                    missing = to_camel_case(str(fault["loc"][-1]))
+                    self.report(Level.ERROR, "missing-key", f"“{missing}” is missing", path[:-1])
                 else:
-                    self.tell(Level.ERROR, "bad-value", _sentence(fault), path)
+                    self.report(Level.ERROR, "bad-value", _sentence(fault), path)
             return None
 
     def _path(self, loc: tuple[int | str, ...]) -> Path:
@@ -214,25 +231,38 @@ class Reading:
         worst_first = sorted(self._told, key=lambda told: _RANK[told.level])
         told = worst_first[:MAX_FINDINGS]
         wanted = {t.path[:length] for t in told for length in range(len(t.path) + 1)}
-        walk = survey(self.text, wanted)
-        lines = Lines(self.text)
+        walk = locate(self.text, wanted)
+        lines = LineIndex(self.text)
         found: list[Finding] = []
         for t in told:
             length = next(n for n in range(len(t.path), -1, -1) if t.path[:n] in walk.spots)
             spot = walk.spots[t.path[:length]]
             place = lines.at(spot.key if t.at_key else spot.start)
-            found.append(Finding(t.level, t.code, t.sentence, path_words(t.path), *place))
+            found.append(Finding(t.level, t.code, t.sentence, format_path(t.path), *place))
         for path, offset in walk.doubled[:MAX_FINDINGS]:
             sentence = f"“{path[-1]}” stands twice in one object; this one counts."
-            where = (path_words(path), *lines.at(offset))
+            where = (format_path(path), *lines.at(offset))
             found.append(Finding(Level.WARNING, "doubled-key", sentence, *where))
         return tuple(sorted(found, key=lambda finding: (finding.line, finding.column)))
 
     def raise_errors(self, source: str) -> None:
         """Raise the first error, with its place, as an InputError."""
-        error = as_error(self.errors(), source)
+        error = _first_error(self.errors(), source)
         if error is not None:
             raise error
+
+
+def _first_error(findings: tuple[Finding, ...], source: str) -> InputError | None:
+    """Return the first error among findings as an exception that tells file and place."""
+    errors = [finding for finding in findings if finding.level is Level.ERROR]
+    if not errors:
+        return None
+    first = errors[0]
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    place = f"line {first.line}, column {first.column}"
+    if first.code == "not-json":
+        return InputError(f"{source}: {place}: {first.sentence}")
+    return InputError(f"{source}: {first.path} ({place}): {first.sentence}{more}")
 
 
 _RANK = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}
@@ -240,7 +270,7 @@ _RANK = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}
 
 def _sentence(fault: ErrorDetails) -> str:
     """Say one of pydantic's complaints in our words."""
-    given = shown(fault["input"])
+    given = describe_value(fault["input"])
     context = fault.get("ctx", {})
     match fault["type"]:
         case "literal_error":
@@ -275,7 +305,7 @@ _WANTED = {
 }
 
 
-def shown(value: object) -> str:
+def describe_value(value: object) -> str:
     """Say what a file has where something else was wanted, in a few words."""
     match value:
         case None:
@@ -293,18 +323,18 @@ def shown(value: object) -> str:
             return "an object"
 
 
-def number(value: object) -> float:
+def require_number(value: object) -> float:
     """Check a number, and leave it as it was written: 1 stays 1. Raises ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("a number")
     return value
 
 
-def mapping(value: object) -> Mapping[str, Any] | None:
+def as_object(value: object) -> Mapping[str, Any] | None:
     """Return a JSON object as what it is; None for everything else."""
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else None
 
 
-def listed(value: object) -> list[object]:
+def as_list(value: object) -> list[object]:
     """Return a JSON list as what it is; an empty one for everything else."""
     return cast("list[object]", value) if isinstance(value, list) else []

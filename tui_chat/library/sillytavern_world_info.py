@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from tui_chat.library.reading import listed, shown
+from tui_chat.library.file_reader import as_list, describe_value
 from tui_chat.models.envelope import Level
 
 NOTE_DEPTH = 4
@@ -25,7 +25,7 @@ NOTE_DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class WorldInfoIssue:
     """What could not be taken over as it was."""
 
     level: Level
@@ -42,7 +42,7 @@ class WorldInfoEntry:
     fields: dict[str, Any]
     """By the names of `LorebookEntry`'s fields."""
     extras: dict[str, Any]
-    faults: list[Fault] = field(default_factory=list[Fault])
+    issues: list[WorldInfoIssue] = field(default_factory=list[WorldInfoIssue])
 
 
 def is_world_info_entry(found: Mapping[str, Any]) -> bool:
@@ -57,7 +57,7 @@ def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntr
 
     `uid` becomes its id; None for an entry without one.
     """
-    faults: list[Fault] = []
+    issues: list[WorldInfoIssue] = []
 
     def get(key: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
         value = found.get(key)
@@ -65,8 +65,8 @@ def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntr
             return default
         if isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
             return value
-        sentence = f"“{key}” cannot be {shown(value)}; it is ignored."
-        faults.append(Fault(Level.WARNING, "bad-value", sentence, (key,)))
+        sentence = f"“{key}” cannot be {describe_value(value)}; it is ignored."
+        issues.append(WorldInfoIssue(Level.WARNING, "bad-value", sentence, (key,)))
         return default
 
     keys = _words(get("key", (list, str), []))
@@ -92,23 +92,23 @@ def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> WorldInfoEntr
     }
     if get("useProbability", bool, True):
         fields["probability"] = min(max(get("probability", (int, float), 100), 0), 100)
-    fields.update(_place(get, faults))
-    _decorate(fields, faults)
+    fields.update(_place(get, issues))
+    _decorate(fields, issues)
     if not isinstance(found.get("key"), list):
         sentence = "SillyTavern would find no keys here: “key” is not a list."
-        faults.append(Fault(Level.INFO, "odd-keys", sentence))
+        issues.append(WorldInfoIssue(Level.INFO, "odd-keys", sentence))
     extras = {key: found[key] for key in found if key not in _MAPPED and key not in _OF_ITS_SCREEN}
-    faults += _not_carried(extras)
-    return WorldInfoEntry(fields, {k: v for k, v in extras.items() if v}, faults)
+    issues += _not_carried(extras)
+    return WorldInfoEntry(fields, {k: v for k, v in extras.items() if v}, issues)
 
 
 def _words(value: object) -> list[str]:
     if isinstance(value, str):
         return [word.strip() for word in value.split(",") if word.strip()]
-    return [word for word in listed(value) if isinstance(word, str)]
+    return [word for word in as_list(value) if isinstance(word, str)]
 
 
-def _place(get: Callable[..., Any], faults: list[Fault]) -> dict[str, Any]:
+def _place(get: Callable[..., Any], issues: list[WorldInfoIssue]) -> dict[str, Any]:
     """Return where the entry stands, in a preset's words."""
     position = get("position", int, 0)
     match position:
@@ -118,17 +118,17 @@ def _place(get: Callable[..., Any], faults: list[Fault]) -> dict[str, Any]:
             return place | ({"insertion_point": -depth} if depth > 0 else {"anchor_point": "after"})
         case 2 | 3:
             sentence = f"It stood at the author's note; now it stands at depth {NOTE_DEPTH}."
-            faults.append(Fault(Level.INFO, "position-mapped", sentence, ("position",)))
+            issues.append(WorldInfoIssue(Level.INFO, "position-mapped", sentence, ("position",)))
             return {"insertion_point": -NOTE_DEPTH}
         case 7:
             sentence = "It is for an outlet, which we do not have; it is switched off."
-            faults.append(Fault(Level.WARNING, "not-supported", sentence, ("position",)))
+            issues.append(WorldInfoIssue(Level.WARNING, "not-supported", sentence, ("position",)))
             return {"enabled": False}
         case _:
             return {}
 
 
-def _decorate(fields: dict[str, Any], faults: list[Fault]) -> None:
+def _decorate(fields: dict[str, Any], issues: list[WorldInfoIssue]) -> None:
     """Take the decorators off the content, and do what they say."""
     content: str = fields["content"]
     decorators: list[str] = []
@@ -144,14 +144,18 @@ def _decorate(fields: dict[str, Any], faults: list[Fault]) -> None:
                 fields["enabled"] = False
             case _:
                 sentence = f"The decorator {decorator[:40]} is ignored."
-                faults.append(Fault(Level.WARNING, "not-supported", sentence, ("content",)))
+                issues.append(
+                    WorldInfoIssue(Level.WARNING, "not-supported", sentence, ("content",))
+                )
 
 
-def _not_carried(extras: Mapping[str, Any]) -> Iterator[Fault]:
-    for key, told in _NOT_CARRIED.items():
+def _not_carried(extras: Mapping[str, Any]) -> Iterator[WorldInfoIssue]:
+    for key, meaning in _NOT_CARRIED.items():
         value = extras.get(key)
         if value and (not isinstance(value, dict) or any(cast("dict[str, Any]", value).values())):
-            yield Fault(Level.WARNING, "not-supported", f"“{key}” ({told}) is ignored.", (key,))
+            yield WorldInfoIssue(
+                Level.WARNING, "not-supported", f"“{key}” ({meaning}) is ignored.", (key,)
+            )
 
 
 _LOGIC = {0: "and_any", 1: "not_all", 2: "not_any", 3: "and_all"}

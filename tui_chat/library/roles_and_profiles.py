@@ -12,8 +12,15 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, PlainValidator, StrictInt, StrictStr
 
-from tui_chat.library.reading import FileModel, Keys, Reading, mapping, number, shown
-from tui_chat.library.text_files import MAX_BYTES, read_text
+from tui_chat.files import MAX_BYTES, read_text
+from tui_chat.library.file_reader import (
+    FileModel,
+    JsonFile,
+    KnownKeys,
+    as_object,
+    describe_value,
+    require_number,
+)
 from tui_chat.models.envelope import Level
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
@@ -26,7 +33,7 @@ class _RoleFile(FileModel):
     name: StrictStr
     system_prompt: StrictStr = ""
     model: StrictStr = ""
-    temperature: Annotated[float, PlainValidator(number)] | None = None
+    temperature: Annotated[float, PlainValidator(require_number)] | None = None
     max_tokens: Annotated[StrictInt, Field(gt=0)] | None = None
     preset: StrictStr = ""
     status: Literal["enabled", "disabled"] = "enabled"
@@ -37,8 +44,8 @@ class _ProfileFile(FileModel):
     content: StrictStr = ""
 
 
-_ROLE_KEYS = Keys(_RoleFile, {"role_id": ("id",)})
-_PROFILE_KEYS = Keys(_ProfileFile)
+_ROLE_KEYS = KnownKeys(_RoleFile, {"role_id": ("id",)})
+_PROFILE_KEYS = KnownKeys(_ProfileFile)
 
 
 def load_role(path: Path) -> Role:
@@ -78,15 +85,15 @@ def dump_profile(profile: Profile) -> str:
     return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _read(text: str, source: str, model: type[M], keys: Keys, what: str) -> M:
-    reading = Reading(text)
-    value = mapping(reading.value)
-    checked = None
+def _read(text: str, source: str, model: type[M], keys: KnownKeys, what: str) -> M:
+    file = JsonFile(text)
+    value = as_object(file.value)
+    validate = None
     if value is not None:
-        checked = reading.checked(model, reading.take(value, (), keys).fields)
-    elif not reading.failed:
-        sentence = f"{what} must be an object, not {shown(reading.value)}"
-        reading.tell(Level.ERROR, "bad-value", sentence, ())
-    reading.raise_errors(source)
-    assert checked is not None  # no error, so there is one
-    return checked
+        validate = file.validate(model, file.sort_keys(value, (), keys).fields)
+    elif not file.failed:
+        sentence = f"{what} must be an object, not {describe_value(file.value)}"
+        file.report(Level.ERROR, "bad-value", sentence, ())
+    file.raise_errors(source)
+    assert validate is not None  # no error, so there is one
+    return validate

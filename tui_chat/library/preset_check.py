@@ -15,10 +15,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tui_chat.context import Inputs, build_context
-from tui_chat.library.findings import Finding
-from tui_chat.library.lorebooks import LorebookText, read_lorebook
-from tui_chat.library.presets import PRESET_KEYS, PresetText, read_preset
-from tui_chat.library.reading import mapping
+from tui_chat.library.file_reader import Finding, as_object
+from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
+from tui_chat.library.presets import PRESET_KEYS, ParsedPreset, read_preset
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level
 from tui_chat.models.lorebook import Lorebook
@@ -43,39 +42,39 @@ def check_preset(text: str, default_name: str) -> tuple[Finding, ...]:
         book = read_lorebook(text, default_name)
         if book.book is not None:
             _check_entries(book, book.book)
-        return book.reading.findings()
+        return book.file.findings()
     if found.preset is not None:
         _check_messages(found, found.preset)
         _check_built(found, found.preset)
-    return found.reading.findings()
+    return found.file.findings()
 
 
-def _is_lorebook(found: PresetText) -> bool:
-    whole = mapping(found.reading.value) or {}
+def _is_lorebook(found: ParsedPreset) -> bool:
+    whole = as_object(found.file.value) or {}
     has_messages = any(PRESET_KEYS.field_of.get(key) == "preset_messages" for key in whole)
     return "entries" in whole and not has_messages
 
 
-def _check_entries(found: LorebookText, book: Lorebook) -> None:
+def _check_entries(found: ParsedLorebook, book: Lorebook) -> None:
     places = {entry.id: path for path, entry in zip(found.paths, book.entries, strict=True)}
     for path, entry in zip(found.paths, book.entries, strict=True):
         if entry.enabled and not entry.content.strip():
             sentence = f"“{entry.name or entry.id}” is empty and is not sent."
-            found.reading.tell(Level.INFO, "empty-content", sentence, path)
+            found.file.report(Level.INFO, "empty-content", sentence, path)
     anywhere = Preset(book.name, system_placement="in_place")  # where it stands, its preset says
     sample = replace(_sample(anywhere), lorebooks=(book,))
     for note in build_context(sample, lambda _: _LETTERS).notes:
         if note.origin is not None and note.origin.kind is OriginKind.LORE:
             path = places.get(note.origin.id.removeprefix(f"{book.name}/"))
             if path is not None and note.code != "unknown-anchor":  # its preset has the anchors
-                found.reading.tell(note.level, note.code, note.sentence, path)
+                found.file.report(note.level, note.code, note.sentence, path)
 
 
-def _check_messages(found: PresetText, preset: Preset) -> None:
+def _check_messages(found: ParsedPreset, preset: Preset) -> None:
     ids = Tally(message.id for message in preset.messages if not message.is_anchor)
     for index, message in enumerate(preset.messages):
         for level, code, sentence in _message_lints(message, ids):
-            found.reading.tell(level, code, sentence, found.path_of(index))
+            found.file.report(level, code, sentence, found.path_of(index))
 
 
 def _message_lints(message: PresetMessage, ids: Tally[str]) -> Iterator[tuple[Level, str, str]]:
@@ -103,7 +102,7 @@ def _message_lints(message: PresetMessage, ids: Tally[str]) -> Iterator[tuple[Le
         yield Level.WARNING, "tool-role", sentence
 
 
-def _check_built(found: PresetText, preset: Preset) -> None:
+def _check_built(found: ParsedPreset, preset: Preset) -> None:
     envelope = build_context(_sample(preset), lambda _: _LETTERS)
     explained: set[str] = set()
     places = _Places(preset)
@@ -111,16 +110,16 @@ def _check_built(found: PresetText, preset: Preset) -> None:
         about = _preset_origin(note.origin)
         if about is not None and (index := places.of(about, note.code)) is not None:
             explained.add(about.id)
-            found.reading.tell(note.level, note.code, note.sentence, found.path_of(index))
+            found.file.report(note.level, note.code, note.sentence, found.path_of(index))
         elif note.origin is None:
-            found.reading.tell(note.level, note.code, note.sentence, ())
+            found.file.report(note.level, note.code, note.sentence, ())
     sent = {turn.origin.id for turn in envelope.turns if turn.origin.kind is OriginKind.PRESET}
     for index, message in enumerate(preset.messages):
         if message.enabled and not message.is_anchor and message.id not in sent | explained:
             if "{{setvar" in message.content:
                 continue  # it is there for what it sets
             sentence = f"“{message.name or message.id}” can never be sent."
-            found.reading.tell(Level.WARNING, "never-sent", sentence, found.path_of(index))
+            found.file.report(Level.WARNING, "never-sent", sentence, found.path_of(index))
 
 
 class _Places:

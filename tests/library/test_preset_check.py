@@ -10,7 +10,7 @@ from hypothesis import given
 
 from tests.library.strategies import any_presets, json_values
 from tui_chat.library import dump_preset
-from tui_chat.library.check import check_preset
+from tui_chat.library.preset_check import check_preset
 from tui_chat.models.preset import Preset
 
 HISTORY = {"type": "chat_history"}
