@@ -42,7 +42,7 @@ async def test_a_file_is_read_and_a_second_time_adds_nothing(store: Store, tmp_p
     [report] = await import_files(store, [file])
     assert (report.new, report.added, report.faults) == (2, 4, [])
     assert report.read == report.size == file.stat().st_size
-    assert [each.title for each in await store.sessions()] == ["two", "one"]
+    assert [each.title for each in await store.sessions.list()] == ["two", "one"]
     [again] = await import_files(store, [file])
     assert (again.new, again.grown, again.known, again.added) == (0, 0, 2, 0)
     assert again.session_ids == report.session_ids
@@ -54,7 +54,7 @@ async def test_one_that_has_grown_adds_what_is_new(store: Store, tmp_path: Path)
     grown = conversation("one", node("q2", "a", "user", "More"))
     [report] = await import_files(store, [write(file, [grown, conversation("two")])])
     assert (report.grown, report.added, report.known) == (1, 1, 1)
-    branch = await store.branch(report.session_ids[0])
+    branch = await store.branches.load(report.session_ids[0])
     assert [entry.message.content for entry in branch] == ["Hi one", "Hello", "More"]
 
 
@@ -62,7 +62,7 @@ async def test_a_dry_run_changes_nothing(store: Store, tmp_path: Path):
     file = write(tmp_path / "c.json", [conversation("one")])
     [told] = await import_files(store, [file], dry_run=True)
     assert (told.new, told.added) == (1, 2)
-    assert await store.sessions() == ()
+    assert await store.sessions.list() == ()
     [done] = await import_files(store, [file])
     assert (done.new, done.added, done.session_ids) == (told.new, told.added, told.session_ids)
 

@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from datetime import tzinfo
 from pathlib import Path
 from secrets import token_hex
-from typing import IO, TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import IO, TYPE_CHECKING, Literal, TypeAlias
 
 from tui_chat import __version__
 from tui_chat.errors import InputError
 
 if TYPE_CHECKING:
     from tui_chat.models.transcript import Transcript
+    from tui_chat.store import Store
 
 Format: TypeAlias = Literal["json", "shared", "jsonl", "markdown", "html"]
 """`shared` is our JSON without what was sent and what is being typed: to be given to others."""
@@ -33,16 +34,8 @@ ONE_FILE: frozenset[Format] = frozenset(("json", "shared"))
 """Formats of which one file can hold many sessions."""
 
 
-class GivesOut(Protocol):
-    """The store, as far as exports need it."""
-
-    async def read_session(self, session_id: str, *, requests: bool = True) -> Transcript | None:
-        """Return a session with its whole tree, None if it is gone."""
-        ...
-
-
 async def exported(
-    store: GivesOut, session_ids: Sequence[str], kind: Format, zone: tzinfo
+    store: Store, session_ids: Sequence[str], kind: Format, zone: tzinfo
 ) -> AsyncIterator[str]:
     """Yield the text of a file with these sessions; only our JSON can hold more than one.
 
@@ -55,7 +48,7 @@ async def exported(
         yield own_json.begin(f"tui-chat {__version__}")
     first = True
     for session_id in session_ids:
-        transcript = await store.read_session(session_id, requests=kind == "json")
+        transcript = await store.transcripts.get(session_id, requests=kind == "json")
         if transcript is not None:
             for text in _texts(transcript, kind, zone, first):
                 yield text

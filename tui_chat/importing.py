@@ -16,10 +16,10 @@ import os
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol, TypeAlias
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 from tui_chat.errors import InputError
 from tui_chat.files import open_file
@@ -28,6 +28,7 @@ from tui_chat.interop.found import Found
 
 if TYPE_CHECKING:
     from tui_chat.models.transcript import Imported, Transcript
+    from tui_chat.store import Store
 
 _PIECE = 2**20
 _BATCH = 2_000
@@ -37,16 +38,6 @@ _BOMB_SIZE, _BOMB_RATIO = 64 * 2**20, 200
 Exports shrink to a tenth."""
 _MOST_FAULTS = 100
 """Faults of one file that are told in full; the others are counted."""
-
-
-class TakesIn(Protocol):
-    """The store, as far as imports need it."""
-
-    async def import_sessions(
-        self, batch: Sequence[Transcript], *, dry_run: bool = False
-    ) -> tuple[Imported, ...]:
-        """Take transcripts in, all in one transaction."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +89,7 @@ class Report:
 
 
 async def import_files(
-    store: TakesIn,
+    store: Store,
     paths: Iterable[Path],
     *,
     dry_run: bool = False,
@@ -115,7 +106,7 @@ async def import_files(
     while batch is not None:
         # The next batch is read while this one is written.
         reading = asyncio.create_task(asyncio.to_thread(next, batches, None))
-        taken = await store.import_sessions([each[2] for each in batch], dry_run=dry_run)
+        taken = await store.transcripts.add_many([each[2] for each in batch], dry_run=dry_run)
         for (report, found, _), imported in zip(batch, taken, strict=True):
             _count(report, found, imported)
         if progress is not None:

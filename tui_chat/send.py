@@ -122,7 +122,7 @@ async def send(
     written; then nothing was sent.
     """
     storing = asyncio.ensure_future(
-        store.begin_exchange(
+        store.replies.begin(
             session_id,
             parent_id=parent_id,
             user=user,
@@ -353,7 +353,7 @@ class _StreamingReply:
             self._changed.clear()
             fault = ""
             try:
-                await self._store.flush_reply(self._entry.message.id, self._message())
+                await self._store.replies.flush(self._entry.message.id, self._message())
             except RecordGone:
                 return  # its session was deleted; `finish` reports it
             except TuiChatError as error:
@@ -373,7 +373,7 @@ class _StreamingReply:
         if not flushing.cancelled() and (fault := flushing.exception()) is not None:
             _LOG.error("a reply could not be flushed", exc_info=fault)
         finishing = asyncio.ensure_future(
-            self._store.finish_reply(
+            self._store.replies.finish(
                 self._entry.message.id,
                 message=self._message(),
                 status=status,

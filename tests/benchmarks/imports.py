@@ -139,7 +139,7 @@ async def run(messages: int) -> None:
                 again = _clock() - began
                 if kind == "ChatGPT":
                     began = _clock()
-                    sessions = [each.session_id for each in await store.sessions()]
+                    sessions = [each.session_id for each in await store.sessions.list()]
                     own = folder / "own.json"
                     await write_file(exported(store, sessions, "json", UTC), own)
                     leaving = _clock() - began

@@ -67,7 +67,7 @@ async def fill(folder: Path, count: int) -> None:
         folder / "chat.db", now=lambda: NOON, new_id=lambda: f"f{next(numbers)}"
     )
     async with store:
-        await store.import_sessions([Transcript(session, tuple(entries))])
+        await store.transcripts.add_many([Transcript(session, tuple(entries))])
 
 
 async def typed(app: TuiChat, count: int) -> list[float]:

@@ -44,7 +44,7 @@ async def opened(shape: str, folder: Path) -> tuple[float, float]:
         database_file(folder), now=time.time, new_id=lambda: f"m{next(numbers)}"
     ) as store:
         session = Session("large", "The large one", created=1.7e9, updated=1.6e9)
-        await store.import_sessions([Transcript(session, [Entry(large(shape))])])
+        await store.transcripts.add_many([Transcript(session, [Entry(large(shape))])])
     app = make_app(folder, "mirror")
     async with app.run_test(size=SIZE) as pilot:
         await laid(pilot)

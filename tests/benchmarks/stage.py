@@ -94,8 +94,8 @@ async def fill(folder: Path, sizes: dict[str, int]) -> None:
         for name, count in sizes.items():
             entries = conversation(count, name)
             session = Session(name, f"The {name} one", created=1.7e9, updated=1.7e9)
-            await store.import_sessions([Transcript(session, entries)])
-        await store.remember("session", next(iter(sizes)))
+            await store.transcripts.add_many([Transcript(session, entries)])
+        await store.settings.set("session", next(iter(sizes)))
 
 
 def make_app(folder: Path, model: str, endpoints: tuple[Endpoint, ...] = ()) -> TuiChat:

@@ -74,8 +74,8 @@ async def make_many(data: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     await fill(path, MESSAGES, SESSIONS)
     async with await Store.open(path, now=time.time, new_id=lambda: "none") as store:
-        newest = (await store.sessions(1))[0]
-        await store.remember("session", newest.session_id)
+        newest = (await store.sessions.list(1))[0]
+        await store.settings.set("session", newest.session_id)
     return newest.title[:8]
 
 

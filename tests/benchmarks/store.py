@@ -80,7 +80,7 @@ async def words_said(store: Store, sessions: list[str]) -> tuple[list[str], list
     latin: list[str] = []
     chinese: list[str] = []
     for session_id in sessions:
-        for entry in await store.branch(session_id, last=4):
+        for entry in await store.branches.load(session_id, last=4):
             for word in entry.message.content.replace("，", " ").replace("。", " ").split():
                 word = word.strip(".")
                 if word.isascii():
@@ -91,7 +91,7 @@ async def words_said(store: Store, sessions: list[str]) -> tuple[list[str], list
 
 
 async def searching(store: Store, chance: random.Random) -> None:
-    sessions = [s.session_id for s in await store.sessions()]
+    sessions = [s.session_id for s in await store.sessions.list()]
     latin, chinese = await words_said(store, chance.sample(sessions, min(300, len(sessions))))
     runs = [word[at : at + 4] for word in chinese for at in (0, 3) if len(word) >= at + 4]
     kinds: dict[str, list[str]] = {
@@ -105,7 +105,7 @@ async def searching(store: Store, chance: random.Random) -> None:
     }
     for kind, words in kinds.items():
         queries = chance.sample(words, min(60, len(words)))
-        taken = await times([lambda q=q: store.search(Query(q)) for q in queries])
+        taken = await times([lambda q=q: store.search.find(Query(q)) for q in queries])
         show_ms(f"search, {kind}, p95", p95(taken), 50)
         worst = queries[taken.index(max(taken))]
         show_ms(f"    median; worst was {max(taken):.0f} ms, {worst[:12]}", median(taken))
@@ -113,7 +113,7 @@ async def searching(store: Store, chance: random.Random) -> None:
         queries = _COMMON
         for order in _ORDERS:
             asked = [replace(filters, text=text, order=order) for text in queries]
-            taken = await times([lambda q=q: store.search(q) for q in asked])
+            taken = await times([lambda q=q: store.search.find(q) for q in asked])
             show_ms(f"search, common words, {kind}, {order}, p95", p95(taken), 50)
             worst = queries[taken.index(max(taken))]
             show_ms(f"    median; worst was {max(taken):.0f} ms, {worst[:12]}", median(taken))
@@ -156,12 +156,12 @@ def synced(path: Path, times: int) -> list[float]:
 
 
 async def writing(store: Store, session_id: str) -> None:
-    parent: str | None = (await store.branch(session_id, last=1))[0].message.id
+    parent: str | None = (await store.branches.load(session_id, last=1))[0].message.id
     taken: list[float] = []
     for number in range(300):
         message = Message("user", f"{number} and some words to be found again " * 4)
         began = _clock()
-        parent = (await store.add_message(session_id, message, parent)).message.id
+        parent = (await store.messages.add(session_id, message, parent)).message.id
         taken.append((_clock() - began) * 1e3)
     show_ms("append a message, p95", p95(taken), 5)
     show_ms("    median", median(taken))
@@ -169,21 +169,21 @@ async def writing(store: Store, session_id: str) -> None:
     show_ms("    of that the disk, told to write 4 KB: p95", p95(bare))
     show_ms("    median", median(bare))
     record = RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", {}, b"{}" * 5000)
-    exchange = await store.begin_exchange(
+    exchange = await store.replies.begin(
         session_id, parent_id=parent, user=Message("user", "?"), model="m", endpoint="e",
         request=record,
     )  # fmt: skip
     reply, text = exchange.reply.message.id, "some words of a reply " * 20
     taken = await times(
         [
-            lambda n=n: store.flush_reply(reply, Message("assistant", text * n))
+            lambda n=n: store.replies.flush(reply, Message("assistant", text * n))
             for n in range(1, 101)
         ]
     )
     show_ms("flush a growing reply, p95", p95(taken), 5)
     whole = Message("assistant", text * 100)
     show_ms(
-        "end it", await timed(lambda: store.finish_reply(reply, message=whole, status="complete"))
+        "end it", await timed(lambda: store.replies.finish(reply, message=whole, status="complete"))
     )
 
 
@@ -198,23 +198,23 @@ async def measure(path: Path, messages: int) -> None:
     began = _clock()
     store = await opened()
     show_ms("open the store", (_clock() - began) * 1e3)
-    page = lambda: store.sessions(LISTED)  # noqa: E731
+    page = lambda: store.sessions.list(LISTED)  # noqa: E731
     show_ms(f"list the first {LISTED} sessions, at first", await timed(page), 30)
     show_ms("    median", median(await times([page] * 10)))
-    show_ms("list all sessions, at first", await timed(store.sessions), 30)
-    kept = (await store.sessions())[LISTED].session_id
+    show_ms("list all sessions, at first", await timed(store.sessions.list), 30)
+    kept = (await store.sessions.list())[LISTED].session_id
     taken: list[float] = []
     for number in range(10):  # as it is each time that something was said or changed
-        await store.update_session(kept, title=f"Title {number}")
-        taken.append(await timed(store.sessions))
+        await store.sessions.update(kept, title=f"Title {number}")
+        taken.append(await timed(store.sessions.list))
     show_ms("list all sessions after a change, median", median(taken), 30)
-    long = next((s for s in await store.sessions() if s.message_count >= LONG), None)
-    long = long or max(await store.sessions(), key=lambda s: s.message_count)
-    part = lambda: store.branch(long.session_id, last=VISIBLE)  # noqa: E731
+    long = next((s for s in await store.sessions.list() if s.message_count >= LONG), None)
+    long = long or max(await store.sessions.list(), key=lambda s: s.message_count)
+    part = lambda: store.branches.load(long.session_id, last=VISIBLE)  # noqa: E731
     show_ms(f"the visible part of {long.message_count:,} messages, first", await timed(part), 50)
     show_ms("    median", median(await times([part] * 20)))
-    show_ms("all of its branch", await timed(lambda: store.branch(long.session_id)))
-    show_ms("its tree", await timed(lambda: store.tree(long.session_id)))
+    show_ms("all of its branch", await timed(lambda: store.branches.load(long.session_id)))
+    show_ms("its tree", await timed(lambda: store.branches.tree(long.session_id)))
     await searching(store, chance)
     await writing(store, long.session_id)
     await store.close()

@@ -243,11 +243,11 @@ async def fill(path: Path, messages: int, sessions: int) -> float:
             waiting += len(transcript.entries)
             if waiting >= 5000:
                 begun = time.perf_counter()
-                await store.import_sessions(batch)
+                await store.transcripts.add_many(batch)
                 spent += time.perf_counter() - begun
                 batch, waiting = [], 0
         begun = time.perf_counter()
-        await store.import_sessions(batch)
+        await store.transcripts.add_many(batch)
         return spent + time.perf_counter() - begun
 
 

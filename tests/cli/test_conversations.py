@@ -201,20 +201,20 @@ def test_what_is_given_to_others_tells_nothing_of_what_was_sent(filled: Command,
         numbers = count()
         store = await Store.open(path, now=lambda: 1.0, new_id=lambda: f"new{next(numbers)}")
         async with store:
-            session_id = (await store.sessions())[0].session_id
+            session_id = (await store.sessions.list())[0].session_id
             text = '{"name": "my secret preset"}'
-            await store.keep_revision("preset", text)
+            await store.revisions.save("preset", text)
             record = RequestRecord(
                 *("e", Protocol.GEMINI, "POST", "https://x", sha256(b"my body").hexdigest()),
                 {"preset": sha256(text.encode()).hexdigest()},
                 b"my body",
             )
-            begun = await store.begin_exchange(
+            begun = await store.replies.begin(
                 session_id, parent_id=None, user=None, model="m", endpoint="e", request=record
             )
             said = Message("assistant", "Done.")
-            await store.finish_reply(begun.reply.message.id, message=said, status="complete")
-            await store.save_draft(session_id, "my draft")
+            await store.replies.finish(begun.reply.message.id, message=said, status="complete")
+            await store.drafts.save(session_id, "my draft")
 
     asyncio.run(sent())
     whole = filled("export", "--all").out

@@ -45,9 +45,9 @@ class Database:
             self.path, now=lambda: 1.7e9, new_id=lambda: f"{titles[0]}{next(numbers):03}"
         ) as store:
             for title in titles:
-                session = await store.create_session(title=title)
-                first = await store.add_message(session.session_id, Message("user", "hi"), None)
-                exchange = await store.begin_exchange(
+                session = await store.sessions.create(title=title)
+                first = await store.messages.add(session.session_id, Message("user", "hi"), None)
+                exchange = await store.replies.begin(
                     session.session_id, parent_id=first.message.id, user=None, model="m",
                     endpoint="e", request=RequestRecord(
                         "e", Protocol.GEMINI, "POST", "https://x",
@@ -55,7 +55,7 @@ class Database:
                         {}, b"{}",
                     ),
                 )  # fmt: skip
-                await store.finish_reply(
+                await store.replies.finish(
                     exchange.reply.message.id,
                     message=Message("assistant", "ho"),
                     status="complete",

@@ -25,6 +25,7 @@ import sys
 import time
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from tui_chat.cli.ids import new_id
@@ -38,6 +39,7 @@ from tui_chat.offline import LoopbackTransport
 from tui_chat.providers import HttpClient
 from tui_chat.send import ExchangeStored, PartialReply, SendProgress, send
 from tui_chat.store import Store
+from tui_chat.store.replies import Replies
 
 ENDPOINT = next(e for e in BUILT_IN_ENDPOINTS if e.name == "loopback")
 
@@ -53,23 +55,21 @@ def asking(model: str) -> Composed:
 LONG, SHORT = asking("lorem:400:20000"), asking("lorem:2000:120")
 
 
-class Telling:
-    """The store, saying when it writes and what it answered."""
+class ReportingReplies:
+    """The replies of a store, saying when it writes and what it answered."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, replies: Replies) -> None:
+        self._replies = replies
+        self.begin = replies.begin
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    async def flush_reply(self, entry_id: str, message: Message) -> None:
+    async def flush(self, entry_id: str, message: Message) -> None:
         say("writing", time.monotonic())
-        await self._store.flush_reply(entry_id, message)
+        await self._replies.flush(entry_id, message)
         self._written(entry_id, message)
 
-    async def finish_reply(self, entry_id: str, *, message: Message, **rest: Any) -> Entry:
+    async def finish(self, entry_id: str, *, message: Message, **rest: Any) -> Entry:
         say("writing", time.monotonic())
-        entry = await self._store.finish_reply(entry_id, message=message, **rest)
+        entry = await self._replies.finish(entry_id, message=message, **rest)
         self._written(entry_id, message)
         say("ended", entry_id, *measured(message.content))
         return entry
@@ -95,7 +95,7 @@ def hear(progress: SendProgress) -> None:
 async def live(path: Path, seed: int) -> None:
     chance = random.Random(seed)
     store = await Store.open(path, now=time.time, new_id=new_id)
-    session = await store.create_session(title=str(seed))
+    session = await store.sessions.create(title=str(seed))
     client = HttpClient({"loopback.invalid": LoopbackTransport})
     parent: str | None = None
     while True:
@@ -105,7 +105,7 @@ async def live(path: Path, seed: int) -> None:
             parent_id=parent,
             user=Message("user", "go"),
             recipe={},
-            store=Telling(store),  # type: ignore[arg-type]
+            store=SimpleNamespace(replies=ReportingReplies(store.replies)),  # type: ignore[arg-type]
             client=client,
             emit=hear,
         )

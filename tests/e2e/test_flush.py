@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,24 +37,24 @@ class JumpingLoop(asyncio.SelectorEventLoop):
 
 
 class Disk:
-    """A store that takes its time, and knows when what was on it."""
+    """The replies of a slow store, which knows when how much was stored."""
 
     def __init__(self, seconds: float, *, full: bool = False) -> None:
         self.seconds = seconds
         self.full = full
         self.lengths: list[tuple[float, int]] = []
 
-    async def begin_exchange(self, session_id: str, **given: Any) -> Exchange:
+    async def begin(self, session_id: str, **given: Any) -> Exchange:
         return Exchange(None, Entry(Message("assistant", id="r"), None, status="streaming"))
 
-    async def flush_reply(self, entry_id: str, message: Message) -> None:
+    async def flush(self, entry_id: str, message: Message) -> None:
         await asyncio.sleep(self.seconds)
         if self.full:
             raise StoreError("There is no room left.")
         self.lengths.append((asyncio.get_running_loop().time(), len(message.content)))
 
-    async def finish_reply(self, entry_id: str, *, message: Message, **given: Any) -> Entry:
-        await self.flush_reply(entry_id, message)
+    async def finish(self, entry_id: str, *, message: Message, **given: Any) -> Entry:
+        await self.flush(entry_id, message)
         return Entry(message, None)
 
 
@@ -75,7 +76,7 @@ def stream(disk: Disk, model: str, shown: list[tuple[float, int]]) -> None:
             parent_id=None,
             user=None,
             recipe={},
-            store=disk,  # type: ignore[arg-type]
+            store=SimpleNamespace(replies=disk),  # type: ignore[arg-type]
             client=client,
             emit=hear,
             clock=loop.time,

@@ -136,11 +136,13 @@ async def test_two_hundred_kills_lose_nothing_that_was_acknowledged(
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             assert not connection.execute("PRAGMA foreign_key_check").fetchall()
         async with await opened(path) as store:
-            sessions = {s.title: s.session_id for s in await store.sessions()}
+            sessions = {s.title: s.session_id for s in await store.sessions.list()}
             for life in lives:
                 if not life.begun:
                     continue
-                entries = {e.message.id: e for e in await store.branch(sessions[str(life.seed)])}
+                entries = {
+                    e.message.id: e for e in await store.branches.load(sessions[str(life.seed)])
+                }
                 seen["sessions"] += 1
                 for reply in life.begun:
                     entry = entries[reply]

@@ -143,7 +143,7 @@ async def test_the_request_that_made_a_reply_is_kept(make_desk):
     desk, heard = await make_desk(on_request=received.append)
     assert await desk.submit("remember")
     await settled(desk, heard)
-    record = await desk._outside.store.request_of(desk.entries[-1].message.id)
+    record = await desk._outside.store.requests.get(desk.entries[-1].message.id)
     assert record is not None
     assert record.body == received[0].body
 

@@ -35,7 +35,7 @@ async def sent(
     )
     client = HttpClient({"loopback.invalid": LoopbackTransport}, sleep=sleep)
     try:
-        session = await store.create_session(title="t")
+        session = await store.sessions.create(title="t")
         entry = await send(
             composed,
             session_id=session.session_id,
@@ -152,7 +152,7 @@ async def test_a_key_that_the_provider_repeats_is_nowhere_on_the_disk(tmp_path: 
     async with await Store.open(
         tmp_path / "chat.db", now=lambda: 1.0, new_id=lambda: f"id{next(numbers)}"
     ) as store:
-        session = await store.create_session(title="t")
+        session = await store.sessions.create(title="t")
         entry = await send(
             asking(endpoint, "m"),
             session_id=session.session_id,

@@ -38,25 +38,25 @@ async def there_and_back(folder: Path, told: Sequence[Transcript]) -> None:
     file = folder / "out.json"
     ids = [each.session.session_id for each in told]
     async with await opened(folder / "one.db") as one, await opened(folder / "two.db") as two:
-        taken = await one.import_sessions(told)
+        taken = await one.transcripts.add_many(told)
         assert [(each.fault, each.is_new) for each in taken] == [("", True)] * len(told)
-        before = [as_told(await one.read_session(each)) for each in ids]
+        before = [as_told(await one.transcripts.get(each)) for each in ids]
         assert before == list(told)
         await write_file(exported(one, ids, "json", UTC), file)
         [report] = await import_files(two, [file])
         assert (report.faults, report.new) == ([], len(told))
         assert report.added == sum(len(each.entries) for each in told)
-        assert [as_told(await two.read_session(each)) for each in ids] == before
+        assert [as_told(await two.transcripts.get(each)) for each in ids] == before
         await write_file(exported(one, ids, "shared", UTC), folder / "shared.json")
         async with await opened(folder / "three.db") as three:
             await import_files(three, [folder / "shared.json"])
             for whole in before:
                 assert whole is not None
-                shared = await three.read_session(whole.session.session_id)
+                shared = await three.transcripts.get(whole.session.session_id)
                 assert as_told(shared) == replace(whole, requests=(), revisions=(), draft="")
         [again] = await import_files(two, [file])
         assert (again.new, again.grown, again.added, again.known) == (0, 0, 0, len(told))
-        assert [as_told(await two.read_session(each)) for each in ids] == before
+        assert [as_told(await two.transcripts.get(each)) for each in ids] == before
 
 
 @settings(max_examples=30, deadline=None)

@@ -24,7 +24,7 @@ async def write(path: Path) -> None:
     async with await Store.open(
         path, now=time.time, new_id=lambda: uuid.uuid4().hex, busy_timeout=0.1
     ) as store:
-        await store.create_session(title="new")
+        await store.sessions.create(title="new")
 
 
 WAYS: dict[str, Callable[[Path], object]] = {

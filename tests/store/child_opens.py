@@ -26,7 +26,7 @@ async def main() -> None:
             Path(sys.argv[1]), now=time.time, new_id=lambda: uuid.uuid4().hex
         ) as store:
             for _ in range(20):
-                await store.create_session(title="x" * 1000)
+                await store.sessions.create(title="x" * 1000)
     except TuiChatError as error:
         print(f"{type(error).__name__}: {error}", flush=True)
     else:

@@ -25,9 +25,9 @@ from tui_chat.store import Store
 async def main(path: Path, seed: int) -> None:
     chance = random.Random(seed)
     store = await Store.open(path, now=time.time, new_id=lambda: uuid.uuid4().hex)
-    session = await store.create_session(title=str(seed))
+    session = await store.sessions.create(title=str(seed))
     record = RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", {}, b"{}")
-    exchange = await store.begin_exchange(
+    exchange = await store.replies.begin(
         session.session_id,
         parent_id=None,
         user=Message("user", "Count."),
@@ -40,7 +40,7 @@ async def main(path: Path, seed: int) -> None:
     while True:
         length = min(length + chance.choice((1, 7, 300, 5000)), len(TEXT))
         block = ReasoningBlock(Protocol.GEMINI, TEXT[: length // 2])
-        await store.flush_reply(
+        await store.replies.flush(
             exchange.reply.message.id,
             Message("assistant", TEXT[:length], semantics=MessageSemantics(reasoning=(block,))),
         )

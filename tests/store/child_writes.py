@@ -19,13 +19,13 @@ from tui_chat.store import Store
 async def main(path: Path, count: int) -> None:
     try:
         async with await Store.open(path, now=time.time, new_id=lambda: uuid.uuid4().hex) as store:
-            session = await store.create_session()
+            session = await store.sessions.create()
             print("ready", flush=True)
             sys.stdin.readline()
             parent = None
             for number in range(count):
                 message = Message("user", f"{session.session_id} {number}")
-                parent = (await store.add_message(session.session_id, message, parent)).message.id
+                parent = (await store.messages.add(session.session_id, message, parent)).message.id
     except TuiChatError as error:
         print(f"{type(error).__name__}: {error}", flush=True)
     else:

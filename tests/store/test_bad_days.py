@@ -34,8 +34,8 @@ async def filled(path: Path) -> None:
     async with await Store.open(
         path, now=lambda: 1.0, new_id=lambda: f"{next(numbers):04}"
     ) as store:
-        session = await store.create_session(title="old")
-        await store.add_message(session.session_id, Message("user", "hi " * 2000), None)
+        session = await store.sessions.create(title="old")
+        await store.messages.add(session.session_id, Message("user", "hi " * 2000), None)
 
 
 # Places one may not use
@@ -126,21 +126,21 @@ async def test_a_disk_runs_full_in_the_middle_of_things(
     path = small_disk / "chat.db"
     ballast = small_disk / "ballast"
     store = await Store.open(path, now=lambda: 1.0, new_id=new_id)
-    session = await store.create_session(title="s")
+    session = await store.sessions.create(title="s")
     stored: list[str] = []
 
     async def write_until_it_is_full() -> None:
         parent: str | None = None
         while True:
             message = Message("user", f"{len(stored)} " * 1000)
-            parent = (await store.add_message(session.session_id, message, parent)).message.id
+            parent = (await store.messages.add(session.session_id, message, parent)).message.id
             stored.append(message.content)
 
     with pytest.raises(StoreError, match=r"no room left|reported an error") as caught:
         await write_until_it_is_full()
     assert "what was stored before is safe" in caught.value.advice
     assert len(stored) > 3
-    assert [e.message.content for e in await store.branch(session.session_id)] == stored
+    assert [e.message.content for e in await store.branches.load(session.session_id)] == stored
 
     for act in (
         lambda: upkeep.backup(path, None, now=1.0),
@@ -153,7 +153,7 @@ async def test_a_disk_runs_full_in_the_middle_of_things(
     await store.close()
     ballast.write_bytes(b"")
     async with await Store.open(path, now=lambda: 1.0, new_id=new_id) as again:
-        assert [e.message.content for e in await again.branch(session.session_id)] == stored
+        assert [e.message.content for e in await again.branches.load(session.session_id)] == stored
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
@@ -180,7 +180,7 @@ async def test_a_file_that_lost_all_is_not_taken_for_a_new_one(
         await open_store()
     assert "db restore" in caught.value.advice
     upkeep.restore(path, backup, now=2.0)
-    (session,) = await (await open_store()).sessions()
+    (session,) = await (await open_store()).sessions.list()
     assert session.title == "old"
 
 
@@ -203,8 +203,8 @@ async def test_a_log_that_is_garbage_costs_nothing_of_the_file(
     await filled(path)
     path.with_name("chat.db-wal").write_bytes(garbage)
     store = await open_store()
-    (session,) = await store.sessions()
-    assert (await store.branch(session.session_id))[0].message.content == "hi " * 2000
+    (session,) = await store.sessions.list()
+    assert (await store.branches.load(session.session_id))[0].message.content == "hi " * 2000
     await store.close()
     assert upkeep.status(path).messages == 1
 
@@ -215,14 +215,14 @@ async def test_nothing_is_written_to_a_file_that_was_removed_or_replaced(
     path: Path, open_store: Callable[[], Awaitable[Store]], put: bytes | None
 ) -> None:
     store = await open_store()
-    session = await store.create_session(title="t")
+    session = await store.sessions.create(title="t")
     path.rename(path.with_name("elsewhere"))
     if put is not None:
         path.write_bytes(put)
     with pytest.raises(StoreError, match="removed or replaced"):
-        await store.add_message(session.session_id, Message("user", "lost?"), None)
+        await store.messages.add(session.session_id, Message("user", "lost?"), None)
     assert path.exists() == (put is not None)
     path.unlink(missing_ok=True)
     path.with_name("elsewhere").rename(path)
-    await store.add_message(session.session_id, Message("user", "kept"), None)
-    assert len(await store.branch(session.session_id)) == 1
+    await store.messages.add(session.session_id, Message("user", "kept"), None)
+    assert len(await store.branches.load(session.session_id)) == 1

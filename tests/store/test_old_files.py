@@ -91,7 +91,7 @@ def test_step_by_step_up_and_all_the_way_down(path: Path, old: int) -> None:
 async def test_the_conversations_are_all_there(path: Path, old: int, open_store: Opener) -> None:
     store = await open_store()
     assert (store.backup is None) == (old == LATEST)
-    sessions = {s.title: s for s in await store.sessions()}
+    sessions = {s.title: s for s in await store.sessions.list()}
     assert sessions.keys() == {"Zwei Wege 两条路", "With a role", "New chat"}
     with_role, plain = sessions["With a role"], sessions["Zwei Wege 两条路"]
     assert with_role.role_name == ("Pirate" if old > 1 else "")
@@ -99,9 +99,9 @@ async def test_the_conversations_are_all_there(path: Path, old: int, open_store:
     assert plain.total_tokens == 60
     assert plain.status == "interrupted"
 
-    branch = await store.branch(with_role.session_id)
+    branch = await store.branches.load(with_role.session_id)
     assert [e.message.content.split()[0] for e in branch] == [str(n) for n in range(60)]
-    branch = await store.branch(plain.session_id)
+    branch = await store.branches.load(plain.session_id)
     assert [e.message.role for e in branch] == ["user", "assistant", "tool", "user", "assistant"]
     assert branch[0].message.pinned
     assert branch[1].message.tool_calls[0].arguments == '{"city":"Köln"}'
@@ -109,8 +109,8 @@ async def test_the_conversations_are_all_there(path: Path, old: int, open_store:
     assert branch[-1].status == "interrupted"
     assert branch[-1].message.content.startswith("It will be 0 数字 wörter 😀 1 数字")
     assert len(branch[-1].message.content) > 20_000
-    request = await store.request_of(branch[1].message.id)
+    request = await store.requests.get(branch[1].message.id)
     assert request is not None
     assert (request.body, request.recipe["preset"]) == (b"{}", "plain")
-    assert await store.draft(sessions["New chat"].session_id) == "a draft\nin two lines"
-    assert await store.recall("session") == plain.session_id
+    assert await store.drafts.get(sessions["New chat"].session_id) == "a draft\nin two lines"
+    assert await store.settings.get("session") == plain.session_id

@@ -16,7 +16,6 @@ import pytest
 from tui_chat.errors import InputError, StoreDamaged, StoreNewer
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.profile import Profile
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
 from tui_chat.store import Store, schema
@@ -50,34 +49,41 @@ async def fill(path: Path) -> None:
 
     chance = random.Random(5)
     async with await Store.open(path, now=lambda: float(next(seconds)), new_id=new_id) as store:
-        await store.save_role(Role("r", "Pirate", system_prompt="Arr 你好"))
+        await store.roles.save(Role("r", "Pirate", system_prompt="Arr 你好"))
         for number in range(12):
-            session = await store.create_session(title=f"s{number}", role_id="r")
+            session = await store.sessions.create(title=f"s{number}", role_id="r")
             parent = None
             for _ in range(12):
                 content = f"{new_id()} " + "wörter 数字 " * chance.choice((1, 10, 100, 900, 3000))
-                entry = await store.add_message(
+                entry = await store.messages.add(
                     session.session_id, Message("user", content), parent
                 )
                 parent = entry.message.id
-            exchange = await store.begin_exchange(
+            exchange = await store.replies.begin(
                 session.session_id, parent_id=parent, user=Message("user", "?"), model="m",
                 endpoint="e", request=request(b"x" * chance.choice((10, 9000))),
             )  # fmt: skip
             reply = exchange.reply.message.id
-            await store.flush_reply(reply, Message("assistant", "part"))
+            await store.replies.flush(reply, Message("assistant", "part"))
             if number % 3:
-                await store.finish_reply(
+                await store.replies.finish(
                     reply, message=Message("assistant", "done"), status="complete", seconds=2.0
                 )
-            await store.save_draft(session.session_id, f"draft {number}")
-            await store.save_variables(session.session_id, {"mood": "glad", "n": str(number)})
-        await store.remember("last", "something")
-        await store.save_profile(Profile("Kim", "Kim likes short answers."))
-        await store.keep_revision("preset", '{"name": "p"}')
-        await store.delete_message(reply)
-        sessions = await store.sessions()
-        await store.delete_session(sessions[3].session_id)
+            await store.drafts.save(session.session_id, f"draft {number}")
+            await store.sessions.save_variables(
+                session.session_id, {"mood": "glad", "n": str(number)}
+            )
+        await store.settings.set("last", "something")
+        await store.database.write(
+            lambda tx: tx.run(
+                "INSERT INTO profiles (name, content, created, updated) "
+                "VALUES ('Kim', 'Kim likes short answers.', 1, 1)"
+            )
+        )
+        await store.revisions.save("preset", '{"name": "p"}')
+        await store.messages.delete(reply)
+        sessions = await store.sessions.list()
+        await store.sessions.delete_forever(sessions[3].session_id)
 
 
 @pytest.fixture(scope="module")
@@ -194,8 +200,8 @@ async def test_each_page_may_be_lost_and_only_what_stood_on_it_is(whole: Path, f
 async def test_a_long_message_is_saved_up_to_where_it_breaks(path: Path, clock, new_id) -> None:
     text = "".join(f"{number} 数字 " for number in range(20_000))
     async with await Store.open(path, now=clock, new_id=new_id) as store:
-        session = await store.create_session()
-        await store.add_message(session.session_id, Message("user", text), None)
+        session = await store.sessions.create()
+        await store.messages.add(session.session_id, Message("user", text), None)
     damage(path, 70, 70)
     result, rows = saved(path)
     (content,) = [value for value in rows["messages"][0] if str(value).startswith("0 数字 1 ")]
@@ -232,10 +238,10 @@ async def test_messages_of_a_lost_session_get_a_new_one(whole: Path) -> None:
     result, rows = saved(whole)
     assert [row[0] for row in rows["messages"]] == [row[0] for row in before["messages"]]
     async with await Store.open(result.target, now=lambda: 1.0, new_id=lambda: "x") as store:
-        sessions = await store.sessions()
+        sessions = await store.sessions.list()
         assert sum(s.title == RECOVERED for s in sessions) == 2
         for session in sessions:
-            branch = await store.branch(session.session_id)
+            branch = await store.branches.load(session.session_id)
             assert session.message_count == len(branch) > 10
     assert len(result.mended) == 2
 
@@ -269,8 +275,8 @@ async def test_an_older_file_without_its_first_page(path: Path, version: int) ->
     damage(path, 1, 1)
     result, _ = saved(path)
     async with await Store.open(result.target, now=lambda: 1.0, new_id=lambda: "x") as store:
-        assert [e.message.content for e in await store.branch("s")] == ["hi", "ho"]
-        assert (await store.sessions())[0].message_count == 2
+        assert [e.message.content for e in await store.branches.load("s")] == ["hi", "ho"]
+        assert (await store.sessions.list())[0].message_count == 2
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,10 @@ def grow(store: Store) -> Grow:
     """Make a session of lines `parent > child`, each message called by its letter."""
 
     async def make(lines: str) -> Session:
-        session = await store.create_session(title="tree")
+        session = await store.sessions.create(title="tree")
         for line in lines.split():
             parent, _, child = line.rpartition(">")
-            await store.add_message(
+            await store.messages.add(
                 session.session_id, Message("user", child, id=child), parent or None
             )
         return session
@@ -37,7 +37,7 @@ def grow(store: Store) -> Grow:
 @pytest.fixture
 def shown(store: Store) -> Callable[[Session], Awaitable[str]]:
     async def read(session: Session) -> str:
-        entries = await store.branch(session.session_id)
+        entries = await store.branches.load(session.session_id)
         return " ".join(
             e.message.content + (f"{e.sibling + 1}/{e.siblings}" if e.siblings > 1 else "")
             for e in entries
@@ -66,7 +66,7 @@ async def test_siblings_are_counted(store: Store, grow: Grow, shown: Shown) -> N
         "a": "a1/2 b f3/3 g",
         "z": "z2/2",
     }.items():
-        await store.show(session.session_id, message)
+        await store.branches.activate(session.session_id, message)
         assert await shown(session) == branch
 
 
@@ -74,7 +74,7 @@ async def test_what_is_added_is_counted_at_once(
     store: Store, grow: Grow, request_record: Make
 ) -> None:
     session = await grow("a a>b")
-    again = await store.begin_exchange(
+    again = await store.replies.begin(
         session.session_id,
         parent_id="a",
         user=Message("user", "c"),
@@ -85,9 +85,9 @@ async def test_what_is_added_is_counted_at_once(
     assert again.user is not None
     assert (again.user.sibling, again.user.siblings) == (1, 2)
     assert (again.reply.sibling, again.reply.siblings) == (0, 1)
-    edited = await store.edit_message("b", Message("user", "d"))
+    edited = await store.messages.edit("b", Message("user", "d"))
     assert (edited.sibling, edited.siblings, edited.parent_id) == (2, 3, "a")
-    ended = await store.finish_reply(
+    ended = await store.replies.finish(
         again.reply.message.id, message=again.reply.message, status="complete"
     )
     assert (ended.sibling, ended.siblings) == (0, 1)
@@ -109,56 +109,56 @@ async def test_siblings_are_walked(
     store: Store, grow: Grow, shown: Shown, start: str, message: str, step: int, branch: str
 ) -> None:
     session = await grow(TREE)
-    await store.show(session.session_id, start)
-    await store.show_sibling(message, step)
+    await store.branches.activate(session.session_id, start)
+    await store.branches.activate_sibling(message, step)
     assert await shown(session) == branch
 
 
 async def test_looking_at_a_branch_is_no_activity(store: Store, grow: Grow) -> None:
     session = await grow("a a>b")
-    other = await store.create_session()
-    before = await store.sessions()
-    await store.show(session.session_id, "a")
-    await store.show_sibling("b", 1)
+    other = await store.sessions.create()
+    before = await store.sessions.list()
+    await store.branches.activate(session.session_id, "a")
+    await store.branches.activate_sibling("b", 1)
     assert [s.session_id for s in before] == [other.session_id, session.session_id]
-    assert await store.sessions() == before
+    assert await store.sessions.list() == before
 
 
 async def test_an_edit_is_a_sibling_and_overwrites_nothing(
     store: Store, grow: Grow, shown: Shown
 ) -> None:
     session = await grow("a a>b b>c")
-    edited = await store.edit_message("b", Message("user", "B", id="b", pinned=True))
+    edited = await store.messages.edit("b", Message("user", "B", id="b", pinned=True))
     assert edited.message.id != "b"
     assert edited.message.pinned
     assert await shown(session) == "a B2/2"
-    await store.show_sibling(edited.message.id, -1)
+    await store.branches.activate_sibling(edited.message.id, -1)
     assert await shown(session) == "a b1/2 c"
     with pytest.raises(StoreError, match="no longer exists"):
-        await store.edit_message("nowhere", Message("user"))
+        await store.messages.edit("nowhere", Message("user"))
 
 
 async def test_a_long_branch_is_read_from_its_end(store: Store, grow: Grow, shown: Shown) -> None:
     session = await grow("a a>b b>c b>x x>d d>e")
-    everything = await store.branch(session.session_id)
-    assert await store.branch(session.session_id, last=2) == everything[-2:]
-    assert await store.branch(session.session_id, last=99) == everything
-    assert await store.branch(session.session_id, last=2, before="d") == everything[1:3]
-    assert await store.branch(session.session_id, before="d") == everything[:3]
-    assert await store.branch(session.session_id, last=1, before="a") == ()
+    everything = await store.branches.load(session.session_id)
+    assert await store.branches.load(session.session_id, last=2) == everything[-2:]
+    assert await store.branches.load(session.session_id, last=99) == everything
+    assert await store.branches.load(session.session_id, last=2, before="d") == everything[1:3]
+    assert await store.branches.load(session.session_id, before="d") == everything[:3]
+    assert await store.branches.load(session.session_id, last=1, before="a") == ()
 
 
 async def test_what_messages_have_alike_is_there_once(store: Store, grow: Grow) -> None:
     session = await grow("a a>b b>c")
-    first, _, last = await store.branch(session.session_id)
+    first, _, last = await store.branches.load(session.session_id)
     assert first.status is last.status
     assert first.message.role is last.message.role
 
 
 async def test_the_tree_shows_every_branch(store: Store, grow: Grow) -> None:
     session = await grow(TREE)
-    await store.delete_message("e")
-    nodes = await store.tree(session.session_id)
+    await store.messages.delete("e")
+    nodes = await store.branches.tree(session.session_id)
     assert [(n.message_id, n.parent_id, n.is_leaf) for n in nodes] == [
         ("a", None, False),
         ("b", "a", False),
@@ -168,8 +168,8 @@ async def test_the_tree_shows_every_branch(store: Store, grow: Grow) -> None:
         ("g", "f", True),
         ("z", None, True),
     ]
-    await store.add_message(session.session_id, Message("assistant", " Two\n lines " * 99), "z")
-    last = (await store.tree(session.session_id))[-1]
+    await store.messages.add(session.session_id, Message("assistant", " Two\n lines " * 99), "z")
+    last = (await store.branches.tree(session.session_id))[-1]
     assert last.words.startswith("Two lines Two")
     assert (last.message_role, last.status) == ("assistant", "complete")
     assert len(last.words) <= 200
@@ -177,14 +177,14 @@ async def test_the_tree_shows_every_branch(store: Store, grow: Grow) -> None:
 
 async def test_a_single_message_is_found_on_any_branch(store: Store, grow: Grow) -> None:
     await grow(TREE)
-    entry = await store.entry("e")
+    entry = await store.messages.get("e")
     assert entry is not None
     assert (entry.message.content, entry.parent_id, entry.sibling, entry.siblings) == (
         *("e", "b", 1, 3),
     )
-    await store.delete_message("b")
-    assert await store.entry("e") is None
-    assert await store.entry("nowhere") is None
+    await store.messages.delete("b")
+    assert await store.messages.get("e") is None
+    assert await store.messages.get("nowhere") is None
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ async def test_a_message_is_read_among_its_neighbours(
     store: Store, grow: Grow, message_id: str, before: int, read: str
 ) -> None:
     await grow(TREE)
-    around = await store.around(message_id, before)
+    around = await store.branches.around(message_id, before)
     assert "".join(entry.message.content for entry in around) == read
 
 
@@ -215,34 +215,34 @@ async def test_a_deleted_message_goes_with_what_follows_and_comes_back(
     store: Store, grow: Grow, shown: Shown, start: str, message: str, after: str, count: int
 ) -> None:
     session = await grow(TREE)
-    await store.show(session.session_id, start)
+    await store.branches.activate(session.session_id, start)
     before = await shown(session)
-    await store.delete_message(message)
+    await store.messages.delete(message)
     assert await shown(session) == after
-    assert (await store.sessions())[0].message_count == count
+    assert (await store.sessions.list())[0].message_count == count
     with pytest.raises(StoreError, match="deleted"):
-        await store.delete_message(message)
+        await store.messages.delete(message)
     with pytest.raises(StoreError, match="deleted"):
-        await store.add_message(session.session_id, Message("user"), message)
+        await store.messages.add(session.session_id, Message("user"), message)
     with pytest.raises(StoreError, match="deleted"):
-        await store.show(session.session_id, message)
-    await store.restore_message(message)
+        await store.branches.activate(session.session_id, message)
+    await store.messages.restore(message)
     assert await shown(session) == before
-    assert (await store.sessions())[0].message_count == 8
-    await store.restore_message(message)
+    assert (await store.sessions.list())[0].message_count == 8
+    await store.messages.restore(message)
     assert await shown(session) == before
 
 
 async def test_the_last_message_can_be_deleted(store: Store, grow: Grow, shown: Shown) -> None:
     session = await grow("a")
-    await store.delete_message("a")
+    await store.messages.delete("a")
     assert await shown(session) == ""
-    assert (await store.session(session.session_id)) == replace(
+    assert (await store.sessions.get(session.session_id)) == replace(
         session, updated=session.updated + 1
     )
-    await store.add_message(session.session_id, Message("user", "b"), None)
+    await store.messages.add(session.session_id, Message("user", "b"), None)
     assert await shown(session) == "b"
-    await store.restore_message("a")
+    await store.messages.restore("a")
     assert await shown(session) == "a1/2"
 
 
@@ -250,13 +250,13 @@ async def test_a_deletion_within_a_deletion_stays_deleted(
     store: Store, grow: Grow, shown: Shown
 ) -> None:
     session = await grow("a a>b b>c c>d")
-    await store.delete_message("d")
-    await store.delete_message("b")
+    await store.messages.delete("d")
+    await store.messages.delete("b")
     with pytest.raises(StoreError, match="deleted"):
-        await store.restore_message("d")
-    await store.restore_message("b")
+        await store.messages.restore("d")
+    await store.messages.restore("b")
     assert await shown(session) == "a b c"
-    await store.restore_message("d")
+    await store.messages.restore("d")
     assert await shown(session) == "a b c d"
 
 
@@ -264,7 +264,7 @@ async def test_nothing_is_deleted_or_forked_under_an_arriving_reply(
     store: Store, grow: Grow, request_record: Make
 ) -> None:
     session = await grow("a")
-    exchange = await store.begin_exchange(
+    exchange = await store.replies.begin(
         session.session_id,
         parent_id="a",
         user=None,
@@ -272,22 +272,28 @@ async def test_nothing_is_deleted_or_forked_under_an_arriving_reply(
         endpoint="e",
         request=request_record(),
     )
-    for refused in (store.delete_message("a"), store.fork(exchange.reply.message.id)):
+    for refused in (store.messages.delete("a"), store.branches.fork(exchange.reply.message.id)):
         with pytest.raises(InputError, match="still arriving") as caught:
             await refused
         assert caught.value.advice
-    assert len(await store.branch(session.session_id)) == 2
-    assert len(await store.sessions()) == 1
+    assert len(await store.branches.load(session.session_id)) == 2
+    assert len(await store.sessions.list()) == 1
 
 
 async def test_pins_are_kept(store: Store, grow: Grow) -> None:
     session = await grow("a a>b")
-    await store.pin_message("a", True)
-    assert [e.message.pinned for e in await store.branch(session.session_id)] == [True, False]
-    await store.pin_message("a", False)
-    assert [e.message.pinned for e in await store.branch(session.session_id)] == [False, False]
+    await store.messages.pin("a", True)
+    assert [e.message.pinned for e in await store.branches.load(session.session_id)] == [
+        True,
+        False,
+    ]
+    await store.messages.pin("a", False)
+    assert [e.message.pinned for e in await store.branches.load(session.session_id)] == [
+        False,
+        False,
+    ]
     with pytest.raises(StoreError):
-        await store.pin_message("nowhere", True)
+        await store.messages.pin("nowhere", True)
 
 
 # Forks
@@ -297,11 +303,11 @@ async def test_a_fork_is_a_session_of_its_own(
     store: Store, grow: Grow, shown: Shown, request_record: Make
 ) -> None:
     session = await grow("a a>b b>c")
-    await store.update_session(
+    await store.sessions.update(
         session.session_id, model="m", tags=("x", "y"), lorebooks=("l",), folder="f", max_tokens=5
     )
-    await store.save_variables(session.session_id, {"mood": "fine"})
-    exchange = await store.begin_exchange(
+    await store.sessions.save_variables(session.session_id, {"mood": "fine"})
+    exchange = await store.replies.begin(
         session.session_id,
         parent_id="b",
         user=None,
@@ -309,15 +315,15 @@ async def test_a_fork_is_a_session_of_its_own(
         endpoint="e",
         request=request_record(b"1", n=1),
     )
-    reply = await store.finish_reply(
+    reply = await store.replies.finish(
         exchange.reply.message.id,
         message=replace(exchange.reply.message, content="r"),
         status="complete",
         usage=Usage(3, 4),
     )
-    await store.pin_message("a", True)
-    fork = await store.fork(reply.message.id)
-    old = await store.session(session.session_id)
+    await store.messages.pin("a", True)
+    fork = await store.branches.fork(reply.message.id)
+    old = await store.sessions.get(session.session_id)
     assert old is not None
     assert fork == replace(
         old, session_id=fork.session_id, head_id=fork.head_id, created=fork.created,
@@ -325,30 +331,33 @@ async def test_a_fork_is_a_session_of_its_own(
     )  # fmt: skip
     assert fork.created > old.created
     assert await shown(fork) == "a b r"
-    before, after = await store.branch(session.session_id), await store.branch(fork.session_id)
+    before, after = (
+        await store.branches.load(session.session_id),
+        await store.branches.load(fork.session_id),
+    )
     ids = [e.message.id for e in after]
     assert set(ids).isdisjoint(e.message.id for e in before)
     assert [e.parent_id for e in after] == [None, *ids[:-1]]
     for old_entry, new_entry in zip(before, after, strict=True):
         assert replace(old_entry.message, id="") == replace(new_entry.message, id="")
         assert (old_entry.usage, old_entry.model) == (new_entry.usage, new_entry.model)
-    request, copy = await store.request_of(reply.message.id), await store.request_of(ids[-1])
+    request, copy = await store.requests.get(reply.message.id), await store.requests.get(ids[-1])
     assert request is not None
     assert copy == replace(request, body=None)
-    assert await store.variables(fork.session_id) == {"mood": "fine"}
-    assert (await store.sessions())[0].session_id == fork.session_id
+    assert await store.sessions.variables(fork.session_id) == {"mood": "fine"}
+    assert (await store.sessions.list())[0].session_id == fork.session_id
 
-    await store.delete_message(ids[0])
+    await store.messages.delete(ids[0])
     assert await shown(session) == "a b r2/2"
-    assert (await store.fork("c", title="Mine")).title == "Mine"
+    assert (await store.branches.fork("c", title="Mine")).title == "Mine"
 
 
 async def test_a_fork_outlives_its_role_and_its_original(
     store: Store, grow: Grow, shown: Shown
 ) -> None:
     session = await grow("a a>b")
-    fork = await store.fork("b")
-    await store.delete_session(session.session_id)
+    fork = await store.branches.fork("b")
+    await store.sessions.delete_forever(session.session_id)
     assert await shown(fork) == "a b"
 
 
@@ -358,27 +367,27 @@ async def test_a_fork_outlives_its_role_and_its_original(
 async def test_sessions_in_the_trash_are_gone_until_restored(
     store: Store, grow: Grow, shown: Shown
 ) -> None:
-    one, two, three = [await store.create_session(title=name) for name in ("one", "two", "three")]
+    one, two, three = [await store.sessions.create(title=name) for name in ("one", "two", "three")]
     tree = await grow("a a>b")
-    before = await store.sessions()
-    await store.delete_sessions([one.session_id, tree.session_id, "nowhere"])
-    assert [s.title for s in await store.sessions()] == ["three", "two"]
-    assert [s.title for s in await store.trash()] == ["tree", "one"]
-    assert all(s.deleted for s in await store.trash())
+    before = await store.sessions.list()
+    await store.sessions.delete([one.session_id, tree.session_id, "nowhere"])
+    assert [s.title for s in await store.sessions.list()] == ["three", "two"]
+    assert [s.title for s in await store.sessions.list_trash()] == ["tree", "one"]
+    assert all(s.deleted for s in await store.sessions.list_trash())
     for refused in (
-        store.update_session(tree.session_id, title="x"),
-        store.update_sessions([two.session_id, tree.session_id], title="x"),
-        store.add_message(tree.session_id, Message("user"), "b"),
-        store.edit_message("b", Message("user")),
-        store.save_draft(tree.session_id, "x"),
-        store.fork("b"),
+        store.sessions.update(tree.session_id, title="x"),
+        store.sessions.update_many([two.session_id, tree.session_id], title="x"),
+        store.messages.add(tree.session_id, Message("user"), "b"),
+        store.messages.edit("b", Message("user")),
+        store.drafts.save(tree.session_id, "x"),
+        store.branches.fork("b"),
     ):
         with pytest.raises(StoreError, match="no longer"):
             await refused
-    assert await store.session(tree.session_id) is None
-    assert [s.title for s in await store.sessions()] == ["three", "two"]
-    await store.restore_sessions([one.session_id, tree.session_id, three.session_id, "nowhere"])
-    assert await store.sessions() == before
+    assert await store.sessions.get(tree.session_id) is None
+    assert [s.title for s in await store.sessions.list()] == ["three", "two"]
+    await store.sessions.restore([one.session_id, tree.session_id, three.session_id, "nowhere"])
+    assert await store.sessions.list() == before
     assert await shown(tree) == "a b"
 
 
@@ -386,34 +395,34 @@ async def test_the_trash_is_emptied_by_age(
     store: Store, grow: Grow, shown: Shown, clock: Callable[[], float]
 ) -> None:
     kept = await grow("a a>b b>c c>d c>e e>f")
-    old, new = await store.create_session(title="old"), await store.create_session(title="new")
-    await store.delete_message("c")
-    await store.delete_sessions([old.session_id])
+    old, new = await store.sessions.create(title="old"), await store.sessions.create(title="new")
+    await store.messages.delete("c")
+    await store.sessions.delete([old.session_id])
     clock.time += 1000  # type: ignore[attr-defined]
-    await store.delete_message("b")
-    await store.delete_sessions([new.session_id])
-    assert await store.purge_trash(500) == 1
-    assert [s.title for s in await store.trash()] == ["new"]
-    await store.restore_message("b")
+    await store.messages.delete("b")
+    await store.sessions.delete([new.session_id])
+    assert await store.sessions.purge_trash(500) == 1
+    assert [s.title for s in await store.sessions.list_trash()] == ["new"]
+    await store.messages.restore("b")
     assert await shown(kept) == "a b"
     with pytest.raises(StoreError, match="no longer exists"):
-        await store.restore_message("c")
-    await store.restore_sessions([old.session_id])
-    assert [s.title for s in await store.sessions()] == ["tree"]
-    assert (await store.sessions())[0].message_count == 2
+        await store.messages.restore("c")
+    await store.sessions.restore([old.session_id])
+    assert [s.title for s in await store.sessions.list()] == ["tree"]
+    assert (await store.sessions.list())[0].message_count == 2
 
 
 async def test_a_clock_that_goes_backwards_never_splits_what_was_deleted(
     store: Store, grow: Grow, shown: Shown, clock: Callable[[], float]
 ) -> None:
     session = await grow("a a>b b>c c>d")
-    await store.delete_message("d")
+    await store.messages.delete("d")
     clock.time -= 100_000  # type: ignore[attr-defined]
-    await store.delete_message("b")
+    await store.messages.delete("b")
     clock.time += 50_000  # type: ignore[attr-defined]
-    assert await store.purge_trash(0) == 0
-    await store.restore_message("b")
-    await store.restore_message("d")
+    assert await store.sessions.purge_trash(0) == 0
+    await store.messages.restore("b")
+    await store.messages.restore("d")
     assert await shown(session) == "a b c d"
 
 
@@ -421,25 +430,26 @@ async def test_a_clock_that_goes_backwards_never_splits_what_was_deleted(
 
 
 async def test_sessions_are_organised(store: Store) -> None:
-    one, two = await store.create_session(title="one"), await store.create_session(title="two")
-    await store.update_sessions(
+    one, two = await store.sessions.create(title="one"), await store.sessions.create(title="two")
+    await store.sessions.update_many(
         [one.session_id, two.session_id], pinned=True, tags=("b", "a", "b"), folder="F"
     )
-    await store.update_session(two.session_id, archived=True, unread=True, pinned=False, tags=())
+    await store.sessions.update(two.session_id, archived=True, unread=True, pinned=False, tags=())
     shown = [
-        (s.title, s.pinned, s.archived, s.unread, s.folder, s.tags) for s in await store.sessions()
+        (s.title, s.pinned, s.archived, s.unread, s.folder, s.tags)
+        for s in await store.sessions.list()
     ]
     assert shown == [
         ("two", False, True, True, "F", ()),
         ("one", True, False, False, "F", ("b", "a")),
     ]
-    session = await store.session(one.session_id)
+    session = await store.sessions.get(one.session_id)
     assert session == replace(one, pinned=True, tags=("b", "a"), folder="F")
-    assert (await store.sessions())[1].created == one.created
+    assert (await store.sessions.list())[1].created == one.created
 
 
 async def test_several_sessions_change_together_or_not_at_all(store: Store) -> None:
-    one = await store.create_session(title="one")
+    one = await store.sessions.create(title="one")
     with pytest.raises(StoreError, match="no longer"):
-        await store.update_sessions([one.session_id, "nowhere"], pinned=True)
-    assert not (await store.sessions())[0].pinned
+        await store.sessions.update_many([one.session_id, "nowhere"], pinned=True)
+    assert not (await store.sessions.list())[0].pinned

@@ -22,15 +22,15 @@ async def test_writers_cancelled_at_random_do_not_disturb_the_others(
     store: Store, open_store: Opener, seed: int
 ) -> None:
     chance = random.Random(seed)
-    session = await store.create_session()
+    session = await store.sessions.create()
     promised: list[str] = []
 
     async def write(name: str) -> None:
         for number in range(12):
             text = f"{name}-{number}"
-            await store.add_message(session.session_id, Message("user", text, id=text), None)
+            await store.messages.add(session.session_id, Message("user", text, id=text), None)
             promised.append(text)
-            await store.sessions()
+            await store.sessions.list()
 
     async def disturb(task: asyncio.Task[None]) -> None:
         # From before the task begins to the midst of any statement of a later write.
@@ -50,20 +50,20 @@ async def test_writers_cancelled_at_random_do_not_disturb_the_others(
         rows = await tx.rows("SELECT message_id FROM messages ORDER BY seq")
         return [message_id for (message_id,) in rows]
 
-    found = await store._database.read(stored)
+    found = await store.database.read(stored)
     assert {*promised} <= {*found}
     assert len([text for text in promised if text.startswith("calm")]) == 36
     await store.close()
     again = await open_store()
-    assert await again._database.read(stored) == found
+    assert await again.database.read(stored) == found
 
 
 async def test_a_cancelled_write_goes_on_and_close_awaits_it(
     store: Store, open_store: Opener
 ) -> None:
-    session = await store.create_session()
+    session = await store.sessions.create()
     writers = [
-        asyncio.create_task(store.add_message(session.session_id, Message("user", str(n)), None))
+        asyncio.create_task(store.messages.add(session.session_id, Message("user", str(n)), None))
         for n in range(20)
     ]
     await asyncio.sleep(0)
@@ -72,29 +72,29 @@ async def test_a_cancelled_write_goes_on_and_close_awaits_it(
     await asyncio.gather(*writers, return_exceptions=True)
     assert all(writer.cancelled() for writer in writers)
     await store.close()
-    (summary,) = await (await open_store()).sessions()
+    (summary,) = await (await open_store()).sessions.list()
     assert summary.message_count == 20
 
 
 async def test_a_flush_whose_caller_left_is_known_to_the_next(
     store: Store, request_record: Callable[[], object]
 ) -> None:
-    session = await store.create_session()
-    exchange = await store.begin_exchange(
+    session = await store.sessions.create()
+    exchange = await store.replies.begin(
         session.session_id, parent_id=None, user=None, model="", endpoint="",
         request=request_record(),  # type: ignore[arg-type]
     )  # fmt: skip
     reply = exchange.reply.message
     for text in ("abcdefgh", "abcX", "abcdefghi", "abcdefghij"):
-        task = asyncio.create_task(store.flush_reply(reply.id, Message("assistant", text)))
+        task = asyncio.create_task(store.replies.flush(reply.id, Message("assistant", text)))
         await asyncio.sleep(0)
         task.cancel()
-        assert (await store.branch(session.session_id))[-1].message.content == text
+        assert (await store.branches.load(session.session_id))[-1].message.content == text
 
 
 async def test_close_itself_may_be_cancelled(store: Store, open_store: Opener) -> None:
-    session = await store.create_session()
-    writer = asyncio.create_task(store.add_message(session.session_id, Message("user", "x"), None))
+    session = await store.sessions.create()
+    writer = asyncio.create_task(store.messages.add(session.session_id, Message("user", "x"), None))
     await asyncio.sleep(0)
     closing = asyncio.create_task(store.close())
     await asyncio.sleep(0)
@@ -102,7 +102,7 @@ async def test_close_itself_may_be_cancelled(store: Store, open_store: Opener) -
     await asyncio.gather(closing, return_exceptions=True)
     await store.close()
     await writer
-    assert (await (await open_store()).sessions())[0].message_count == 1
+    assert (await (await open_store()).sessions.list())[0].message_count == 1
 
 
 async def test_work_that_fails_changes_nothing_and_the_next_goes_on(store: Store) -> None:
@@ -111,10 +111,10 @@ async def test_work_that_fails_changes_nothing_and_the_next_goes_on(store: Store
         await tx.run("SELECT nonsense")
 
     with pytest.raises(StoreError, match="nonsense"):
-        await store._database.write(bad)
-    assert await store.recall("a") is None
-    await store.remember("a", "c")
-    assert await store.recall("a") == "c"
+        await store.database.write(bad)
+    assert await store.settings.get("a") is None
+    await store.settings.set("a", "c")
+    assert await store.settings.get("a") == "c"
 
 
 async def test_a_failure_nobody_waits_for_is_logged(
@@ -123,7 +123,7 @@ async def test_a_failure_nobody_waits_for_is_logged(
     async def bad(tx: Transaction) -> None:
         await tx.run("SELECT nonsense")
 
-    task = asyncio.create_task(store._database.write(bad))
+    task = asyncio.create_task(store.database.write(bad))
     await asyncio.sleep(0)
     task.cancel()
     with caplog.at_level(logging.WARNING):
@@ -138,10 +138,10 @@ def test_a_loop_that_goes_down_takes_the_store_along_safely(
 
     async def abrupt() -> None:
         store = await Store.open(path, now=clock, new_id=new_id)  # type: ignore[arg-type]
-        session = await store.create_session()
+        session = await store.sessions.create()
         for n in range(30):
             asyncio.create_task(  # noqa: RUF006 - left alone on purpose
-                store.add_message(session.session_id, Message("user", str(n)), None)
+                store.messages.add(session.session_id, Message("user", str(n)), None)
             )
         try:
             await asyncio.sleep(0.005)
@@ -154,6 +154,6 @@ def test_a_loop_that_goes_down_takes_the_store_along_safely(
 
     async def after() -> int:
         async with await Store.open(path, now=clock, new_id=new_id) as store:  # type: ignore[arg-type]
-            return (await store.sessions())[0].message_count
+            return (await store.sessions.list())[0].message_count
 
     assert asyncio.run(after()) == 30

@@ -1,4 +1,4 @@
-"""Profiles, revisions and variables; the requests of a session and the last one sent."""
+"""Revisions and variables; the requests of a session and the last one sent."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tui_chat.errors import InputError, StoreError
+from tui_chat.errors import StoreError
 from tui_chat.models.message import Message
-from tui_chat.models.profile import Profile
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
 from tui_chat.store import Store
@@ -17,60 +16,47 @@ from tui_chat.store import Store
 Make = Callable[..., RequestRecord]
 
 
-async def test_profiles_are_saved_changed_sorted_and_removed(store: Store) -> None:
-    await store.save_profile(Profile("me", "I am 我."))
-    await store.save_profile(Profile("Ann", ""))
-    await store.save_profile(Profile("me", "I changed."))
-    assert await store.profiles() == (Profile("Ann", ""), Profile("me", "I changed."))
-    assert await store.profile("me") == Profile("me", "I changed.")
-    await store.delete_profile("me")
-    await store.delete_profile("me")
-    assert await store.profile("me") is None
-    with pytest.raises(InputError):
-        await store.save_profile(Profile(" ", "x"))
-
-
 async def test_a_removed_role_leaves_its_sessions(store: Store) -> None:
-    await store.save_role(Role("r", "Pirate"))
-    made = await store.create_session(role_id="r")
-    await store.delete_role("r")
-    await store.delete_role("r")
-    assert await store.roles() == ()
-    assert [(s.title, s.role_name) for s in await store.sessions()] == [("Pirate", "")]
-    session = await store.session(made.session_id)
+    await store.roles.save(Role("r", "Pirate"))
+    made = await store.sessions.create(role_id="r")
+    await store.roles.delete("r")
+    await store.roles.delete("r")
+    assert await store.roles.list() == ()
+    assert [(s.title, s.role_name) for s in await store.sessions.list()] == [("Pirate", "")]
+    session = await store.sessions.get(made.session_id)
     assert session is not None
     assert session.role_id is None
 
 
 async def test_a_revision_is_kept_once_and_found_by_its_hash(store: Store) -> None:
     text = '{"name":"预设"}'
-    sha256 = await store.keep_revision("preset", text)
+    sha256 = await store.revisions.save("preset", text)
     assert sha256 == hashlib.sha256(text.encode()).hexdigest()
-    assert await store.keep_revision("preset", text) == sha256
-    assert await store.revision(sha256) == text
-    assert await store.revision("00") is None
-    odd = await store.keep_revision("role", '"\ud800"')
-    assert await store.revision(odd) == '"\ufffd"'
+    assert await store.revisions.save("preset", text) == sha256
+    assert await store.revisions.get(sha256) == text
+    assert await store.revisions.get("00") is None
+    odd = await store.revisions.save("role", '"\ud800"')
+    assert await store.revisions.get(odd) == '"\ufffd"'
 
 
 async def test_variables_belong_to_their_session(store: Store) -> None:
-    one, two = await store.create_session(), await store.create_session()
-    await store.save_variables(one.session_id, {"b": "2", "a": ""})
-    assert await store.variables(one.session_id) == {"a": "", "b": "2"}
-    assert await store.variables(two.session_id) == {}
-    await store.save_variables(one.session_id, {"c": "3"})
-    assert await store.variables(one.session_id) == {"c": "3"}
+    one, two = await store.sessions.create(), await store.sessions.create()
+    await store.sessions.save_variables(one.session_id, {"b": "2", "a": ""})
+    assert await store.sessions.variables(one.session_id) == {"a": "", "b": "2"}
+    assert await store.sessions.variables(two.session_id) == {}
+    await store.sessions.save_variables(one.session_id, {"c": "3"})
+    assert await store.sessions.variables(one.session_id) == {"c": "3"}
     with pytest.raises(StoreError, match="no longer"):
-        await store.save_variables("nowhere", {"a": "1"})
+        await store.sessions.save_variables("nowhere", {"a": "1"})
 
 
 async def test_requests_are_found_by_endpoint_and_by_session(
     store: Store, request_record: Make
 ) -> None:
-    one, two = await store.create_session(), await store.create_session()
+    one, two = await store.sessions.create(), await store.sessions.create()
 
     async def ask(session_id: str, body: bytes) -> str:
-        exchange = await store.begin_exchange(
+        exchange = await store.replies.begin(
             session_id,
             parent_id=None,
             user=Message("user", "q"),
@@ -79,27 +65,27 @@ async def test_requests_are_found_by_endpoint_and_by_session(
             request=request_record(body),
         )
         reply = exchange.reply.message
-        await store.finish_reply(reply.id, message=reply, status="complete")
+        await store.replies.finish(reply.id, message=reply, status="complete")
         return reply.id
 
-    assert await store.last_request() is None
+    assert await store.requests.last() is None
     ids = [await ask(s.session_id, b) for s, b in ((one, b"1"), (two, b"2"), (one, b"3"))]
-    await store.fork(ids[0])
+    await store.branches.fork(ids[0])
 
     async def last(endpoint: str | None = None, before: str | None = None) -> tuple[str, bytes]:
-        sent = await store.last_request(endpoint, before=before)
+        sent = await store.requests.last(endpoint, before=before)
         assert sent is not None
         assert sent.request.body is not None
         return sent.message_id, sent.request.body
 
     assert await last() == await last("home") == (ids[2], b"3")
     assert await last(before=ids[2]) == await last("home", before=ids[2]) == (ids[1], b"2")
-    assert await store.last_request("home", before=ids[0]) is None
-    assert await store.last_request("elsewhere") is None
-    found = await store.requests_of_session(one.session_id)
+    assert await store.requests.last("home", before=ids[0]) is None
+    assert await store.requests.last("elsewhere") is None
+    found = await store.requests.list(one.session_id)
     assert [(sent.message_id, sent.request.body) for sent in found] == [
         (ids[0], None),
         (ids[2], None),
     ]
-    await store.delete_message(ids[2])
-    assert len(await store.requests_of_session(one.session_id)) == 1
+    await store.messages.delete(ids[2])
+    assert len(await store.requests.list(one.session_id)) == 1

@@ -26,7 +26,7 @@ from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import Transcript
 from tui_chat.store import Ending, Store
-from tui_chat.store.growing import Written, grown
+from tui_chat.store.stream_journal import PersistedFields, changes_to
 
 T = TypeVar("T")
 
@@ -86,20 +86,22 @@ def test_defaults_are_left_out_and_unknown_keys_are_ignored() -> None:
 
 @given(st.lists(st.text("ab", max_size=8), max_size=8))
 def test_changes_say_exactly_what_changed(contents: list[str]) -> None:
-    written, text = Written(Message("assistant")), ""
+    written, text = PersistedFields(Message("assistant")), ""
     for content in contents:
-        written, changes = grown(written, Message("assistant", content))
+        written, changes = changes_to(written, Message("assistant", content))
         for change in changes:
             text = text[: change.keep] + change.text
         assert text == content
     if contents:
-        again, nothing = grown(written, Message("assistant", contents[-1]))
+        again, nothing = changes_to(written, Message("assistant", contents[-1]))
         assert (again.texts["content"], nothing) == (contents[-1], [])
 
 
 def test_a_growing_reply_costs_what_is_added() -> None:
-    written, _ = grown(Written(Message("assistant")), Message("assistant", "x" * 1_000_000))
-    _, changes = grown(written, Message("assistant", "x" * 1_000_001))
+    written, _ = changes_to(
+        PersistedFields(Message("assistant")), Message("assistant", "x" * 1_000_000)
+    )
+    _, changes = changes_to(written, Message("assistant", "x" * 1_000_001))
     assert [(change.keep, change.text) for change in changes] == [(1_000_000, "x")]
 
 
@@ -214,7 +216,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(title=texts)
     def create(self, title: str) -> None:
-        session = self.run(self.store.create_session(title=title))
+        session = self.run(self.store.sessions.create(title=title))
         self.known[session.session_id] = Known()
         self.top(session.session_id)
 
@@ -228,14 +230,14 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(which=pick, where=pick, message=replies)
     def add(self, which: int, where: int, message: Message) -> None:
         session_id, known = self.choose(which)
-        entry = self.run(self.store.add_message(session_id, message, self.parent(known, where)))
+        entry = self.run(self.store.messages.add(session_id, message, self.parent(known, where)))
         self.added(session_id, known, entry)
 
     @precondition(lambda self: self.messages())
     @rule(which=pick, message=replies)
     def edit(self, which: int, message: Message) -> None:
         session_id, known, entry_id = self.message(which)
-        entry = self.run(self.store.edit_message(entry_id, message))
+        entry = self.run(self.store.messages.edit(entry_id, message))
         assert entry.parent_id == known.entries[entry_id].parent_id
         self.added(session_id, known, entry)
 
@@ -244,7 +246,7 @@ class StoreMachine(RuleBasedStateMachine):
     def begin(self, which: int, where: int, text: str | None) -> None:
         session_id, known = self.choose(which)
         exchange = self.run(
-            self.store.begin_exchange(
+            self.store.replies.begin(
                 session_id,
                 parent_id=self.parent(known, where),
                 user=None if text is None else Message("user", text),
@@ -265,7 +267,7 @@ class StoreMachine(RuleBasedStateMachine):
         _, known, entry = found[which % len(found)]
         old = entry.message
         message = replace(message, id=old.id, timestamp=old.timestamp, pinned=old.pinned)
-        self.run(self.store.flush_reply(old.id, message))
+        self.run(self.store.replies.flush(old.id, message))
         known.entries[old.id] = replace(entry, message=message)
 
     @precondition(lambda self: self.streaming())
@@ -274,7 +276,7 @@ class StoreMachine(RuleBasedStateMachine):
         found = self.streaming()
         session_id, known, entry = found[which % len(found)]
         old = entry.message
-        ended = self.run(self.store.finish_reply(old.id, message=message, status=status))
+        ended = self.run(self.store.replies.finish(old.id, message=message, status=status))
         expected = replace(message, id=old.id, timestamp=old.timestamp, pinned=old.pinned)
         known.entries[old.id] = replace(entry, message=expected, status=status)
         assert ended == known.placed(old.id)
@@ -284,7 +286,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(which=pick, pinned=st.booleans())
     def pin(self, which: int, pinned: bool) -> None:
         _, known, entry_id = self.message(which)
-        self.run(self.store.pin_message(entry_id, pinned))
+        self.run(self.store.messages.pin(entry_id, pinned))
         entry = known.entries[entry_id]
         known.entries[entry_id] = replace(entry, message=replace(entry.message, pinned=pinned))
 
@@ -292,14 +294,14 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(which=pick)
     def show(self, which: int) -> None:
         session_id, known, entry_id = self.message(which)
-        self.run(self.store.show(session_id, entry_id))
+        self.run(self.store.branches.activate(session_id, entry_id))
         known.head = known.below(entry_id)[-1]
 
     @precondition(lambda self: self.messages())
     @rule(which=pick, step=st.integers(-2, 2))
     def show_sibling(self, which: int, step: int) -> None:
         _, known, entry_id = self.message(which)
-        self.run(self.store.show_sibling(entry_id, step))
+        self.run(self.store.branches.activate_sibling(entry_id, step))
         family = known.family(entry_id)
         wanted = family[max(0, min(family.index(entry_id) + step, len(family) - 1))]
         known.head = known.below(wanted)[-1]
@@ -311,9 +313,9 @@ class StoreMachine(RuleBasedStateMachine):
         below = known.below(entry_id)
         if any(known.entries[other].status == "streaming" for other in below):
             with pytest.raises(InputError):
-                self.run(self.store.delete_message(entry_id))
+                self.run(self.store.messages.delete(entry_id))
             return
-        self.run(self.store.delete_message(entry_id))
+        self.run(self.store.messages.delete(entry_id))
         known.heads[entry_id] = known.head if known.head in below else None
         family = known.family(entry_id)
         known.hidden |= dict.fromkeys(below, entry_id)
@@ -330,9 +332,9 @@ class StoreMachine(RuleBasedStateMachine):
         known, top = found[which % len(found)]
         if known.entries[top].parent_id in known.hidden:
             with pytest.raises(StoreError):
-                self.run(self.store.restore_message(top))
+                self.run(self.store.messages.restore(top))
             return
-        self.run(self.store.restore_message(top))
+        self.run(self.store.messages.restore(top))
         known.hidden = {one: by for one, by in known.hidden.items() if by != top}
         head = known.heads.pop(top)
         known.head = known.head if head is None else head
@@ -344,10 +346,10 @@ class StoreMachine(RuleBasedStateMachine):
         path = known.path(entry_id)
         if any(known.entries[other].status == "streaming" for other in path):
             with pytest.raises(InputError):
-                self.run(self.store.fork(entry_id))
+                self.run(self.store.branches.fork(entry_id))
             return
-        session_id = self.run(self.store.fork(entry_id)).session_id
-        copies = self.run(self.store.branch(session_id))
+        session_id = self.run(self.store.branches.fork(entry_id)).session_id
+        copies = self.run(self.store.branches.load(session_id))
         fork = self.known[session_id] = Known()
         for old_id, copy in zip(path, copies, strict=True):
             old, new_id = known.entries[old_id], copy.message.id
@@ -366,13 +368,13 @@ class StoreMachine(RuleBasedStateMachine):
         )
         transcript = Transcript(Session(f"in-{number}", "in"), entries)
         for already in (0, count):
-            done = self.run(self.store.import_session(transcript))
+            done = self.run(self.store.transcripts.add(transcript))
             assert (done.added, done.known, done.fault) == (count - already, already, "")
         known = self.known[f"in-{number}"] = Known()
         known.entries = {entry.message.id: entry for entry in entries}
         known.head = entries[-1].message.id if entries else None
         self.top(f"in-{number}")
-        read = self.run(self.store.read_session(f"in-{number}"))
+        read = self.run(self.store.transcripts.get(f"in-{number}"))
         assert read is not None
         assert read.entries == entries
 
@@ -385,7 +387,7 @@ class StoreMachine(RuleBasedStateMachine):
         there = {other for _, _, other in self.messages()} | {None}
         try:
             query = Query(f'"{entry.message.content.replace(chr(34), " ")}"', order=order)
-            found = {hit.message_id for hit in self.run(self.store.search(query))}
+            found = {hit.message_id for hit in self.run(self.store.search.find(query))}
         except InputError:
             return  # it has no words
         assert found <= there
@@ -395,14 +397,14 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(which=pick, text=texts)
     def type_draft(self, which: int, text: str) -> None:
         session_id, known = self.choose(which)
-        self.run(self.store.save_draft(session_id, text))
+        self.run(self.store.drafts.save(session_id, text))
         known.draft = text
 
     @precondition(lambda self: self.live())
     @rule(which=pick)
     def delete(self, which: int) -> None:
         session_id, _ = self.choose(which)
-        self.run(self.store.delete_session(session_id))
+        self.run(self.store.sessions.delete_forever(session_id))
         del self.known[session_id]
         self.order.remove(session_id)
 
@@ -410,7 +412,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(which=pick)
     def trash(self, which: int) -> None:
         session_id, known = self.choose(which)
-        self.run(self.store.delete_sessions([session_id]))
+        self.run(self.store.sessions.delete([session_id]))
         known.trashed = next(self.time)
 
     @precondition(lambda self: len(self.live()) < len(self.known))
@@ -418,13 +420,13 @@ class StoreMachine(RuleBasedStateMachine):
     def restore(self, which: int) -> None:
         trashed = sorted(self.known.keys() - self.live().keys())
         session_id = trashed[which % len(trashed)]
-        self.run(self.store.restore_sessions([session_id]))
+        self.run(self.store.sessions.restore([session_id]))
         self.known[session_id].trashed = 0
 
     @rule()
     def purge(self) -> None:
         gone = self.known.keys() - self.live().keys()
-        assert self.run(self.store.purge_trash(0)) == len(gone)
+        assert self.run(self.store.sessions.purge_trash(0)) == len(gone)
         self.known = self.live()
         self.order = [session_id for session_id in self.order if session_id not in gone]
         for known in self.known.values():
@@ -440,7 +442,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def agrees(self) -> None:
-        summaries = self.run(self.store.sessions())
+        summaries = self.run(self.store.sessions.list())
         live = self.live()
         order = [session_id for session_id in self.order if session_id in live]
         assert [s.session_id for s in summaries] == order
@@ -450,16 +452,18 @@ class StoreMachine(RuleBasedStateMachine):
             replies = [entry.status for entry in branch if entry.message.role == "assistant"]
             assert summary.message_count == len(known.visible())
             assert summary.status == (replies[-1] if replies else "complete")
-            assert self.run(self.store.branch(summary.session_id)) == branch
-            assert self.run(self.store.draft(summary.session_id)) == known.draft
-            nodes = self.run(self.store.tree(summary.session_id))
+            assert self.run(self.store.branches.load(summary.session_id)) == branch
+            assert self.run(self.store.drafts.get(summary.session_id)) == known.draft
+            nodes = self.run(self.store.branches.tree(summary.session_id))
             assert [node.message_id for node in nodes] == known.visible()
             if len(branch) > 1:
                 above = self.run(
-                    self.store.branch(summary.session_id, last=1, before=branch[-1].message.id)
+                    self.store.branches.load(
+                        summary.session_id, last=1, before=branch[-1].message.id
+                    )
                 )
                 assert above == branch[-2:-1]
-        trashed = self.run(self.store.trash())
+        trashed = self.run(self.store.sessions.list_trash())
         assert {s.session_id for s in trashed} == self.known.keys() - live.keys()
 
 

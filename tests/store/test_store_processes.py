@@ -58,10 +58,10 @@ async def test_killed_at_any_moment_nothing_acknowledged_is_lost(
     store = await open_store()
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT count(*) FROM reply_changes").fetchall() == [(0,)]
-    summaries = await store.sessions()
+    summaries = await store.sessions.list()
     assert sorted(s.title for s in summaries) == sorted(told)
     for summary in summaries:
-        user, reply = await store.branch(summary.session_id)
+        user, reply = await store.branches.load(summary.session_id)
         assert (user.message.content, user.status) == ("Count.", "complete")
         assert reply.status == summary.status == "interrupted"
         length = len(reply.message.content)
@@ -79,12 +79,12 @@ async def test_a_living_programs_reply_is_left_alone(
     child = run("child_streams.py", path, 1)
     line(child), line(child)  # it has stored something
     store = await open_store()
-    (summary,) = await store.sessions()
+    (summary,) = await store.sessions.list()
     assert summary.status == "streaming"
-    first = (await store.branch(summary.session_id))[-1].message.content
+    first = (await store.branches.load(summary.session_id))[-1].message.content
     for _ in range(20):
         line(child)
-    later = (await store.branch(summary.session_id))[-1]
+    later = (await store.branches.load(summary.session_id))[-1]
     assert later.status == "streaming"
     assert later.message.content.startswith(first)
     assert len(later.message.content) > len(first)
@@ -92,26 +92,26 @@ async def test_a_living_programs_reply_is_left_alone(
     child.kill()
     child.communicate()
     again = await open_store()
-    assert (await again.sessions())[0].status == "interrupted"
+    assert (await again.sessions.list())[0].status == "interrupted"
 
 
 async def test_two_stores_in_one_process_leave_each_other_alone(
     open_store: Opener, request_record: Callable[[], RequestRecord]
 ) -> None:
     one = await open_store()
-    session = await one.create_session()
-    exchange = await one.begin_exchange(
+    session = await one.sessions.create()
+    exchange = await one.replies.begin(
         session.session_id, parent_id=None, user=Message("user", "?"), model="", endpoint="",
         request=request_record(),
     )  # fmt: skip
     two = await open_store()
-    assert (await two.sessions())[0].status == "streaming"
+    assert (await two.sessions.list())[0].status == "streaming"
     reply = exchange.reply.message
-    await one.flush_reply(reply.id, Message("assistant", "so far"))
-    assert (await two.branch(session.session_id))[-1].message.content == "so far"
+    await one.replies.flush(reply.id, Message("assistant", "so far"))
+    assert (await two.branches.load(session.session_id))[-1].message.content == "so far"
     await one.close()  # without having ended it
     three = await open_store()
-    entry = (await three.branch(session.session_id))[-1]
+    entry = (await three.branches.load(session.session_id))[-1]
     assert (entry.status, entry.message.content) == ("interrupted", "so far")
 
 
@@ -133,11 +133,11 @@ async def test_two_programs_write_five_thousand_messages_each_and_none_is_lost(
         say(child, "go")
     written = [line(child) for child in children]
     store = await open_store()
-    assert {s.session_id: s.message_count for s in await store.sessions()} == dict.fromkeys(
+    assert {s.session_id: s.message_count for s in await store.sessions.list()} == dict.fromkeys(
         written, 5000
     )
     for session_id in written:
-        contents = [entry.message.content for entry in await store.branch(session_id)]
+        contents = [entry.message.content for entry in await store.branches.load(session_id)]
         assert contents == [f"{session_id} {number}" for number in range(5_000)]
 
 
@@ -164,40 +164,40 @@ async def test_a_database_that_is_held_is_busy(
     assert "Another program is using" in str(caught.value)
     assert caught.value.advice
     holder.communicate()
-    assert await (await open_store()).sessions() == ()
+    assert await (await open_store()).sessions.list() == ()
 
 
 async def test_a_write_waits_for_another_program_and_then_says_busy(
     path: Path, open_store: Opener, run: Run
 ) -> None:
     store = await open_store()
-    session = await store.create_session()
+    session = await store.sessions.create()
     holder = run("child_locks.py", path, "synchronous = FULL", "BEGIN IMMEDIATE")
     assert line(holder) == "held"
-    assert [s.session_id for s in await store.sessions()] == [session.session_id]
+    assert [s.session_id for s in await store.sessions.list()] == [session.session_id]
     with pytest.raises(StoreBusy):
-        await store.update_session(session.session_id, title="x")
+        await store.sessions.update(session.session_id, title="x")
     holder.communicate()
-    assert (await store.update_session(session.session_id, title="x")).title == "x"
+    assert (await store.sessions.update(session.session_id, title="x")).title == "x"
 
 
 # The disk
 
 
 async def test_a_full_disk_is_told_and_survived(store: Store) -> None:
-    session = await store.create_session()
+    session = await store.sessions.create()
 
     async def limit(pages: int) -> None:
-        await store._database._connection.execute_fetchall(f"PRAGMA max_page_count = {pages}")
+        await store.database._connection.execute_fetchall(f"PRAGMA max_page_count = {pages}")
 
     await limit(1)  # SQLite raises it to what there is
     with pytest.raises(StoreError, match="no room left") as caught:
-        await store.add_message(session.session_id, Message("user", "x" * 200_000), None)
+        await store.messages.add(session.session_id, Message("user", "x" * 200_000), None)
     assert "Free some space" in caught.value.advice
-    assert await store.branch(session.session_id) == ()
+    assert await store.branches.load(session.session_id) == ()
     await limit(100_000)
-    await store.add_message(session.session_id, Message("user", "x" * 200_000), None)
-    assert len(await store.branch(session.session_id)) == 1
+    await store.messages.add(session.session_id, Message("user", "x" * 200_000), None)
+    assert len(await store.branches.load(session.session_id)) == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files there")

@@ -51,12 +51,12 @@ def neighbours(path: Path) -> list[str]:
 
 async def fill(store: Store, *, role: bool) -> None:
     if role:
-        await store.save_role(Role("r", "Pirate"))
-    session = await store.create_session(title="old", role_id="r" if role else None)
-    entry = await store.add_message(session.session_id, Message("user", "hi"), None)
-    await store.add_message(session.session_id, Message("assistant", "ho"), entry.message.id)
-    await store.save_draft(session.session_id, "draft")
-    await store.remember("k", "v")
+        await store.roles.save(Role("r", "Pirate"))
+    session = await store.sessions.create(title="old", role_id="r" if role else None)
+    entry = await store.messages.add(session.session_id, Message("user", "hi"), None)
+    await store.messages.add(session.session_id, Message("assistant", "ho"), entry.message.id)
+    await store.drafts.save(session.session_id, "draft")
+    await store.settings.set("k", "v")
 
 
 def test_migrations_are_numbered_without_gaps_and_each_has_an_undo() -> None:
@@ -105,10 +105,13 @@ async def test_undo_and_redo_on_a_filled_database_keep_the_conversations(
         assert not connection.execute("PRAGMA foreign_key_check").fetchall()
 
     store = await open_store()
-    (summary,) = await store.sessions()
+    (summary,) = await store.sessions.list()
     assert (summary.title, summary.role_name, summary.message_count) == ("old", "", 2)
-    assert [e.message.content for e in await store.branch(summary.session_id)] == ["hi", "ho"]
-    assert await store.draft(summary.session_id) == "draft"
+    assert [e.message.content for e in await store.branches.load(summary.session_id)] == [
+        "hi",
+        "ho",
+    ]
+    assert await store.drafts.get(summary.session_id) == "draft"
 
 
 async def test_a_database_from_before_branches_is_counted(path: Path, open_store: Opener) -> None:
@@ -127,10 +130,12 @@ async def test_a_database_from_before_branches_is_counted(path: Path, open_store
             """
         )
     store = await open_store()
-    shown = [(s.title, s.message_count, s.total_tokens, s.status) for s in await store.sessions()]
+    shown = [
+        (s.title, s.message_count, s.total_tokens, s.status) for s in await store.sessions.list()
+    ]
     assert shown == [("empty", 0, 0, "complete"), ("old", 4, 1012, "failed")]
-    assert [e.message.id for e in await store.branch("s")] == ["a", "b", "c"]
-    assert [e.siblings for e in await store.branch("s")] == [1, 2, 1]
+    assert [e.message.id for e in await store.branches.load("s")] == ["a", "b", "c"]
+    assert [e.siblings for e in await store.branches.load("s")] == [1, 2, 1]
 
 
 async def test_undone_to_nothing_the_file_is_as_new(path: Path, open_store: Opener) -> None:
@@ -139,7 +144,7 @@ async def test_undone_to_nothing_the_file_is_as_new(path: Path, open_store: Open
     await store.close()
     with plain(path) as connection:
         schema.undo(connection, 0)
-    assert await (await open_store()).sessions() == ()
+    assert await (await open_store()).sessions.list() == ()
 
 
 async def test_a_database_from_before_roles_works_unchanged(path: Path, open_store: Opener) -> None:
@@ -155,13 +160,13 @@ async def test_a_database_from_before_roles_works_unchanged(path: Path, open_sto
             """
         )
     store = await open_store()
-    session = await store.session("s")
+    session = await store.sessions.get("s")
     assert session is not None
     assert (session.title, session.role_id, session.updated) == ("old", None, 6)
-    assert [e.message.content for e in await store.branch("s")] == ["hi", "ho"]
-    await store.save_role(Role("r", "Pirate"))
-    await store.create_session(role_id="r")
-    assert [s.role_name for s in await store.sessions()] == ["Pirate", ""]
+    assert [e.message.content for e in await store.branches.load("s")] == ["hi", "ho"]
+    await store.roles.save(Role("r", "Pirate"))
+    await store.sessions.create(role_id="r")
+    assert [s.role_name for s in await store.sessions.list()] == ["Pirate", ""]
 
 
 async def test_a_backup_is_made_before_a_filled_database_is_migrated(
@@ -299,15 +304,15 @@ async def test_a_file_cut_short_is_told_at_once(path: Path, open_store: Opener) 
 
 async def test_damage_further_in_is_told_when_it_is_met(path: Path, open_store: Opener) -> None:
     store = await open_store()
-    session = await store.create_session()
-    await store.add_message(session.session_id, Message("user", "x" * 100_000), None)
+    session = await store.sessions.create()
+    await store.messages.add(session.session_id, Message("user", "x" * 100_000), None)
     await store.close()
     whole = path.read_bytes()
     kept = len(whole) - 4096 * 20  # the message lies at the end
     path.write_bytes(whole[:kept] + b"\xa5" * (len(whole) - kept))
     store = await open_store()
     with pytest.raises(StoreDamaged, match="damaged"):
-        await store.branch(session.session_id)
+        await store.branches.load(session.session_id)
 
 
 async def test_an_empty_file_is_not_taken_for_a_new_database(
@@ -320,7 +325,7 @@ async def test_an_empty_file_is_not_taken_for_a_new_database(
     assert "delete" in caught.value.advice
     assert path.stat().st_size == 0
     path.unlink()
-    assert await (await open_store()).sessions() == ()
+    assert await (await open_store()).sessions.list() == ()
 
 
 async def test_a_log_without_its_database_is_not_thrown_away(
@@ -348,7 +353,7 @@ async def test_a_new_database_has_its_name_when_it_is_whole(
         with pytest.raises(KeyboardInterrupt):
             schema.prepare(path, now=1.0, busy_timeout=1.0)
     assert list(path.parent.iterdir()) == []
-    assert await (await open_store()).sessions() == ()
+    assert await (await open_store()).sessions.list() == ()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no permission bits")
@@ -359,7 +364,7 @@ async def test_the_folder_and_the_files_are_their_owners_alone(
     before = os.umask(0)
     try:
         async with await Store.open(path, now=clock, new_id=new_id) as store:
-            await store.create_session(title="private")
+            await store.sessions.create(title="private")
             modes = {each.name: mode_of(each) for each in path.parent.iterdir()}
         upkeep.backup(path, None, now=1.0)
     finally:
@@ -400,5 +405,5 @@ async def test_odd_names_are_taken_as_they_are(
     path = tmp_path / "a?mode=memory#b %20 ü 中.db"
     for _ in range(2):
         async with await Store.open(path, now=clock, new_id=new_id) as store:
-            await store.create_session()
+            await store.sessions.create()
     assert [item.name for item in tmp_path.iterdir()] == [path.name]

@@ -54,14 +54,14 @@ TEXTS = {
 
 @pytest.fixture
 async def filled(store: Store) -> Store:
-    session = await store.create_session(title="everything")
+    session = await store.sessions.create(title="everything")
     for name, text in TEXTS.items():
-        await store.add_message(session.session_id, Message("user", text, id=name), None)
+        await store.messages.add(session.session_id, Message("user", text, id=name), None)
     return store
 
 
 async def ids(store: Store, text: str, **more: object) -> list[str | None]:
-    return [hit.message_id for hit in await store.search(Query(text, **more))]  # type: ignore[arg-type]
+    return [hit.message_id for hit in await store.search.find(Query(text, **more))]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ async def ids(store: Store, text: str, **more: object) -> list[str | None]:
     ],
 )
 async def test_what_words_find(filled: Store, text: str, found: set[str]) -> None:
-    hits = await filled.search(Query(text))
+    hits = await filled.search.find(Query(text))
     assert {hit.message_id for hit in hits} == found
     assert all(hit.marks for hit in hits)
 
@@ -144,14 +144,14 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 async def test_no_text_is_taken_for_commands(filled: Store, text: str) -> None:
-    await filled.search(Query(text))
-    assert len(await filled.branch((await filled.sessions())[0].session_id)) == 1
+    await filled.search.find(Query(text))
+    assert len(await filled.branches.load((await filled.sessions.list())[0].session_id)) == 1
 
 
 @pytest.mark.parametrize("text", ["", " ", '"', '""', "*", "…", "+-", "。", "\0"])
 async def test_a_query_without_words_is_told(filled: Store, text: str) -> None:
     with pytest.raises(InputError, match="no word"):
-        await filled.search(Query(text))
+        await filled.search.find(Query(text))
 
 
 def _small(text: str) -> str:
@@ -227,10 +227,10 @@ def test_snippets_mark_what_was_looked_for(
 
 
 async def test_a_snippet_shows_the_place_in_a_long_text(store: Store) -> None:
-    session = await store.create_session(title="t")
+    session = await store.sessions.create(title="t")
     text = "word " * 5000 + "needle " + "word " * 5000
-    await store.add_message(session.session_id, Message("user", text), None)
-    (hit,) = await store.search(Query("needle"))
+    await store.messages.add(session.session_id, Message("user", text), None)
+    (hit,) = await store.search.find(Query("needle"))
     assert len(hit.snippet) < 300
     assert hit.snippet.startswith("…word")
     assert hit.snippet.endswith("…")
@@ -241,11 +241,11 @@ async def test_a_snippet_shows_the_place_in_a_long_text(store: Store) -> None:
 
 
 async def test_sessions_are_found_by_title_and_by_role(store: Store) -> None:
-    await store.save_role(Role("r", "Sea Pirate"))
-    by_role = await store.create_session(title="talk", role_id="r")
-    by_title = await store.create_session(title="About pirate ships")
-    said = await store.add_message(by_title.session_id, Message("user", "A pirate!"), None)
-    hits = await store.search(Query("pirate"))
+    await store.roles.save(Role("r", "Sea Pirate"))
+    by_role = await store.sessions.create(title="talk", role_id="r")
+    by_title = await store.sessions.create(title="About pirate ships")
+    said = await store.messages.add(by_title.session_id, Message("user", "A pirate!"), None)
+    hits = await store.search.find(Query("pirate"))
     assert [(hit.session_id, hit.message_id) for hit in hits[-1:]] == [
         (by_title.session_id, said.message.id)
     ]
@@ -255,59 +255,65 @@ async def test_sessions_are_found_by_title_and_by_role(store: Store) -> None:
     }
     assert all(hit.message_role is None and hit.marks for hit in hits[:-1])
 
-    await store.update_session(by_title.session_id, title="About ships")
-    await store.save_role(Role("r", "Sailor"))
+    await store.sessions.update(by_title.session_id, title="About ships")
+    await store.roles.save(Role("r", "Sailor"))
     assert await ids(store, "pirate") == [said.message.id]
-    assert [hit.session_id for hit in await store.search(Query("ships"))] == [by_title.session_id]
-    assert [hit.session_id for hit in await store.search(Query("sailor"))] == [by_role.session_id]
+    assert [hit.session_id for hit in await store.search.find(Query("ships"))] == [
+        by_title.session_id
+    ]
+    assert [hit.session_id for hit in await store.search.find(Query("sailor"))] == [
+        by_role.session_id
+    ]
 
 
 async def test_every_branch_is_searched_and_nothing_that_was_deleted(store: Store) -> None:
-    session = await store.create_session(title="t")
+    session = await store.sessions.create(title="t")
     for name, parent in (("a", None), ("b", "a"), ("c", "b"), ("d", "a")):
-        await store.add_message(session.session_id, Message("user", f"fox {name}", id=name), parent)
+        await store.messages.add(
+            session.session_id, Message("user", f"fox {name}", id=name), parent
+        )
     everything = {"a", "b", "c", "d"}
     assert set(await ids(store, "fox")) == everything
-    await store.delete_message("b")
+    await store.messages.delete("b")
     assert set(await ids(store, "fox")) == {"a", "d"}
-    await store.restore_message("b")
+    await store.messages.restore("b")
     assert set(await ids(store, "fox")) == everything
-    await store.delete_message("b")
-    assert await store.purge_trash(0) == 0
+    await store.messages.delete("b")
+    assert await store.sessions.purge_trash(0) == 0
     assert set(await ids(store, "fox")) == {"a", "d"}
-    await store.delete_sessions([session.session_id])
+    await store.sessions.delete([session.session_id])
     assert await ids(store, "fox") == []
-    assert await store.search(Query("t")) == ()
-    await store.restore_sessions([session.session_id])
+    assert await store.search.find(Query("t")) == ()
+    await store.sessions.restore([session.session_id])
     assert set(await ids(store, "fox")) == {"a", "d"}
-    fork = await store.fork("d")
+    fork = await store.branches.fork("d")
     assert len(await ids(store, "fox")) == 4
-    await store.delete_session(session.session_id)
-    assert {hit.session_id for hit in await store.search(Query("fox"))} == {fork.session_id}
+    await store.sessions.delete_forever(session.session_id)
+    assert {hit.session_id for hit in await store.search.find(Query("fox"))} == {fork.session_id}
 
 
 async def test_rows_that_are_used_again_are_not_mistaken(store: Store) -> None:
-    session = await store.create_session(title="old")
-    await store.add_message(session.session_id, Message("user", "fox 狐狸", id="a"), None)
-    await store.delete_session(session.session_id)
-    other = await store.create_session(title="new")
-    await store.add_message(other.session_id, Message("user", "dog", id="b"), None)
+    session = await store.sessions.create(title="old")
+    await store.messages.add(session.session_id, Message("user", "fox 狐狸", id="a"), None)
+    await store.sessions.delete_forever(session.session_id)
+    other = await store.sessions.create(title="new")
+    await store.messages.add(other.session_id, Message("user", "dog", id="b"), None)
     assert await ids(store, "fox") == await ids(store, "狐狸") == await ids(store, "old") == []
     assert await ids(store, "dog") == ["b"]
 
 
 async def test_a_reply_is_found_when_it_has_ended(store: Store, request_record: Make) -> None:
-    session = await store.create_session(title="t")
-    exchange = await store.begin_exchange(
+    session = await store.sessions.create(title="t")
+    exchange = await store.replies.begin(
         session.session_id, parent_id=None, user=Message("user", "a question"), model="m",
         endpoint="e", request=request_record(),
     )  # fmt: skip
     reply = exchange.reply.message
-    await store.flush_reply(reply.id, replace(reply, content="an answer"))
+    await store.replies.flush(reply.id, replace(reply, content="an answer"))
     assert len(await ids(store, "question")) == 1
     assert await ids(store, "answer") == []
     for text in ("an answer", "another end"):
-        await store.finish_reply(
+        await store.replies.finish(
             reply.id, message=replace(reply, content=text), status="complete", usage=Usage(1, 1)
         )
     assert await ids(store, "answer") == []
@@ -316,13 +322,13 @@ async def test_a_reply_is_found_when_it_has_ended(store: Store, request_record: 
 
 async def test_an_interrupted_reply_is_found(open_store: Opener, request_record: Make) -> None:
     store = await open_store()
-    session = await store.create_session(title="t")
-    exchange = await store.begin_exchange(
+    session = await store.sessions.create(title="t")
+    exchange = await store.replies.begin(
         session.session_id, parent_id=None, user=None, model="m", endpoint="e",
         request=request_record(),
     )  # fmt: skip
     reply = exchange.reply.message
-    await store.flush_reply(reply.id, replace(reply, content="so far"))
+    await store.replies.flush(reply.id, replace(reply, content="so far"))
     await store.close()
     assert await ids(await open_store(), "far") == [reply.id]
 
@@ -331,13 +337,13 @@ async def test_an_interrupted_reply_is_found(open_store: Opener, request_record:
 
 
 async def test_the_best_or_the_newest_comes_first(store: Store) -> None:
-    session = await store.create_session(title="t")
+    session = await store.sessions.create(title="t")
     for name, text in (
         ("often", "fox fox fox"),
         ("once", "a fox and " + "other words " * 50),
         ("late", "other words " * 50 + "fox"),
     ):
-        await store.add_message(session.session_id, Message("user", text, id=name), None)
+        await store.messages.add(session.session_id, Message("user", text, id=name), None)
     assert await ids(store, "fox") == ["often", "once", "late"]
     assert await ids(store, "fox", order="newest") == ["late", "once", "often"]
     assert await ids(store, "fox", order="newest", limit=1) == ["late"]
@@ -354,7 +360,7 @@ async def test_newest_is_by_when_it_was_said_however_common_the_word_is(
         )  # fmt: skip
         return Transcript(Session(name, name, created=start, updated=start + 60), entries)
 
-    await store.import_sessions([talk("new", 5000.0), talk("old", 1000.0)])
+    await store.transcripts.add_many([talk("new", 5000.0), talk("old", 1000.0)])
     late = [f"new{n:02}" for n in range(59, -1, -1)]
     for road in ROADS:
         take(monkeypatch, road)
@@ -393,18 +399,18 @@ async def test_filters(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     take(monkeypatch, road)
-    await store.save_role(Role("r", "Pirate"))
-    one = await store.create_session(title="one", role_id="r", model="m-1", endpoint="e-1")
-    two = await store.create_session(title="two", tags=("work", "C#"))
-    exchange = await store.begin_exchange(
+    await store.roles.save(Role("r", "Pirate"))
+    one = await store.sessions.create(title="one", role_id="r", model="m-1", endpoint="e-1")
+    two = await store.sessions.create(title="two", tags=("work", "C#"))
+    exchange = await store.replies.begin(
         one.session_id, parent_id=None, user=Message("user", "fox q", id="q"), model="m-2",
         endpoint="e-2", request=request_record(),
     )  # fmt: skip
     reply = exchange.reply.message
-    await store.finish_reply(reply.id, message=replace(reply, content="fox a"), status="complete")
-    await store.add_message(two.session_id, Message("user", "fox t", id="t"), None)
+    await store.replies.finish(reply.id, message=replace(reply, content="fox a"), status="complete")
+    await store.messages.add(two.session_id, Message("user", "fox t", id="t"), None)
     middle = clock()
-    await store.add_message(two.session_id, Message("assistant", "fox u", id="u"), "t")
+    await store.messages.add(two.session_id, Message("assistant", "fox u", id="u"), "t")
     for more, found in (
         ({"role_name": "pirate"}, {"q", reply.id}),
         ({"role_name": "baker"}, set()),
@@ -423,11 +429,11 @@ async def test_filters(
         assert set(await ids(store, "", **more)) == found, more
     assert await ids(store, "", since=0.0) == ["u", "t", reply.id, "q"], "newest first"
     assert await ids(store, " ", since=0.0, limit=1) == ["u"]
-    assert [hit.session_id for hit in await store.search(Query("one", role_name="Pirate"))] == [
-        one.session_id
-    ]
-    assert await store.search(Query("one", tag="work")) == ()
-    assert await store.search(Query("one", message_role="user")) == ()
+    assert [
+        hit.session_id for hit in await store.search.find(Query("one", role_name="Pirate"))
+    ] == [one.session_id]
+    assert await store.search.find(Query("one", tag="work")) == ()
+    assert await store.search.find(Query("one", message_role="user")) == ()
 
 
 _SAID = ("the", "water", "these", "狐狸", "北京", "北方")
@@ -457,7 +463,7 @@ async def test_what_is_found_is_what_a_plain_look_at_every_message_finds(
     store: Store, road: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take(monkeypatch, road)
-    assert await store.writers() == ()
+    assert await store.search.writers() == ()
     chance = random.Random(5)
     said: list[tuple[Session, Entry]] = []
     for number in range(5):
@@ -480,10 +486,10 @@ async def test_what_is_found_is_what_a_plain_look_at_every_message_finds(
             for place in range(0 if number == 4 else 12)
         )
         said += [(session, entry) for entry in entries]
-        await store.import_sessions([Transcript(session, entries, pirate)])
+        await store.transcripts.add_many([Transcript(session, entries, pirate)])
 
     wrote = {(entry.endpoint, entry.model) for _, entry in said} - {("", "")}
-    assert await store.writers() == tuple(sorted(wrote))
+    assert await store.search.writers() == tuple(sorted(wrote))
 
     def passes(session: Session, entry: Entry, wanted: dict[str, object]) -> bool:
         stamp = entry.message.timestamp or 0.0
@@ -511,14 +517,14 @@ async def test_what_is_found_is_what_a_plain_look_at_every_message_finds(
                 if finder.has_all(entry.message.content) and passes(session, entry, wanted)
             }
             assert set(await ids(store, text, **wanted)) == fitting.keys(), (text, wanted)
-            newest = await store.search(Query(text, order="newest", limit=4, **wanted))  # type: ignore[arg-type]
+            newest = await store.search.find(Query(text, order="newest", limit=4, **wanted))  # type: ignore[arg-type]
             assert [hit.created for hit in newest] == sorted(fitting.values(), reverse=True)[:4]
 
 
 async def test_a_hit_says_where_it_is(store: Store) -> None:
-    session = await store.create_session(title="zoo")
-    entry = await store.add_message(session.session_id, Message("user", "fox"), None)
-    (hit,) = await store.search(Query("fox"))
+    session = await store.sessions.create(title="zoo")
+    entry = await store.messages.add(session.session_id, Message("user", "fox"), None)
+    (hit,) = await store.search.find(Query("fox"))
     assert hit == Hit(
         session.session_id, entry.message.id, "zoo", "user", "fox", ((0, 3),), hit.created
     )
@@ -539,13 +545,13 @@ async def test_what_was_there_before_the_index_is_found(path: Path, open_store: 
             """
         )
     store = await open_store()
-    await store.update_session("s", title="new talk")
-    await store.add_message("s", Message("user", "fox too", id="c"), "a")
+    await store.sessions.update("s", title="new talk")
+    await store.messages.add("s", Message("user", "fox too", id="c"), "a")
     assert set(await ids(store, "fox")) == {"a", "c"}
     assert await ids(store, "狐狸") == ["b"]
-    assert [hit.title for hit in await store.search(Query("new"))] == ["new talk"]
-    assert await store.search(Query("old")) == ()
-    await store.delete_session("s")
+    assert [hit.title for hit in await store.search.find(Query("new"))] == ["new talk"]
+    assert await store.search.find(Query("old")) == ()
+    await store.sessions.delete_forever("s")
     assert await ids(store, "fox") == []
 
 
@@ -558,7 +564,7 @@ def thinking(text: str, thought: str = "", refusal: str = "", *calls: ToolCall) 
 async def test_reasoning_calls_and_refusals_are_found_and_say_so(
     store: Store, request_record: Make
 ) -> None:
-    session = (await store.create_session(title="zoo", model="m")).session_id
+    session = (await store.sessions.create(title="zoo", model="m")).session_id
     call = ToolCall(
         "c", "feed", '{"animal": "fox\\nvixen", "where": ["K\\u00f6ln", 7], "raw": null}'
     )
@@ -571,8 +577,8 @@ async def test_reasoning_calls_and_refusals_are_found_and_say_so(
         "twice": thinking("A fox again", "fox fox fox"),
     }
     for name, message in said.items():
-        await store.add_message(session, replace(message, id=name), None)
-    hits = await store.search(Query("fox"))
+        await store.messages.add(session, replace(message, id=name), None)
+    hits = await store.search.find(Query("fox"))
     assert [(hit.message_id, hit.place) for hit in hits[:2]] == [
         ("text", "text"),
         ("twice", "text"),
@@ -597,37 +603,37 @@ async def test_reasoning_calls_and_refusals_are_found_and_say_so(
         "arguments": [],
     }.items():
         assert await ids(store, text) == found, text
-    newest = await store.search(Query("fox", order="newest"))
+    newest = await store.search.find(Query("fox", order="newest"))
     assert [hit.message_id for hit in newest] == [*reversed(said)]
-    assert [hit.message_id for hit in await store.search(Query("fox", limit=1))] == ["text"]
+    assert [hit.message_id for hit in await store.search.find(Query("fox", limit=1))] == ["text"]
     assert await ids(store, "fox", message_role="user") == []
     assert await ids(store, "vixen", model="m") == ["call"]
 
     # Whatever becomes of the messages, none is found that is not there.
-    fork = await store.fork("thought")
-    assert {hit.session_id for hit in await store.search(Query("garden"))} == {
+    fork = await store.branches.fork("thought")
+    assert {hit.session_id for hit in await store.search.find(Query("garden"))} == {
         session,
         fork.session_id,
     }
-    exchange = await store.begin_exchange(
+    exchange = await store.replies.begin(
         session, parent_id="text", user=None, model="m", endpoint="e", request=request_record()
     )
     growing = exchange.reply.message.id
-    await store.flush_reply(growing, thinking("", "a badger"))
+    await store.replies.flush(growing, thinking("", "a badger"))
     assert await ids(store, "badger") == []
     for thought in ("a badger", "an otter"):
-        await store.finish_reply(growing, message=thinking("", thought), status="complete")
+        await store.replies.finish(growing, message=thinking("", thought), status="complete")
     assert await ids(store, "badger") == []
     assert await ids(store, "otter") == [growing]
-    await store.delete_message("call")
+    await store.messages.delete("call")
     assert await ids(store, "vixen") == []
-    await store.restore_message("call")
+    await store.messages.restore("call")
     assert await ids(store, "vixen") == ["call"]
-    await store.delete_message("thought")
-    await store.purge_trash(-9.0)
-    await store.delete_session(fork.session_id)
+    await store.messages.delete("thought")
+    await store.sessions.purge_trash(-9.0)
+    await store.sessions.delete_forever(fork.session_id)
     assert await ids(store, "garden") == []
-    await store.import_session(
+    await store.transcripts.add(
         Transcript(Session("i", "Imported"), (Entry(replace(said["thought"], id="i1")),))
     )
     assert await ids(store, "garden") == ["i1"]
@@ -647,7 +653,7 @@ async def test_both_roads_find_the_same_beside_texts(
         )
         for n in range(140)
     ]
-    await store.import_session(Transcript(Session("s", "Many"), tuple(entries)))
+    await store.transcripts.add(Transcript(Session("s", "Many"), tuple(entries)))
     for text in ("fox", "fox dog", "ow*", '"cat owl"'):
         for model in ("", "a"):
             found = {
@@ -667,17 +673,17 @@ async def test_what_stood_beside_texts_before_the_index_is_found(
     path: Path, open_store: Opener
 ) -> None:
     store = await open_store()
-    session = (await store.create_session(title="old")).session_id
+    session = (await store.sessions.create(title="old")).session_id
     for name in ("kept", "gone"):
         message = thinking("", "a fox", "", ToolCall("c", "dice", "[6]"))
-        await store.add_message(session, replace(message, id=name), None)
+        await store.messages.add(session, replace(message, id=name), None)
     await store.close()
     with closing(schema.connect(path, 1.0)) as connection:
         schema.undo(connection, 8)
     store = await open_store()
-    await store.delete_message("gone")
-    await store.purge_trash(-9.0)
-    await store.add_message(session, thinking("", "a fox too"), "kept")
+    await store.messages.delete("gone")
+    await store.sessions.purge_trash(-9.0)
+    await store.messages.add(session, thinking("", "a fox too"), "kept")
     assert len(await ids(store, "fox")) == 2
     assert await ids(store, "dice") == ["kept"]
     assert faults(path) == []
@@ -687,11 +693,11 @@ async def test_what_json_spells_out_in_a_call_can_be_found_and_written(
     path: Path, open_store: Opener
 ) -> None:
     store = await open_store()
-    session = (await store.create_session(title="hostile")).session_id
+    session = (await store.sessions.create(title="hostile")).session_id
     call = ToolCall("c", "dice", r'{"x": "fox \u001e half \ud800"}')
     message = thinking("", "a \x1e thought", "no \x1e", call)
-    await store.add_message(session, replace(message, id="odd"), None)
-    (hit,) = await store.search(Query("fox"))
+    await store.messages.add(session, replace(message, id="odd"), None)
+    (hit,) = await store.search.find(Query("fox"))
     assert (hit.message_id, hit.place) == ("odd", "call")
     assert hit.snippet.encode()
     assert faults(path) == []

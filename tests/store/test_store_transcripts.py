@@ -38,61 +38,61 @@ TRANSCRIPT = Transcript(SESSION, ENTRIES, Role("r", "Pirate", "Arr."), (("mood",
 
 
 async def shown(store: Store) -> list[str]:
-    return [entry.message.id for entry in await store.branch("s")]
+    return [entry.message.id for entry in await store.branches.load("s")]
 
 
 async def test_what_is_taken_in_is_given_out_the_same(store: Store) -> None:
-    assert await store.import_session(TRANSCRIPT) == Imported("s", "Talk", True, 5, 0)
-    assert await store.read_session("s") == TRANSCRIPT
-    assert await store.session("s") == SESSION
-    assert await store.branch("s") == (ENTRIES[0], ENTRIES[2])
-    (summary,) = await store.sessions()
+    assert await store.transcripts.add(TRANSCRIPT) == Imported("s", "Talk", True, 5, 0)
+    assert await store.transcripts.get("s") == TRANSCRIPT
+    assert await store.sessions.get("s") == SESSION
+    assert await store.branches.load("s") == (ENTRIES[0], ENTRIES[2])
+    (summary,) = await store.sessions.list()
     assert (summary.message_count, summary.total_tokens, summary.status, summary.role_name) == (
         *(5, 3, "complete", "Pirate"),
     )
-    assert {hit.message_id for hit in await store.search(Query("fox"))} == {"a"}
-    assert {hit.message_id for hit in await store.search(Query("狐狸"))} == {"c"}
-    assert await store.read_session("nowhere") is None
+    assert {hit.message_id for hit in await store.search.find(Query("fox"))} == {"a"}
+    assert {hit.message_id for hit in await store.search.find(Query("狐狸"))} == {"c"}
+    assert await store.transcripts.get("nowhere") is None
 
 
 async def test_taking_in_twice_adds_nothing(store: Store) -> None:
-    await store.import_session(TRANSCRIPT)
-    await store.update_session("s", title="Mine", tags=())
-    await store.save_role(Role("r", "Sailor"))
-    await store.save_variables("s", {"mood": "bad"})
-    await store.show("s", "e")
-    before = await store.read_session("s")
-    assert await store.import_session(TRANSCRIPT) == Imported("s", "Mine", False, 0, 5)
-    assert await store.read_session("s") == before
-    assert len(await store.search(Query("fox"))) == 1
+    await store.transcripts.add(TRANSCRIPT)
+    await store.sessions.update("s", title="Mine", tags=())
+    await store.roles.save(Role("r", "Sailor"))
+    await store.sessions.save_variables("s", {"mood": "bad"})
+    await store.branches.activate("s", "e")
+    before = await store.transcripts.get("s")
+    assert await store.transcripts.add(TRANSCRIPT) == Imported("s", "Mine", False, 0, 5)
+    assert await store.transcripts.get("s") == before
+    assert len(await store.search.find(Query("fox"))) == 1
 
 
 async def test_what_has_grown_is_added_and_shown_where_it_goes_on(store: Store) -> None:
-    await store.import_session(TRANSCRIPT)
+    await store.transcripts.add(TRANSCRIPT)
     grown = (
         *ENTRIES,
         Entry(Message("user", "f", id="f"), "c"),
         Entry(Message("user", "g", id="g"), "e"),
     )
-    done = await store.import_session(replace(TRANSCRIPT, entries=grown))
+    done = await store.transcripts.add(replace(TRANSCRIPT, entries=grown))
     assert (done.is_new, done.added, done.known) == (False, 2, 5)
     assert await shown(store) == ["a", "c", "f"]
-    assert len(await store.tree("s")) == 7
+    assert len(await store.branches.tree("s")) == 7
 
 
 async def test_what_was_deleted_here_stays_deleted(store: Store) -> None:
-    await store.import_session(TRANSCRIPT)
-    await store.delete_message("d")
+    await store.transcripts.add(TRANSCRIPT)
+    await store.messages.delete("d")
     grown = (*ENTRIES, Entry(Message("user", "f fox", id="f"), "e"))
-    assert (await store.import_session(replace(TRANSCRIPT, entries=grown))).added == 1
+    assert (await store.transcripts.add(replace(TRANSCRIPT, entries=grown))).added == 1
     assert await shown(store) == ["a", "c"]
-    assert [hit.message_id for hit in await store.search(Query("fox"))] == ["a"]
-    await store.restore_message("d")
-    assert len(await store.tree("s")) == 6
+    assert [hit.message_id for hit in await store.search.find(Query("fox"))] == ["a"]
+    await store.messages.restore("d")
+    assert len(await store.branches.tree("s")) == 6
 
 
 async def listed(store: Store) -> list[str]:
-    return [each.session_id for each in await store.sessions()]
+    return [each.session_id for each in await store.sessions.list()]
 
 
 def told(session_id: str, updated: float, *said: str) -> Transcript:
@@ -107,27 +107,27 @@ def told(session_id: str, updated: float, *said: str) -> Transcript:
 async def test_what_is_taken_in_takes_its_place_by_its_time(
     store: Store, clock: Callable[[], float]
 ) -> None:
-    first = (await store.create_session(title="first")).session_id
+    first = (await store.sessions.create(title="first")).session_id
     between = clock()
-    last = (await store.create_session(title="last")).session_id
-    await store.import_sessions(
+    last = (await store.sessions.create(title="last")).session_id
+    await store.transcripts.add_many(
         (told("old", 2.0), told("older", 1.0), told("between", between), told("never", 9e12))
     )
     assert await listed(store) == ["never", last, "between", first, "old", "older"]
-    await store.add_message("old", Message("user", "x"), None)
+    await store.messages.add("old", Message("user", "x"), None)
     assert (await listed(store))[:2] == ["old", "never"]
     later = clock()
-    await store.import_session(told("older", later, "a"))
+    await store.transcripts.add(told("older", later, "a"))
     assert (await listed(store))[:2] == ["older", "old"]
-    assert (await store.sessions())[0].updated == later
+    assert (await store.sessions.list())[0].updated == later
 
 
 async def test_sessions_from_when_places_were_counted_keep_their_order(
     path: Path, open_store: Opener
 ) -> None:
     store = await open_store()
-    own = [(await store.create_session(title=str(n))).session_id for n in range(4)]
-    middle = (await store.sessions())[2].updated
+    own = [(await store.sessions.create(title=str(n))).session_id for n in range(4)]
+    middle = (await store.sessions.list())[2].updated
     await store.close()
     with closing(sqlite3.connect(path)) as connection, connection:
         # As a clock that once went backwards left it: the times are not in the list's order.
@@ -136,32 +136,32 @@ async def test_sessions_from_when_places_were_counted_keep_their_order(
                 "UPDATE sessions SET touched = ? WHERE session_id = ?", (touched, session_id)
             )
     store = await open_store()
-    await store.import_sessions((told("old", 2.0), told("middle", middle + 0.5)))
+    await store.transcripts.add_many((told("old", 2.0), told("middle", middle + 0.5)))
     found = await listed(store)
     assert found == [own[3], own[2], "middle", own[0], own[1], "old"]
 
 
 async def test_a_session_in_the_trash_comes_back(store: Store) -> None:
-    await store.import_session(TRANSCRIPT)
-    await store.delete_sessions(["s"])
-    assert (await store.import_session(TRANSCRIPT)).added == 0
-    assert [s.session_id for s in await store.sessions()] == ["s"]
+    await store.transcripts.add(TRANSCRIPT)
+    await store.sessions.delete(["s"])
+    assert (await store.transcripts.add(TRANSCRIPT)).added == 0
+    assert [s.session_id for s in await store.sessions.list()] == ["s"]
 
 
 async def test_what_the_source_does_not_say_is_filled_in(store: Store) -> None:
     bare = Transcript(Session("s", ""), (Entry(Message("user", "x", id="a")),))
-    assert (await store.import_session(bare)).title == "New chat"
-    session = await store.session("s")
+    assert (await store.transcripts.add(bare)).title == "New chat"
+    session = await store.sessions.get("s")
     assert session is not None
     assert session.head_id == "a"
     assert session.created == session.updated > 0
-    await store.import_session(Transcript(Session("t", "", created=7.0)))
-    empty = await store.session("t")
+    await store.transcripts.add(Transcript(Session("t", "", created=7.0)))
+    empty = await store.sessions.get("t")
     assert empty is not None
     assert (empty.created, empty.updated, empty.head_id) == (7.0, 7.0, None)
     left = Transcript(Session("u", "U"), (Entry(Message("user", id="u1"), status="streaming"),))
-    await store.import_session(left)
-    assert (await store.branch("u"))[0].status == "interrupted"
+    await store.transcripts.add(left)
+    assert (await store.branches.load("u"))[0].status == "interrupted"
 
 
 @pytest.mark.parametrize(
@@ -177,10 +177,10 @@ async def test_what_the_source_does_not_say_is_filled_in(store: Store) -> None:
 async def test_one_that_does_not_fit_keeps_no_other_out(
     store: Store, bad: Transcript, words: str
 ) -> None:
-    await store.import_session(TRANSCRIPT)
+    await store.transcripts.add(TRANSCRIPT)
     other = Transcript(Session("o", "O"), (Entry(Message("user", "o", id="o")),))
-    first, second = await store.import_sessions((bad, other))
+    first, second = await store.transcripts.add_many((bad, other))
     assert words in first.fault
     assert (second.fault, second.added) == ("", 1)
-    assert {s.session_id for s in await store.sessions()} == {"s", "o"}
-    assert len(await store.tree("s")) == 5
+    assert {s.session_id for s in await store.sessions.list()} == {"s", "o"}
+    assert len(await store.branches.tree("s")) == 5

@@ -46,8 +46,8 @@ async def test_what_another_program_does_shows_while_one_types_and_filters(
             tmp_path / "chat.db", now=lambda: NOON + 9, new_id=lambda: f"other{next(numbers)}"
         )
         async with other:
-            await other.create_session(title="Help from elsewhere")
-            await other.create_session(title="Filtered away")
+            await other.sessions.create(title="Help from elsewhere")
+            await other.sessions.create(title="Filtered away")
             titles = ["Help from elsewhere", "hello"]
             await until(pilot, lambda: [s.title for s in _listed(sessions.rows)] == titles)
             under = sessions.rows.under_cursor
@@ -55,7 +55,7 @@ async def test_what_another_program_does_shows_while_one_types_and_filters(
             assert under.session_id == shown_id
             assert sessions.query_one(Input).value == "hel"
 
-            exchange = await other.begin_exchange(
+            exchange = await other.replies.begin(
                 shown_id,
                 parent_id=app.desk.entries[-1].message.id,
                 user=Message("user", "and now?"),
@@ -65,11 +65,11 @@ async def test_what_another_program_does_shows_while_one_types_and_filters(
             )
             reply_id = exchange.reply.message.id
             await until(pilot, lambda: "Waiting" in str(activity.render()))
-            await other.flush_reply(reply_id, Message("assistant", "Now is"))
+            await other.replies.flush(reply_id, Message("assistant", "Now is"))
             await until(pilot, lambda: "Writing" in str(activity.render()))
             assert "in another window" in str(activity.render())
             assert any("Now is" in line for line in _said(app))
-            await other.finish_reply(
+            await other.replies.finish(
                 reply_id, message=Message("assistant", "Now is over."), status="complete"
             )
             await until(pilot, lambda: any("Now is over." in line for line in _said(app)))

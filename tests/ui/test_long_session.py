@@ -12,7 +12,7 @@ import pytest
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.context.lore_keys import KeyIndex, Occurrences
-from tui_chat.store import Store
+from tui_chat.store.branches import Branches
 from tui_chat.ui.acting import drafting
 from tui_chat.ui.chat import ChatPane, Composer
 from tui_chat.ui.chat.strips import ActivityLine
@@ -74,14 +74,14 @@ async def test_what_is_sent_while_a_long_session_is_loaded_goes_out_when_all_is_
         await desk.new()
         await app.bring_draft()
         composer.text = "of the new chat"
-        branch, gate = desk._outside.store.branch, asyncio.Event()
+        branch, gate = desk._outside.store.branches.load, asyncio.Event()
 
         async def later(session_id: str, *, last: int | None = None):
             if last is None:
                 await gate.wait()
             return await branch(session_id, last=last)
 
-        monkeypatch.setattr(Store, "branch", lambda _, *given, **more: later(*given, **more))
+        monkeypatch.setattr(Branches, "load", lambda _, *given, **more: later(*given, **more))
         rows = app.query_one(SessionRows)
         rows.post_message(SessionList.Opened(long))
         await until(pilot, lambda: composer.text == "kept")
@@ -116,7 +116,7 @@ async def test_what_is_sent_while_a_long_session_is_loaded_goes_out_when_all_is_
         gate.set()
         await settle(pilot)
         assert composer.text == "of the new chat"
-        assert await desk._outside.store.draft(long) == "not sent"
+        assert await desk._outside.store.drafts.get(long) == "not sent"
         assert len(await branch(long)) == 6
 
 

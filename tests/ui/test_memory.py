@@ -39,7 +39,7 @@ async def two_sessions(folder: Path) -> None:
                 message = Message(role, f"{name} {number} **light**", id=f"{name}{number:02}")
                 entries.append(Entry(message, entries[-1].message.id if entries else None))
             session = Session(name, name, endpoint="loopback", model="mirror")
-            await store.import_sessions([Transcript(session, tuple(entries))])
+            await store.transcripts.add_many([Transcript(session, tuple(entries))])
 
 
 async def test_nothing_of_a_session_that_was_left_is_kept(tmp_path: Path, undrawn: None) -> None:

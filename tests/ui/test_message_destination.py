@@ -21,7 +21,16 @@ from textual import events
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tests.ui.test_hostile_names import screen_text
 from tests.ui.test_typing_ahead import burst
-from tui_chat.store import Store
+from tui_chat.store.branches import Branches
+from tui_chat.store.messages import Messages
+from tui_chat.store.replies import Replies
+from tui_chat.store.requests import Requests
+from tui_chat.store.revisions import Revisions
+from tui_chat.store.roles import Roles
+from tui_chat.store.search import Search
+from tui_chat.store.sessions import Sessions
+from tui_chat.store.settings import Drafts, Settings
+from tui_chat.store.transcripts import Transcripts
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer
 
@@ -48,9 +57,14 @@ def slow_down(patch: pytest.MonkeyPatch, dice: random.Random) -> None:
 
         return call
 
-    for name, method in inspect.getmembers(Store, inspect.iscoroutinefunction):
-        if not name.startswith("_") and name not in ("open", "close"):
-            patch.setattr(Store, name, delayed(method))
+    subjects = (
+        *(Branches, Drafts, Messages, Replies, Requests, Revisions, Roles, Search, Sessions),
+        *(Settings, Transcripts),
+    )
+    for subject in subjects:
+        for name, method in inspect.getmembers(subject, inspect.iscoroutinefunction):
+            if not name.startswith("_"):
+                patch.setattr(subject, name, delayed(method))
 
 
 async def type_at_random(app: TuiChat, dice: random.Random) -> dict[str, int]:
@@ -89,10 +103,10 @@ async def places_of(app: TuiChat, words: Iterable[str]) -> dict[str, list[str]]:
     assert desk is not None
     store = desk._outside.store
     found: dict[str, list[str]] = {word: [] for word in words}
-    for session in await store.sessions():
-        nodes = await store.tree(session.session_id)
+    for session in await store.sessions.list():
+        nodes = await store.branches.tree(session.session_id)
         texts = [f"{node.words} " for node in nodes if node.message_role == "user"]
-        texts.append(await store.draft(session.session_id))
+        texts.append(await store.drafts.get(session.session_id))
         for word, places in found.items():
             places.extend(session.session_id for text in texts if word in f" {text}")
 
@@ -137,14 +151,14 @@ async def test_words_typed_after_a_click_on_a_slow_session_wait_for_it(tmp_path:
         await pilot.press("ctrl+n")
         await until(pilot, lambda: desk.session is None)
         await settle(pilot)
-        branch = Store.branch
+        branch = Branches.load
 
-        async def slow_branch(self: Store, *args: Any, **options: Any) -> object:
+        async def slow_branch(self: Branches, *args: Any, **options: Any) -> object:
             await asyncio.sleep(1.5)
             return await branch(self, *args, **options)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Store, "branch", slow_branch)
+            patch.setattr(Branches, "load", slow_branch)
             lines = screen_text(app).splitlines()
             row = next(y for y, line in enumerate(lines) if "first" in line[:30])
             click(app, 6, row)

@@ -19,8 +19,8 @@ async def damaged(folder: Path) -> bytes:
     numbers = iter(range(1000))
     path = folder / "chat.db"
     async with await Store.open(path, now=lambda: NOON, new_id=lambda: f"{next(numbers)}") as store:
-        session = await store.create_session(title="Ferry")
-        await store.add_message(session.session_id, Message("user", "When does it leave?"), None)
+        session = await store.sessions.create(title="Ferry")
+        await store.messages.add(session.session_id, Message("user", "When does it leave?"), None)
     data = b"\xa5" * 4096 + path.read_bytes()[4096:]
     path.write_bytes(data)
     return data

@@ -37,15 +37,15 @@ async def filled(folder: Path) -> None:
     )
     for title, tags, days, kind in reversed(SESSIONS):
         now = NOON - days * DAY
-        session = await store.create_session(
+        session = await store.sessions.create(
             title=title, model="mirror", endpoint="loopback", tags=tags
         )
         said = f"Tell me about {title}: the quick brown fox, and 全文搜索 too."
-        asked = await store.add_message(session.session_id, Message("user", said), None)
+        asked = await store.messages.add(session.session_id, Message("user", said), None)
         reply = Message("assistant", "Sure.\n\nThe **fox** is quick, and there is more to say.")
-        await store.add_message(session.session_id, reply, asked.message.id)
+        await store.messages.add(session.session_id, reply, asked.message.id)
         if kind:
-            await store.update_session(session.session_id, **{kind: True})  # type: ignore[typeddict-item]
+            await store.sessions.update(session.session_id, **{kind: True})  # type: ignore[typeddict-item]
     await store.close()
 
 

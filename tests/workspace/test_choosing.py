@@ -163,7 +163,7 @@ async def test_macros_read_the_variables_of_their_session(make_desk, tmp_path: P
     assert await desk.submit("hi")
     await settled(desk, heard)
     session_id = desk.session_id
-    await desk._outside.store.save_variables(session_id, {"mood": "merry"})
+    await desk._outside.store.sessions.save_variables(session_id, {"mood": "merry"})
     await desk.open(session_id)
     assert "You are merry." in words(desk)
     assert await desk.submit("and now")

@@ -17,6 +17,8 @@ from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Session
 from tui_chat.models.transcript import Transcript
 from tui_chat.store import Store
+from tui_chat.store.database import Database
+from tui_chat.store.sessions import Sessions
 from tui_chat.workspace import BranchChanged, Done, ReplyGrew, SessionsChanged, Trouble
 from tui_chat.workspace.elsewhere import FOLLOW_EVERY, LOOK_EVERY, QUIET
 
@@ -53,8 +55,8 @@ async def other_program(tmp_path: Path) -> AsyncIterator[OpenOther]:
 
 async def asked(other: Store, session_id: str, text: str) -> str:
     """Have the other program ask something; return the id of the reply that it waits for."""
-    (*_, last) = await other.branch(session_id)
-    exchange = await other.begin_exchange(
+    (*_, last) = await other.branches.load(session_id)
+    exchange = await other.replies.begin(
         session_id,
         parent_id=last.message.id,
         user=Message("user", text),
@@ -94,7 +96,7 @@ async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
         thinking("It was", "Hmm"),  # a provider that takes something back
     ]
     for message in steps:
-        await other.flush_reply(reply_id, message)
+        await other.replies.flush(reply_id, message)
         heard.changes.clear()
         assert await desk.look_elsewhere() == FOLLOW_EVERY
         (told,) = heard.of(ReplyGrew)
@@ -115,7 +117,7 @@ async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
     assert [str(told.error) for told in heard.of(Trouble)] == [
         "A reply is still arriving here, in another window."
     ] * 2
-    await other.finish_reply(reply_id, message=Message("assistant", "So."), status="complete")
+    await other.replies.finish(reply_id, message=Message("assistant", "So."), status="complete")
     assert await desk.look_elsewhere() == LOOK_EVERY
     assert desk.entries[-1].message.content == "So."
     assert desk.entries[-1].status == "complete"
@@ -138,7 +140,7 @@ async def test_the_replies_of_a_program_that_died_end_as_they_are(
     other = await other_program()
     await asked(other, listed, "unseen")
     reply_id = await asked(other, shown, "seen")
-    await other.flush_reply(reply_id, Message("assistant", "As far as"))
+    await other.replies.flush(reply_id, Message("assistant", "As far as"))
     await desk.look_elsewhere()
     assert desk.partial is not None
     clock.time += QUIET
@@ -171,30 +173,30 @@ async def test_sessions_that_other_programs_make_change_and_remove_are_seen(
     assert await titles() == ["mine"]
     assert await titles() == ["mine"]
     assert heard.changes == []
-    made = await other.create_session(title="Made")
+    made = await other.sessions.create(title="Made")
     assert await titles() == ["Made", "mine"]
     assert [type(change) for change in heard.changes] == [SessionsChanged]
-    await other.update_session(made.session_id, title="Named", tags=("x",))
+    await other.sessions.update(made.session_id, title="Named", tags=("x",))
     assert await titles() == ["Named", "mine"]
-    await other.import_session(Transcript(Session("i", "Imported", updated=1.0), ()))
+    await other.transcripts.add(Transcript(Session("i", "Imported", updated=1.0), ()))
     assert await titles() == ["Named", "mine", "Imported"]
-    await other.delete_sessions((made.session_id,))
+    await other.sessions.delete((made.session_id,))
     assert await titles() == ["mine", "Imported"]
-    await other.remember("a", "b")
+    await other.settings.set("a", "b")
     assert await titles() == ["mine", "Imported"]
     assert heard.changes == [], "nothing that is shown is another"
 
-    await other.update_session(mine, title="Ours")
+    await other.sessions.update(mine, title="Ours")
     assert await titles() == ["Ours", "Imported"]
     assert heard.of(BranchChanged)
     assert desk.session.title == "Ours"
     said = desk.entries
-    await other.edit_message(said[0].message.id, Message("user", "another"))
-    await other.show_sibling((await other.branch(mine))[0].message.id, -1)
+    await other.messages.edit(said[0].message.id, Message("user", "another"))
+    await other.branches.activate_sibling((await other.branches.load(mine))[0].message.id, -1)
     await titles()
     assert [entry.siblings for entry in desk.entries] == [2, 1], "it can be gone to"
     assert desk.entries[1] is said[1]
-    await other.delete_sessions((mine,))
+    await other.sessions.delete((mine,))
     await titles()
     assert await titles() == ["Imported"]
     assert desk.session is None
@@ -208,15 +210,15 @@ async def test_a_list_that_takes_long_to_read_is_read_less_often(
     clock = Clock()
     desk, _ = await make_desk(clock=clock)
     other, store = await other_program(), desk._outside.store
-    read = store.sessions
+    read = store.sessions.list
 
     async def slowly(limit: int | None = None):
         clock.time += 0.5
         return await read(limit)
 
-    monkeypatch.setattr(type(store), "sessions", lambda _, limit=None: slowly(limit))
+    monkeypatch.setattr(Sessions, "list", lambda _, limit=None: slowly(limit))
     await desk.look_elsewhere()
-    await other.create_session(title="Made")
+    await other.sessions.create(title="Made")
     listed: list[int] = []
     for _ in range(12):
         clock.time += LOOK_EVERY
@@ -238,18 +240,19 @@ async def test_what_could_not_be_looked_at_is_looked_at_later(
         raise StoreBusy("Another program is using it.")
 
     heard.changes.clear()
-    for fails in ("commits_elsewhere", "session", "sessions"):
-        await other.update_session(desk.session_id, title=f"before {fails}")
+    failing = ((Database, "data_version"), (Sessions, "get"), (Sessions, "list"))
+    for subject, fails in failing:
+        await other.sessions.update(desk.session_id, title=f"before {fails}")
         with monkeypatch.context() as patched:
-            patched.setattr(Store, fails, busy)
+            patched.setattr(subject, fails, busy)
             assert await desk.look_elsewhere() > LOOK_EVERY
             assert not heard.of(Trouble)
         assert await desk.look_elsewhere() == LOOK_EVERY
         assert desk.session.title == f"before {fails}"
         assert [each.title for each in desk.sessions] == [f"before {fails}"]
-    await other.update_session(desk.session_id, title="while it is read")
+    await other.sessions.update(desk.session_id, title="while it is read")
     with desk._opening._being_read():
         await desk.look_elsewhere()
-        assert desk.session.title == "before sessions"
+        assert desk.session.title == "before list"
     await desk.look_elsewhere()
     assert desk.session.title == "while it is read"

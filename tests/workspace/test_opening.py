@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.conftest import settled
 from tui_chat.models.session import Entry
 from tui_chat.offline import Received
-from tui_chat.store import Store
+from tui_chat.store.branches import Branches
 from tui_chat.workspace import NewestRead, opening
 
 
@@ -31,14 +31,14 @@ async def test_the_end_is_shown_first_and_what_is_sent_waits_for_the_whole(
     await desk.new()
     heard.changes.clear()
     store, gate = desk._outside.store, asyncio.Event()
-    branch = store.branch
+    branch = store.branches.load
 
     async def later(session_id: str, *, last: int | None = None):
         if last is None:
             await gate.wait()
         return await branch(session_id, last=last)
 
-    monkeypatch.setattr(type(store), "branch", lambda _, *given, **more: later(*given, **more))
+    monkeypatch.setattr(Branches, "load", lambda _, *given, **more: later(*given, **more))
     opens = asyncio.create_task(desk.open(long))
     await heard.until(lambda: bool(heard.of(NewestRead)))
     (shown,) = heard.of(NewestRead)
@@ -71,14 +71,14 @@ async def test_a_new_chat_does_not_wait_for_the_session_it_replaced(
     old, gate = desk.session_id, asyncio.Event()
     await desk.new()
     store = desk._outside.store
-    branch, begun = store.branch, asyncio.Event()
+    branch, begun = store.branches.load, asyncio.Event()
 
     async def later(session_id: str, *, last: int | None = None):
         begun.set()
         await gate.wait()
         return await branch(session_id, last=last)
 
-    monkeypatch.setattr(type(store), "branch", lambda _, *given, **more: later(*given, **more))
+    monkeypatch.setattr(Branches, "load", lambda _, *given, **more: later(*given, **more))
     opens = asyncio.create_task(desk.open(old))
     await begun.wait()
     await desk.new()
@@ -123,9 +123,9 @@ async def test_what_was_read_late_is_not_put_over_what_is_newer(
     desk, heard = await make_desk()
     assert await desk.submit("one")
     await settled(desk, heard)
-    read, is_first = Store.branch, True
+    read, is_first = Branches.load, True
 
-    async def late(store: Store, *asked: Any, **more: Any) -> tuple[Entry, ...]:
+    async def late(store: Branches, *asked: Any, **more: Any) -> tuple[Entry, ...]:
         nonlocal is_first
         entries = await read(store, *asked, **more)
         if is_first:
@@ -134,6 +134,6 @@ async def test_what_was_read_late_is_not_put_over_what_is_newer(
             await settled(desk, heard)
         return entries
 
-    monkeypatch.setattr(Store, "branch", late)
+    monkeypatch.setattr(Branches, "load", late)
     await desk._opening.reload()
     assert [entry.message.content for entry in desk.entries][2:3] == ["two"]

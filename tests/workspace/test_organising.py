@@ -94,7 +94,7 @@ async def test_a_long_list_is_there_at_once_as_far_as_it_is_seen_and_all_of_it_s
     desk, heard = await make_desk()
     store = desk._outside.store
     made = [
-        (await store.create_session(title=f"{n}")).session_id for n in range(LISTED_AT_ONCE + 30)
+        (await store.sessions.create(title=f"{n}")).session_id for n in range(LISTED_AT_ONCE + 30)
     ]
     await desk._opening.list_sessions()
     assert len(desk.sessions) == LISTED_AT_ONCE

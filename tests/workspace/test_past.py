@@ -33,13 +33,13 @@ async def said(desk, heard, *drafts: str) -> str:
 def forget_bodies(desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the store keep no bodies any more, as it does with old ones."""
     store = desk._outside.store
-    request_of = store.request_of
+    request_of = store.requests.get
 
     async def without_body(entry_id: str):
         record = await request_of(entry_id)
         return None if record is None else replace(record, body=None)
 
-    monkeypatch.setattr(store, "request_of", without_body)
+    monkeypatch.setattr(store.requests, "get", without_body)
 
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
@@ -151,7 +151,7 @@ async def test_what_cannot_be_composed_again_is_said(make_desk, monkeypatch):
     async def none_kept(sha256: str) -> None:
         return None
 
-    monkeypatch.setattr(store, "revision", none_kept)
+    monkeypatch.setattr(store.revisions, "get", none_kept)
     sent = await desk.sent_request(entry_id)
     assert sent is not None
     assert (sent.how, sent.composed) == ("kept", None)
@@ -168,14 +168,14 @@ async def test_what_comes_out_otherwise_is_not_passed_off_as_the_same(make_desk,
     desk, heard = await make_desk()
     entry_id = await said(desk, heard, "hi")
     store = desk._outside.store
-    request_of = store.request_of
+    request_of = store.requests.get
 
     async def other(entry_id: str):
         record = await request_of(entry_id)
         recipe = {**record.recipe, "settings": {"model": "mirror"}, "app": "0.0.1"}
         return replace(record, recipe=recipe, body=None)
 
-    monkeypatch.setattr(store, "request_of", other)
+    monkeypatch.setattr(store.requests, "get", other)
     sent = await desk.sent_request(entry_id)
     assert sent is not None
     assert sent.how == "differs"
@@ -345,12 +345,12 @@ async def test_a_reply_keeps_its_response_as_it_was_received(endpoint, make_desk
 
 
 async def test_only_the_newest_responses_are_kept(make_desk, monkeypatch):
-    monkeypatch.setattr("tui_chat.store.received.KEPT", 2)
+    monkeypatch.setattr("tui_chat.store.requests.RESPONSES_KEPT", 2)
     desk, heard = await make_desk()
     replies = [await said(desk, heard, draft) for draft in ("a", "b", "c")]
     kept = [await desk.received(reply) is not None for reply in replies]
     assert kept == [False, True, True]
-    monkeypatch.setattr("tui_chat.store.received.BYTES_KEPT", 10)
+    monkeypatch.setattr("tui_chat.store.requests.RESPONSE_BYTES_KEPT", 10)
     last = await said(desk, heard, "d")
     assert await desk.received(replies[-1]) is None
     assert await desk.received(last) is not None

@@ -12,7 +12,7 @@ from tui_chat.errors import StoreError
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
 from tui_chat.offline import Received
-from tui_chat.store import Store
+from tui_chat.store.messages import Messages
 from tui_chat.workspace import BranchChanged, Trouble
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -82,15 +82,15 @@ async def test_the_answer_of_a_command_that_ran_is_stored_later_and_it_runs_once
     assert await desk.submit("Use the tool.")
     await settled(desk, heard)
     [waiting] = desk.open_calls
-    add_message = Store.add_message
+    add_message = Messages.add
 
     async def refuse(*_: object) -> None:
         raise StoreError("There is no room left on the disk.")
 
-    monkeypatch.setattr(Store, "add_message", refuse)
+    monkeypatch.setattr(Messages, "add", refuse)
     assert not await desk.run_tool(waiting.entry_id, waiting.call.id)
     assert "could not be stored" in str(heard.of(Trouble)[-1].error)
-    monkeypatch.setattr(Store, "add_message", add_message)
+    monkeypatch.setattr(Messages, "add", add_message)
     assert await desk.run_tool(waiting.entry_id, waiting.call.id)
     await settled(desk, heard)
     assert desk.entries[2].message.content == "paid"

@@ -12,7 +12,7 @@ from tui_chat.workspace import Trouble
 async def test_what_a_person_said_is_stored_before_the_request_leaves(make_desk):
     desk, _ = await make_desk(model="flaky-stall")
     assert await desk.submit("precious words")
-    stored = await desk._outside.store.branch(desk.session_id)
+    stored = await desk._outside.store.branches.load(desk.session_id)
     assert [(e.message.role, e.status) for e in stored] == [
         ("user", "complete"),
         ("assistant", "streaming"),

@@ -226,8 +226,8 @@ async def test_a_draft_that_cannot_be_written_is_there_and_is_written_later(
     assert session is not None
     await desk.close()
     async with await Store.open(tmp_path / "chat.db", now=lambda: 1.0, new_id=lambda: "x") as store:
-        assert await store.draft(session.session_id) == "half a thought, and more"
-        assert await store.recall("draft") == "another"
+        assert await store.drafts.get(session.session_id) == "half a thought, and more"
+        assert await store.settings.get("draft") == "another"
 
 
 async def test_an_unsaved_reply_is_in_an_export(

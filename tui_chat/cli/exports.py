@@ -51,7 +51,7 @@ async def _export(
     settings: Mapping[str, object], name: str | None, kind: Format, output: Path | None, force: bool
 ) -> None:
     async with open_store(settings) as store:
-        sessions = await store.sessions()
+        sessions = await store.sessions.list()
         chosen = list(sessions) if name is None else [find_session(sessions, name)]
         ids = [each.session_id for each in chosen]
         if name is None and kind not in ONE_FILE:

@@ -30,7 +30,7 @@ def run_search(settings: Mapping[str, object], query: Query, *, as_json: bool) -
 
 async def _search(settings: Mapping[str, object], query: Query) -> Sequence[Hit]:
     async with open_store(settings) as store:
-        return await store.search(query)
+        return await store.search.find(query)
 
 
 def _print(hits: Sequence[Hit]) -> None:

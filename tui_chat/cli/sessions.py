@@ -72,7 +72,7 @@ def run_list(settings: Mapping[str, object], filters: Filters, *, as_json: bool)
 
 async def _sessions(settings: Mapping[str, object], filters: Filters) -> list[SessionSummary]:
     async with open_store(settings) as store:
-        return filters.take(await store.sessions())
+        return filters.take(await store.sessions.list())
 
 
 def table(sessions: Sequence[SessionSummary]) -> str:

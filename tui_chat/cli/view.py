@@ -63,7 +63,7 @@ async def fill(folder: Path, files: Sequence[Path], meter: Meter) -> tuple[Repor
         reports = await import_files(store, files, progress=meter.show)
         first = next((found for report in reports for found in report.session_ids), None)
         if first is not None:
-            await store.remember("session", first)
+            await store.settings.set("session", first)
         return reports
 
 

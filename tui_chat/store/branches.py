@@ -1,7 +1,7 @@
-"""The tree of a session: reading a branch of it, walking it, deleting from it and copying it.
+"""The tree of a session: reading a branch of it, moving between branches, and forking.
 
-1. The shown branch leads from a first message down to the session's head. Whatever is edited or
-   asked again becomes a sibling; nothing is overwritten.
+1. The active branch leads from a first message down to the session's head. Whatever is edited or
+   regenerated becomes a sibling; nothing is overwritten.
 2. A deleted message is hidden with all that follows it; hidden messages are in no branch, no
    tree, no count and no search. The head is never hidden, so nothing that leads to it is.
 3. Children have a higher `seq` than their parents, so the newest message below another one is
@@ -11,20 +11,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.session import Entry, Node, Session
-from tui_chat.store import index, messages, sessions
-from tui_chat.store.database import Row, Transaction
-from tui_chat.store.growing import folded
+from tui_chat.store import index
+from tui_chat.store.database import Database, Row, Transaction
 from tui_chat.store.rows import ENTRY, ENTRY_NAMES, entry_of
+from tui_chat.store.sessions import insert_session, require_session, set_head
+from tui_chat.store.stream_journal import read_streamed_fields
+from tui_chat.store.unsaved import UnsavedReplies
 
-Placed = tuple[Row, tuple[int, int]]
-"""A row for `entry_of`, and which of how many siblings it is."""
+PlacedRow: TypeAlias = "tuple[Row, tuple[int, int]]"
+"""The arguments of `entry_of`: a row, and which of how many siblings it is."""
 
 _VISIBLE = "m.seq NOT IN (SELECT message FROM hidden_messages)"
 
@@ -38,7 +42,7 @@ _BRANCH = f"""
     SELECT {ENTRY}, m.seq FROM up JOIN messages AS m ON m.seq = up.seq
 """
 
-# Those that are not alone: the only ones whose siblings have to be counted.
+# Messages with siblings: the only ones whose place among them has to be counted.
 _FORKS = f"""
     SELECT m.parent_id, m.message_id
     FROM (
@@ -58,12 +62,13 @@ _PATH = """
     )
 """
 
-# What a copy has of its original; ids, place and owner are its own.
+# What a copied message has in common with its original; ids, place and owner are its own.
 _COPIED = ", ".join(
     [*(name for name in ENTRY_NAMES if not name.endswith("_id")), "tool_call_id", "created"]
 )
 
-_BELOW = """
+# A visible message and all visible ones below it, as `down`.
+DESCENDANTS = """
     WITH RECURSIVE down (seq, message_id) AS (
         SELECT seq, message_id FROM messages WHERE message_id = ?
         UNION ALL
@@ -72,38 +77,174 @@ _BELOW = """
     )
 """
 
-_WORDS = 200
-"""Characters of a message's text that are looked at for the words a node shows."""
+_EXCERPT = 200
+"""Characters of a message's text from which the excerpt of a node is made."""
 
-_EVERYTHING = -1  # what SQLite calls no limit
+_NO_LIMIT = -1  # as SQLite has it
 
+_MANY_ROWS = 500
+"""Rows from which reading them on the event loop would be felt."""
 
-async def shown(
-    tx: Transaction, session_id: str, last: int | None, before: str | None
-) -> list[Placed]:
-    """Return the shown branch, or the part of it that ends before the message `before`; of that
-    the `last` messages, or all.
-    """
-    if before is None:
-        row = await tx.row("SELECT head_id FROM sessions WHERE session_id = ?", session_id)
-    else:
-        row = await tx.row("SELECT parent_id FROM messages WHERE message_id = ?", before)
-    if row is None or row[0] is None:
-        return []
-    return await _upwards(tx, session_id, row[0], last)
+_STATUS = ENTRY_NAMES.index("status")
 
 
-async def _upwards(
+class Branches:
+    """The branches of sessions."""
+
+    def __init__(
+        self,
+        database: Database,
+        unsaved: UnsavedReplies,
+        *,
+        now: Callable[[], float],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._database = database
+        self._unsaved = unsaved
+        self._now = now
+        self._new_id = new_id
+
+    async def load(
+        self, session_id: str, *, last: int | None = None, before: str | None = None
+    ) -> tuple[Entry, ...]:
+        """Return the active branch, first message first; of a streaming reply what has arrived.
+
+        With `last`, only that many messages of its end; with `before`, the id of a message on the
+        branch, only messages before that. So a long branch can be loaded from its end.
+        """
+
+        async def work(tx: Transaction) -> list[PlacedRow]:
+            if before is None:
+                sql, key = "SELECT head_id FROM sessions WHERE session_id = ?", session_id
+            else:
+                sql, key = "SELECT parent_id FROM messages WHERE message_id = ?", before
+            end = await tx.row(sql, key)
+            if end is None or end[0] is None:
+                return []
+            placed = await read_path(tx, session_id, end[0], last)
+            if len(placed) >= _MANY_ROWS:
+                # The caller keeps what was read; SQLite would keep its pages as well.
+                await tx.run("PRAGMA shrink_memory")
+            return placed
+
+        return await self._entries(await self._database.read(work))
+
+    async def path_to(self, message_id: str) -> tuple[Entry, ...]:
+        """Return the messages that lead to one, itself included, on whatever branch. Empty if it
+        is gone for good; deleted messages are returned, since requests were made of them.
+        """
+
+        async def work(tx: Transaction) -> list[PlacedRow]:
+            row = await tx.row("SELECT session_id FROM messages WHERE message_id = ?", message_id)
+            return [] if row is None else await read_path(tx, row[0], message_id)
+
+        return await self._entries(await self._database.read(work))
+
+    async def around(self, message_id: str, before: int = 2) -> tuple[Entry, ...]:
+        """Return a message with its context: `before` messages that lead to it, and the newest
+        that follows it. Empty if it is gone or deleted.
+        """
+
+        async def work(tx: Transaction) -> list[PlacedRow]:
+            row = await tx.row(
+                f"SELECT session_id FROM messages AS m WHERE message_id = ? AND {_VISIBLE}",
+                message_id,
+            )
+            if row is None:
+                return []
+            after = await tx.row(
+                "SELECT message_id FROM messages AS m "
+                f"WHERE parent_id = ? AND {_VISIBLE} ORDER BY seq DESC LIMIT 1",
+                message_id,
+            )
+            end, count = (message_id, before + 1) if after is None else (after[0], before + 2)
+            return await read_path(tx, row[0], end, count)
+
+        return await self._entries(await self._database.read(work))
+
+    async def tree(self, session_id: str) -> tuple[Node, ...]:
+        """Return all branches of a session, message by message in the order in which they were
+        created, so that every message comes after its parent.
+        """
+        nodes = await self._database.read(lambda tx: read_tree(tx, session_id))
+        return tuple(map(self._with_unsaved_end, nodes)) if self._unsaved else nodes
+
+    async def activate(self, session_id: str, message_id: str) -> None:
+        """Make the branch through a message active, down to the newest leaf below it."""
+        await self._database.write(lambda tx: _activate(tx, session_id, message_id))
+
+    async def activate_sibling(self, message_id: str, step: int) -> None:
+        """Activate the sibling `step` places after a message (before, if negative), down to the
+        newest leaf below it; the first or last sibling if `step` leads beyond it.
+        """
+
+        async def work(tx: Transaction) -> None:
+            session_id, parent_id = await locate(tx, message_id)
+            siblings = await sibling_ids(tx, session_id, parent_id)
+            if message_id not in siblings:
+                raise StoreError("This message was deleted.")
+            wanted = siblings.index(message_id) + step
+            await _activate(tx, session_id, siblings[max(0, min(wanted, len(siblings) - 1))])
+
+        await self._database.write(work)
+
+    async def fork(self, message_id: str, title: str = "") -> Session:
+        """Create a session with the branch that leads to a message, and return it.
+
+        It has the settings of the original, its title unless one is given, and copies of the
+        messages under new ids: replies with the recipes of their requests, which name the copies,
+        but without the exact bodies. Raises `StoreError` if the message is gone, `InputError` if
+        it is still streaming.
+        """
+        now = self._now()
+        return await self._database.write(
+            lambda tx: _fork(tx, message_id, title, now, self._new_id)
+        )
+
+    async def _entries(self, placed: list[PlacedRow]) -> tuple[Entry, ...]:
+        def read() -> tuple[Entry, ...]:
+            return tuple(entry_of(row, place) for row, place in placed)
+
+        entries = read() if len(placed) < _MANY_ROWS else await asyncio.to_thread(read)
+        return self._unsaved.applied_to_all(entries)
+
+    def _with_unsaved_end(self, node: Node) -> Node:
+        end = self._unsaved.get(node.message_id)
+        if end is None:
+            return node
+        return replace(node, status=end.status, words=_excerpt(end.message.content))
+
+
+async def read_path(
     tx: Transaction, session_id: str, end_id: str, last: int | None = None
-) -> list[Placed]:
-    """Return the messages that lead to `end_id`, itself included, first message first."""
-    rows = await tx.rows(_BRANCH, end_id, _EVERYTHING if last is None else last)
+) -> list[PlacedRow]:
+    """Return the messages that lead to `end_id`, itself included, first message first; with
+    `last`, at most that many of the end.
+    """
+    rows = await tx.rows(_BRANCH, end_id, _NO_LIMIT if last is None else last)
     rows.reverse()
     return await _placed(tx, session_id, rows)
 
 
-async def _placed(tx: Transaction, session_id: str, rows: list[Row]) -> list[Placed]:
-    """Fill in what is not in the rows themselves."""
+async def read_visible(tx: Transaction, message_id: str) -> PlacedRow | None:
+    """Return a message that is not deleted; None if there is none with this id."""
+    row = await tx.row(
+        f"SELECT session_id FROM messages AS m WHERE message_id = ? AND {_VISIBLE}", message_id
+    )
+    return None if row is None else (await read_path(tx, row[0], message_id, 1))[0]
+
+
+async def read_all_branches(tx: Transaction, session_id: str) -> tuple[Entry, ...]:
+    """Return the messages of all branches in the order in which they were created."""
+    rows = await tx.rows(
+        f"SELECT {ENTRY} FROM messages AS m WHERE m.session_id = ? AND {_VISIBLE} ORDER BY m.seq",
+        session_id,
+    )
+    return tuple(entry_of(*placed) for placed in await _placed(tx, session_id, rows))
+
+
+async def _placed(tx: Transaction, session_id: str, rows: list[Row]) -> list[PlacedRow]:
+    """Add the places among siblings, and what has arrived of streaming replies."""
     families: defaultdict[str | None, list[str]] = defaultdict(list)
     for parent_id, message_id in await tx.rows(_FORKS, session_id):
         families[parent_id].append(message_id)
@@ -114,143 +255,101 @@ async def _placed(tx: Transaction, session_id: str, rows: list[Row]) -> list[Pla
     }
     return [
         (
-            await _as_far_as_it_is(tx, row) if row[_STATUS] == "streaming" else row,
+            await _with_streamed_fields(tx, row) if row[_STATUS] == "streaming" else row,
             places.get(row[0], (0, 1)),
         )
         for row in rows
     ]
 
 
-async def leading_to(tx: Transaction, message_id: str) -> list[Placed]:
-    """Return the messages that lead to one, itself included, deleted ones too."""
-    row = await tx.row("SELECT session_id FROM messages WHERE message_id = ?", message_id)
-    return [] if row is None else await _upwards(tx, row[0], message_id)
+async def _with_streamed_fields(tx: Transaction, row: Row) -> Row:
+    fields = await read_streamed_fields(tx, row[0])
+    filled = list(row)
+    for field, text in fields.items():
+        filled[ENTRY_NAMES.index(field)] = text
+    return tuple(filled)
 
 
-async def around(tx: Transaction, message_id: str, before: int) -> list[Placed]:
-    """Return a visible message, so many that lead to it, and the newest that follows it."""
-    row = await tx.row(
-        f"SELECT session_id FROM messages AS m WHERE message_id = ? AND {_VISIBLE}", message_id
-    )
-    if row is None:
-        return []
-    after = await tx.row(
-        "SELECT message_id FROM messages AS m "
-        f"WHERE parent_id = ? AND {_VISIBLE} ORDER BY seq DESC LIMIT 1",
-        message_id,
-    )
-    end, count = (message_id, before + 1) if after is None else (after[0], before + 2)
-    return await _upwards(tx, row[0], end, count)
-
-
-async def single(tx: Transaction, message_id: str) -> Placed | None:
-    """Return a visible message, None if there is none."""
-    row = await tx.row("SELECT session_id FROM messages AS m WHERE message_id = ? AND "
-                       f"{_VISIBLE}", message_id)  # fmt: skip
-    if row is None:
-        return None
-    return (await _upwards(tx, row[0], message_id, 1))[0]
-
-
-async def tree(tx: Transaction, session_id: str) -> tuple[Node, ...]:
-    """Return all messages of a session but hidden ones, in the order in which they were made."""
+async def read_tree(tx: Transaction, session_id: str) -> tuple[Node, ...]:
+    """Return all visible messages of a session in the order in which they were created."""
     rows = await tx.rows(
         "SELECT m.message_id, m.parent_id, m.message_role, m.status, m.created, "
-        f"substr(m.content, 1, {_WORDS}) FROM messages AS m "
+        f"substr(m.content, 1, {_EXCERPT}) FROM messages AS m "
         f"WHERE m.session_id = ? AND {_VISIBLE} ORDER BY m.seq",
         session_id,
     )
     parents = {row[1] for row in rows}
     return tuple(
-        Node(*facts, words=first_words(text), is_leaf=facts[0] not in parents)
-        for *facts, text in rows
+        Node(*facts, words=_excerpt(text), is_leaf=facts[0] not in parents) for *facts, text in rows
     )
 
 
-def first_words(text: str) -> str:
-    """Return the beginning of a message's text on one line, as a node shows it."""
-    return " ".join(text[:_WORDS].split())
+def _excerpt(text: str) -> str:
+    """Return the beginning of a message's text on one line."""
+    return " ".join(text[:_EXCERPT].split())
 
 
-async def show(tx: Transaction, session_id: str, message_id: str) -> None:
-    """Show the branch through a message, to the newest leaf below it."""
-    await messages.check_parent(tx, session_id, message_id)
-    head = await newest_below(tx, message_id)
-    await sessions.move_head(tx, session_id, head)
-
-
-async def show_sibling(tx: Transaction, message_id: str, step: int) -> None:
-    """Show the branch through the sibling that is `step` places on; the last one at the ends."""
-    session_id, parent_id = await place(tx, message_id)
-    family = await messages.siblings(tx, session_id, parent_id)
-    if message_id not in family:
-        raise StoreError("This message was deleted.")
-    wanted = family.index(message_id) + step
-    await show(tx, session_id, family[max(0, min(wanted, len(family) - 1))])
-
-
-async def hide(tx: Transaction, message_id: str, now: float) -> None:
-    """Delete a message with all that follows it, so that it can be restored."""
-    session_id, parent_id = await place(tx, message_id)
-    await messages.check_parent(tx, session_id, message_id)
-    if await tx.row(f"{_BELOW} SELECT 1 FROM down JOIN messages AS m USING (seq) "
-                    "WHERE m.status = 'streaming'", message_id):  # fmt: skip
-        raise InputError("A reply is still arriving here.", advice="Stop it, then delete it.")
-    family = await messages.siblings(tx, session_id, parent_id)
-    head = await tx.row(
-        f"{_BELOW} SELECT s.head_id FROM down JOIN sessions AS s ON s.head_id = down.message_id",
-        message_id,
+async def locate(tx: Transaction, message_id: str) -> tuple[str, str | None]:
+    """Return a message's session id and parent id. Raises `StoreError` if it is gone."""
+    row = await tx.row(
+        "SELECT session_id, parent_id FROM messages WHERE message_id = ?", message_id
     )
-    # A deletion is never older than those among the messages it hides, whatever the clock says:
-    # the trash is emptied by age, and must not take a message without what follows it.
-    await tx.run(
-        "INSERT INTO deletions (message_id, head_id, deleted) VALUES (?, ?, max(?, coalesce("
-        "(SELECT max(d.deleted) FROM deletions AS d JOIN messages AS m USING (message_id) "
-        "WHERE m.session_id = ?), 0)))",
-        *(message_id, head and head[0], now, session_id),
-    )
-    await tx.run(
-        f"{_BELOW} INSERT INTO hidden_messages (message, deletion) "
-        "SELECT seq, (SELECT seq FROM deletions WHERE message_id = ?) FROM down",
-        *(message_id, message_id),
-    )
-    if head is not None:
-        at = family.index(message_id)
-        beside = family[at - 1] if at else family[1] if len(family) > 1 else None
-        await sessions.move_head(
-            tx, session_id, parent_id if beside is None else await newest_below(tx, beside)
-        )
-
-
-async def unhide(tx: Transaction, message_id: str) -> None:
-    """Bring back a deleted message with what was deleted with it. It is shown again if it was
-    shown. One that is not deleted stays as it is.
-    """
-    session_id, parent_id = await place(tx, message_id)
-    row = await tx.row("SELECT head_id FROM deletions WHERE message_id = ?", message_id)
     if row is None:
+        raise StoreError("This message no longer exists.")
+    return row[0], row[1]
+
+
+async def sibling_ids(tx: Transaction, session_id: str, parent_id: str | None) -> list[str]:
+    """Return the messages that follow `parent_id` (None: the first ones), oldest first."""
+    rows = await tx.rows(
+        "SELECT message_id FROM messages WHERE session_id = ? AND parent_id IS ? "
+        "AND seq NOT IN (SELECT message FROM hidden_messages) ORDER BY seq",
+        *(session_id, parent_id),
+    )
+    return [message_id for (message_id,) in rows]
+
+
+async def check_parent(tx: Transaction, session_id: str, parent_id: str | None) -> None:
+    """Raise `StoreError` if the session is gone, or the parent deleted or not one of its messages.
+    None stands for the root.
+    """
+    await require_session(tx, session_id)
+    if parent_id is None:
         return
-    await messages.check_parent(tx, session_id, parent_id)
-    await tx.run("DELETE FROM deletions WHERE message_id = ?", message_id)
-    if row[0] is not None:
-        await sessions.move_head(tx, session_id, row[0])
+    row = await tx.row(
+        "SELECT seq IN (SELECT message FROM hidden_messages) FROM messages "
+        "WHERE message_id = ? AND session_id = ?",
+        *(parent_id, session_id),
+    )
+    if row is None:
+        raise StoreError("The message to continue from is not in this session.")
+    if row[0]:
+        raise StoreError("The message to continue from was deleted.")
 
 
-async def fork(
+async def newest_below(tx: Transaction, message_id: str) -> str:
+    """Return the newest message at or below a visible one."""
+    row = await tx.row(f"{DESCENDANTS} SELECT message_id, max(seq) FROM down", message_id)
+    if row is None:
+        raise AssertionError("an aggregate returns a row")
+    return row[0]
+
+
+async def _activate(tx: Transaction, session_id: str, message_id: str) -> None:
+    await check_parent(tx, session_id, message_id)
+    await set_head(tx, session_id, await newest_below(tx, message_id))
+
+
+async def _fork(
     tx: Transaction, message_id: str, title: str, now: float, new_id: Callable[[], str]
 ) -> Session:
-    """Make a session like that of a message, with the branch that leads to the message.
-
-    Everything is copied under new ids: replies with the recipes of their requests, which speak
-    of the copies then, but without the exact bodies.
-    """
-    session_id, _ = await place(tx, message_id)
-    await messages.check_parent(tx, session_id, message_id)
-    old = await sessions.require(tx, session_id)
+    session_id, _ = await locate(tx, message_id)
+    await check_parent(tx, session_id, message_id)
+    old = await require_session(tx, session_id)
     copy = replace(
         old, session_id=new_id(), title=title or old.title, head_id=None, created=now, updated=now
     )
-    made = await sessions.insert(tx, copy)
+    made = await insert_session(tx, copy)
     rows = await tx.rows(f"{_PATH} SELECT message_id, status FROM up ORDER BY seq", message_id)
     if any(status == "streaming" for _, status in rows):
         raise InputError("This reply is still arriving.", advice="Fork when it has ended.")
@@ -274,61 +373,16 @@ async def fork(
         "INSERT INTO requests (message_id, endpoint, protocol, method, url, sha256, created, "
         "recipe, copied) SELECT ?, endpoint, protocol, method, url, sha256, created, ?, 1 "
         "FROM requests WHERE seq = ?",
-        [(fresh[old_id], _said_of(recipe, fresh), seq) for seq, old_id, recipe in recipes],
+        [(fresh[old_id], _with_new_ids(recipe, fresh), seq) for seq, old_id, recipe in recipes],
     )
     await tx.run(
         "INSERT INTO variables SELECT ?, key, value FROM variables WHERE session_id = ?",
         *(made.session_id, session_id),
     )
-    await sessions.move_head(tx, made.session_id, fresh[message_id])
-    return await sessions.require(tx, made.session_id)
+    await set_head(tx, made.session_id, fresh[message_id])
+    return await require_session(tx, made.session_id)
 
 
-def _said_of(recipe: str, ids: Mapping[str, str]) -> str:
-    """Return a recipe that speaks of other messages: each string that is an id, exchanged."""
+def _with_new_ids(recipe: str, ids: Mapping[str, str]) -> str:
+    """Return a recipe that names other messages: each string that is an id is replaced."""
     return re.sub(r'"([^"\\]*)"', lambda found: f'"{ids.get(found[1], found[1])}"', recipe)
-
-
-async def place(tx: Transaction, message_id: str) -> tuple[str, str | None]:
-    """Return the session of a message and its parent; refuse one that is gone."""
-    row = await tx.row(
-        "SELECT session_id, parent_id FROM messages WHERE message_id = ?", message_id
-    )
-    if row is None:
-        raise StoreError("This message no longer exists.")
-    return row[0], row[1]
-
-
-async def everything(tx: Transaction, session_id: str) -> tuple[Entry, ...]:
-    """Return the messages of all branches in the order in which they were made."""
-    rows = await tx.rows(
-        f"SELECT {ENTRY} FROM messages AS m WHERE m.session_id = ? AND {_VISIBLE} ORDER BY m.seq",
-        session_id,
-    )
-    return tuple(entry_of(*placed) for placed in await _placed(tx, session_id, rows))
-
-
-async def has_hidden(tx: Transaction, session_id: str) -> bool:
-    """Tell whether anything was deleted in a session."""
-    sql = "SELECT 1 FROM deletions JOIN messages AS m USING (message_id) WHERE m.session_id = ?"
-    return await tx.row(sql, session_id) is not None
-
-
-async def newest_below(tx: Transaction, message_id: str) -> str:
-    """Return the newest message at or below a visible one."""
-    row = await tx.row(f"{_BELOW} SELECT message_id, max(seq) FROM down", message_id)
-    if row is None:
-        raise AssertionError("an aggregate returns a row")
-    return row[0]
-
-
-async def _as_far_as_it_is(tx: Transaction, row: Row) -> Row:
-    """Fill in what a streaming reply has received so far."""
-    fields = await folded(tx, row[0])
-    filled = list(row)
-    for field, text in fields.items():
-        filled[ENTRY_NAMES.index(field)] = text
-    return tuple(filled)
-
-
-_STATUS = ENTRY_NAMES.index("status")

@@ -193,10 +193,12 @@ class Database:
         """
         return await self._owned(_WRITING, work, committed, key)
 
-    def forget_deferred(self, key: str) -> None:
-        """Drop a deferred write that is not wanted any more."""
-        self._deferred.pop(key, None)
-        self._note_deferred()
+    async def data_version(self) -> int:
+        """Return a number that changes with each commit of another program. Costs next to
+        nothing.
+        """
+        [(version,)] = await self.read(lambda tx: tx.rows("PRAGMA data_version"))
+        return version
 
     @property
     def deferred(self) -> frozenset[str]:

@@ -1,29 +1,30 @@
-"""Messages: adding them, and how a streaming reply ends."""
+"""Messages: adding, editing, deleting and pinning them."""
 # ruff: noqa: S608 - only our own column names and constants are put into SQL
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tui_chat.errors import RecordGone, StoreError
+from tui_chat.errors import InputError
 from tui_chat.models.message import Message
 from tui_chat.models.quick import quick
 from tui_chat.models.reply import NO_USAGE
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
 from tui_chat.models.session import Entry
-from tui_chat.store.database import Transaction
-from tui_chat.store.growing import drop_changes, folded
-from tui_chat.store.index import (
-    add_asides,
-    add_messages,
-    add_new,
-    add_stored,
-    expect_many,
-    remove_messages,
+from tui_chat.store.branches import (
+    DESCENDANTS,
+    check_parent,
+    locate,
+    newest_below,
+    read_visible,
+    sibling_ids,
 )
-from tui_chat.store.rows import ENTRY_NAMES, entry_of, json_text, usage_values
-from tui_chat.store.sessions import require, tell_status, touch
+from tui_chat.store.database import Database, Transaction
+from tui_chat.store.index import add_asides, add_messages, add_new, expect_many
+from tui_chat.store.rows import entry_of, json_texts, usage_values
+from tui_chat.store.sessions import append_to_branch, set_head
+from tui_chat.store.unsaved import UnsavedReplies
 
 _COLUMNS = 28
 
@@ -35,111 +36,208 @@ _INTO = """
         owner, created
     )
 """
-"""Adds a message at a `seq`, or at the next one where that is NULL."""
+"""Adds a message with a given `seq`, or with the next one if that is NULL."""
 
 _INSERT = f"{_INTO} VALUES ({', '.join('?' * _COLUMNS)}) RETURNING seq"
 
-_FINISH = f"""
-    UPDATE messages AS m SET
-        content = ?, parts = ?, tool_calls = ?, semantics = ?, tool_call_id = ?, name = ?,
-        timestamp = coalesce(?, timestamp), status = ?, owner = '', error = ?, advice = ?,
-        usage_input = ?, usage_output = ?, usage_cached = ?, usage_cache_write = ?,
-        usage_reasoning = ?, finish = ?, seconds = ?, first = ?
-    WHERE m.message_id = ?
-    RETURNING {", ".join(ENTRY_NAMES)}, seq, session_id
-"""
+_PROMPTS_SCANNED = 2_000
+"""Messages among which recent prompts are looked for."""
 
 
 @quick
 @dataclass(frozen=True, slots=True)
-class Place:
+class Placement:
     """Where and when an entry is added."""
 
     session_id: str
     created: float
     owner: str = ""
-    """The receiving program's token, for a streaming reply."""
+    """The token of the program that receives it, for a streaming reply."""
 
 
-async def check_parent(tx: Transaction, session_id: str, parent_id: str | None) -> None:
-    """Refuse a session that is gone, and a parent that is not one of its messages or hidden."""
-    await require(tx, session_id)
-    if parent_id is None:
-        return
-    row = await tx.row(
-        "SELECT seq IN (SELECT message FROM hidden_messages) FROM messages "
-        "WHERE message_id = ? AND session_id = ?",
-        *(parent_id, session_id),
+class Messages:
+    """The messages in the database."""
+
+    def __init__(
+        self,
+        database: Database,
+        unsaved: UnsavedReplies,
+        *,
+        now: Callable[[], float],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._database = database
+        self._unsaved = unsaved
+        self._now = now
+        self._new_id = new_id
+
+    async def get(self, message_id: str) -> Entry | None:
+        """Return a message, on whatever branch; None if it is gone or deleted."""
+        placed = await self._database.read(lambda tx: read_visible(tx, message_id))
+        return None if placed is None else self._unsaved.applied_to(entry_of(*placed))
+
+    async def recent_prompts(
+        self, limit: int = 200, longest: int = 20_000
+    ) -> tuple[tuple[str, str], ...]:
+        """Return session id and text of the newest user messages, the newest first: at most
+        `limit`, none of more than `longest` characters.
+        """
+        rows = await self._database.read(
+            lambda tx: tx.rows(
+                "SELECT m.session_id, substr(m.content, 1, ? + 1) FROM messages AS m "
+                "JOIN sessions AS s USING (session_id) "
+                "WHERE m.seq IN (SELECT seq FROM messages ORDER BY created DESC, seq DESC LIMIT ?) "
+                "AND m.message_role = 'user' AND m.content <> '' AND s.deleted IS NULL "
+                "AND m.seq NOT IN (SELECT message FROM hidden_messages) "
+                "ORDER BY m.created DESC, m.seq DESC LIMIT ?",
+                *(longest, _PROMPTS_SCANNED, limit),
+            )
+        )
+        return tuple((session_id, text) for session_id, text in rows if len(text) <= longest)
+
+    async def add(self, session_id: str, message: Message, parent_id: str | None) -> Entry:
+        """Add a complete message after `parent_id` (None: as a first one) and activate its branch.
+
+        An id that it has is kept. Raises `StoreError` if the session is gone or the parent is not
+        in it.
+        """
+        now = self._now()
+        entry = Entry(replace(message, id=message.id or self._new_id()), parent_id)
+
+        async def work(tx: Transaction) -> Entry:
+            await check_parent(tx, session_id, parent_id)
+            added = await insert_message(tx, entry, Placement(session_id, now))
+            await append_to_branch(tx, session_id, entry, now)
+            return added
+
+        return await self._database.write(work)
+
+    async def edit(self, message_id: str, message: Message) -> Entry:
+        """Add another version of a message as its sibling, and activate that. The old version
+        stays with all that follows it. Raises `StoreError` if it is gone.
+        """
+        now = self._now()
+        version = replace(message, id=self._new_id())
+
+        async def work(tx: Transaction) -> Entry:
+            session_id, parent_id = await locate(tx, message_id)
+            await check_parent(tx, session_id, message_id)
+            added = await insert_message(tx, Entry(version, parent_id), Placement(session_id, now))
+            await append_to_branch(tx, session_id, added, now)
+            return added
+
+        return await self._database.write(work)
+
+    async def pin(self, message_id: str, pinned: bool) -> None:
+        """Pin or unpin a message: no truncation drops a pinned one. Raises `StoreError` if it is
+        gone.
+        """
+
+        async def work(tx: Transaction) -> None:
+            await locate(tx, message_id)
+            await tx.run("UPDATE messages SET pinned = ? WHERE message_id = ?", pinned, message_id)
+
+        await self._database.write(work)
+
+    async def delete(self, message_id: str) -> None:
+        """Delete a message with all that follows it; `restore` brings it back.
+
+        If it is on the active branch, the sibling beside it becomes active, or its parent if it
+        has none. Raises `InputError` while a reply is streaming below it.
+        """
+        now = self._now()
+        await self._database.write(lambda tx: _hide(tx, message_id, now))
+
+    async def restore(self, message_id: str) -> None:
+        """Bring back a deleted message with all that was deleted with it, on the active branch if
+        it was there; one that is not deleted stays as it is. Raises `StoreError` if it is gone for
+        good, or follows another deleted one.
+        """
+        await self._database.write(lambda tx: _unhide(tx, message_id))
+
+
+async def _hide(tx: Transaction, message_id: str, now: float) -> None:
+    session_id, parent_id = await locate(tx, message_id)
+    await check_parent(tx, session_id, message_id)
+    if await tx.row(f"{DESCENDANTS} SELECT 1 FROM down JOIN messages AS m USING (seq) "
+                    "WHERE m.status = 'streaming'", message_id):  # fmt: skip
+        raise InputError("A reply is still arriving here.", advice="Stop it, then delete it.")
+    siblings = await sibling_ids(tx, session_id, parent_id)
+    head = await tx.row(
+        f"{DESCENDANTS} SELECT s.head_id FROM down "
+        "JOIN sessions AS s ON s.head_id = down.message_id",
+        message_id,
     )
+    # A deletion is never older than those among the messages it hides, whatever the clock says:
+    # the trash is emptied by age, and must not take a message without what follows it.
+    await tx.run(
+        "INSERT INTO deletions (message_id, head_id, deleted) VALUES (?, ?, max(?, coalesce("
+        "(SELECT max(d.deleted) FROM deletions AS d JOIN messages AS m USING (message_id) "
+        "WHERE m.session_id = ?), 0)))",
+        *(message_id, head and head[0], now, session_id),
+    )
+    await tx.run(
+        f"{DESCENDANTS} INSERT INTO hidden_messages (message, deletion) "
+        "SELECT seq, (SELECT seq FROM deletions WHERE message_id = ?) FROM down",
+        *(message_id, message_id),
+    )
+    if head is not None:
+        at = siblings.index(message_id)
+        beside = siblings[at - 1] if at else siblings[1] if len(siblings) > 1 else None
+        await set_head(
+            tx, session_id, parent_id if beside is None else await newest_below(tx, beside)
+        )
+
+
+async def _unhide(tx: Transaction, message_id: str) -> None:
+    session_id, parent_id = await locate(tx, message_id)
+    row = await tx.row("SELECT head_id FROM deletions WHERE message_id = ?", message_id)
     if row is None:
-        raise StoreError("The message to continue from is not in this session.")
-    if row[0]:
-        raise StoreError("The message to continue from was deleted.")
+        return
+    await check_parent(tx, session_id, parent_id)
+    await tx.run("DELETE FROM deletions WHERE message_id = ?", message_id)
+    if row[0] is not None:
+        await set_head(tx, session_id, row[0])
 
 
-async def add(tx: Transaction, entry: Entry, place: Place) -> Entry:
-    """Add an entry to its session's tree; its parent was checked. Return it with its siblings
-    counted.
+async def insert_message(tx: Transaction, entry: Entry, placement: Placement) -> Entry:
+    """Add an entry to its session's tree and to the search index; its parent was checked. Return
+    it with its place among its siblings.
     """
-    await insert(tx, entry, place)
-    return await counted(tx, entry, place.session_id)
+    [(seq,)] = await tx.rows(_INSERT, None, *_values(entry, placement))
+    if entry.status != "streaming":
+        _, calls, semantics = json_texts(entry.message)
+        await add_new(tx, seq, entry.message.content, calls, semantics)
+    return await with_siblings_counted(tx, entry, placement.session_id)
 
 
-async def counted(tx: Transaction, entry: Entry, session_id: str) -> Entry:
-    """Return an entry that says which of how many siblings it is."""
-    ids = await siblings(tx, session_id, entry.parent_id)
+async def with_siblings_counted(tx: Transaction, entry: Entry, session_id: str) -> Entry:
+    """Return an entry with its place among its siblings; as it is if it was deleted meanwhile."""
+    ids = await sibling_ids(tx, session_id, entry.parent_id)
     if entry.message.id not in ids:
-        return entry  # it was deleted meanwhile
+        return entry
     return replace(entry, sibling=ids.index(entry.message.id), siblings=len(ids))
 
 
-async def siblings(tx: Transaction, session_id: str, parent_id: str | None) -> list[str]:
-    """Return the messages that follow `parent_id` (None: the first ones), oldest first."""
-    rows = await tx.rows(
-        "SELECT message_id FROM messages WHERE session_id = ? AND parent_id IS ? "
-        "AND seq NOT IN (SELECT message FROM hidden_messages) ORDER BY seq",
-        *(session_id, parent_id),
-    )
-    return [message_id for (message_id,) in rows]
-
-
-async def session_of(tx: Transaction, message_id: str) -> str:
-    """Return the session of a message; refuse one that is gone."""
-    row = await tx.row("SELECT session_id FROM messages WHERE message_id = ?", message_id)
-    if row is None:
-        raise StoreError("This message no longer exists.")
-    return row[0]
-
-
-async def insert(tx: Transaction, entry: Entry, place: Place) -> None:
-    """Add an entry to its session's tree and to the search index, and nothing else; its parent
-    was checked.
-    """
-    [(seq,)] = await tx.rows(_INSERT, None, *_values(entry, place))
-    if entry.status != "streaming":
-        _, calls, semantics = _json_texts(entry.message)
-        await add_new(tx, seq, entry.message.content, calls, semantics)
-
-
-def _values(entry: Entry, place: Place) -> tuple[object, ...]:
+def _values(entry: Entry, placement: Placement) -> tuple[object, ...]:
     """Return the values for `_INTO` that follow the `seq`."""
     message = entry.message
     return (
-        *(place.session_id, message.id, entry.parent_id, message.role, message.content),
-        *_json_texts(message),
+        *(placement.session_id, message.id, entry.parent_id, message.role, message.content),
+        *json_texts(message),
         *(message.tool_call_id, message.name, message.timestamp, message.pinned),
         *(entry.status, entry.error, entry.advice, entry.model, entry.endpoint),
         *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first),
-        *(place.owner, place.created),
+        *(placement.owner, placement.created),
     )
 
 
-async def add_many(tx: Transaction, fresh: Sequence[tuple[Entry, Place]]) -> None:
-    """Add entries to their sessions' trees and to the search index; parents were checked.
+async def insert_messages(tx: Transaction, added: Sequence[tuple[Entry, Placement]]) -> None:
+    """Add entries to their sessions' trees and to the search index; their parents were checked.
 
-    The trigger that counts each message would cost as much as all the rest, so it is taken away
-    meanwhile, and every session is counted once. Nobody else sees the file without it: the
-    transaction brings it back, or never happened.
+    The trigger that counts each message would cost as much as everything else, so it is dropped
+    meanwhile, and every session is counted once. No other program sees the file without it: the
+    same transaction creates it again, or is rolled back.
     """
     found = await tx.row("SELECT coalesce(max(seq), 0) + 1 FROM messages")
     counting = await tx.row("SELECT sql FROM sqlite_master WHERE name = 'message_is_counted'")
@@ -147,14 +245,15 @@ async def add_many(tx: Transaction, fresh: Sequence[tuple[Entry, Place]]) -> Non
         raise AssertionError("an aggregate returns a row, and every schema has the trigger")
     first: int = found[0]
     counts: dict[str, list[int]] = {}
-    for entry, place in fresh:
-        count = counts.setdefault(place.session_id, [0, 0])
+    for entry, placement in added:
+        count = counts.setdefault(placement.session_id, [0, 0])
         count[0] += 1
         if entry.usage is not NO_USAGE:
             count[1] += sum(number or 0 for number in usage_values(entry.usage)[:2])
     await tx.run("DROP TRIGGER message_is_counted")
     await tx.insert(
-        _INTO, ((seq, *_values(entry, place)) for seq, (entry, place) in enumerate(fresh, first))
+        _INTO,
+        ((seq, *_values(entry, placement)) for seq, (entry, placement) in enumerate(added, first)),
     )
     await tx.run(counting[0])
     await tx.run_many(
@@ -162,13 +261,13 @@ async def add_many(tx: Transaction, fresh: Sequence[tuple[Entry, Place]]) -> Non
     )
     await expect_many(tx)
     await add_messages(
-        tx, ((seq, entry.message.content) for seq, (entry, _) in enumerate(fresh, first))
+        tx, ((seq, entry.message.content) for seq, (entry, _) in enumerate(added, first))
     )
     await add_asides(
         tx,
         (
-            (seq, *_json_texts(entry.message)[1:])
-            for seq, (entry, _) in enumerate(fresh, first)
+            (seq, *json_texts(entry.message)[1:])
+            for seq, (entry, _) in enumerate(added, first)
             if entry.message.tool_calls or entry.message.semantics is not NO_MESSAGE_SEMANTICS
         ),
     )
@@ -179,73 +278,3 @@ _COUNT = """
         total_tokens = min(total_tokens + ?, 4000000000000000000)
     WHERE session_id = ?
 """
-
-
-async def finish(tx: Transaction, entry: Entry, now: float) -> Entry:
-    """Write a reply whole and end it, now; return the entry as it is stored."""
-    message = entry.message
-    await remove_messages(tx, "m.message_id = ?", message.id)  # one that had ended before
-    row = await tx.row(
-        _FINISH,
-        *(message.content, *_json_texts(message), message.tool_call_id, message.name),
-        *(message.timestamp, entry.status, entry.error, entry.advice),
-        *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first, message.id),
-    )
-    if row is None:
-        raise RecordGone("The session of this reply no longer exists.")
-    await drop_changes(tx, message.id)
-    *stored, seq, session_id = row
-    await add_new(tx, seq, message.content, *_json_texts(message)[1:])
-    await touch(tx, session_id, now)
-    return await counted(tx, entry_of(tuple(stored)), session_id)
-
-
-async def pin(tx: Transaction, message_id: str, pinned: bool) -> None:
-    """Have every truncation keep a message, or no longer."""
-    await session_of(tx, message_id)
-    await tx.run("UPDATE messages SET pinned = ? WHERE message_id = ?", pinned, message_id)
-
-
-async def is_streaming(tx: Transaction, entry_id: str) -> bool:
-    """Tell whether an entry is there and still arriving."""
-    sql = "SELECT 1 FROM messages WHERE message_id = ? AND status = 'streaming'"
-    return await tx.row(sql, entry_id) is not None
-
-
-async def owners(tx: Transaction) -> list[str]:
-    """Return the tokens of the programs that are said to be receiving replies."""
-    rows = await tx.rows("SELECT DISTINCT owner FROM messages WHERE status = 'streaming'")
-    return [token for (token,) in rows]
-
-
-async def interrupt_all(tx: Transaction, token: str) -> int:
-    """End the replies of a program that is gone, each with what it had received; return how
-    many they were.
-    """
-    streaming = await tx.rows(
-        "SELECT message_id, session_id FROM messages WHERE status = 'streaming' AND owner = ?",
-        token,
-    )
-    for entry_id, session_id in streaming:
-        fields = await folded(tx, entry_id)
-        await tx.run(
-            "UPDATE messages SET content = ?, parts = ?, tool_calls = ?, semantics = ?, "
-            "status = 'interrupted', owner = '' WHERE message_id = ?",
-            *(fields["content"], fields["parts"], fields["tool_calls"], fields["semantics"]),
-            entry_id,
-        )
-        await drop_changes(tx, entry_id)
-        await add_stored(tx, "message_id = ?", entry_id)
-        await tell_status(tx, session_id)
-    return len(streaming)
-
-
-def _json_texts(message: Message) -> tuple[str, str, str]:
-    """Write the JSON columns, in the order in which statements name them."""
-    if message.semantics is NO_MESSAGE_SEMANTICS and not (message.parts or message.tool_calls):
-        return "", "", ""
-    return (
-        json_text(message, "parts"),
-        json_text(message, "tool_calls"),
-        json_text(message, "semantics"),
-    )

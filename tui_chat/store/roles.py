@@ -3,14 +3,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tui_chat.errors import InputError
 from tui_chat.models.role import Role
-from tui_chat.store.database import Transaction
+from tui_chat.store.database import Database, Transaction
 from tui_chat.store.rows import ROLE, role_of
 
 
-async def save(tx: Transaction, role: Role, now: float) -> None:
-    """Add a role, or change the one that has its id."""
+class Roles:
+    """The roles in the database."""
+
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
+        self._database = database
+        self._now = now
+
+    async def list(self) -> tuple[Role, ...]:
+        """Return all roles by name, disabled ones too; those of one name oldest first."""
+        rows = await self._database.read(
+            lambda tx: tx.rows(f"SELECT {ROLE} FROM roles ORDER BY seq")
+        )
+        return tuple(sorted(map(role_of, rows), key=lambda role: role.name.casefold()))
+
+    async def get(self, role_id: str) -> Role | None:
+        """Return a role; None if there is none with this id."""
+        return await self._database.read(lambda tx: find_role(tx, role_id))
+
+    async def save(self, role: Role) -> None:
+        """Add a role, or replace the one with its id. Raises `InputError` if it has no id."""
+        now = self._now()
+        await self._database.write(lambda tx: save_role(tx, role, now))
+
+    async def delete(self, role_id: str) -> None:
+        """Delete a role; its sessions stay, without a role, and remember its name."""
+
+        async def work(tx: Transaction) -> None:
+            await tx.run(
+                "UPDATE sessions SET lost_role = (SELECT name FROM roles WHERE role_id = ?1) "
+                "WHERE role_id = ?1",
+                role_id,
+            )
+            await tx.run("DELETE FROM roles WHERE role_id = ?", role_id)
+
+        await self._database.write(work)
+
+
+async def save_role(tx: Transaction, role: Role, now: float) -> None:
+    """Add a role, or replace the one with its id."""
     if not role.role_id:
         raise InputError("A role needs an id.")
     await tx.run(
@@ -24,31 +63,15 @@ async def save(tx: Transaction, role: Role, now: float) -> None:
     )
 
 
-async def delete(tx: Transaction, role_id: str) -> None:
-    """Remove a role; its sessions stay, without one, and remember its name."""
-    await tx.run(
-        "UPDATE sessions SET lost_role = (SELECT name FROM roles WHERE role_id = ?1) "
-        "WHERE role_id = ?1",
-        role_id,
-    )
-    await tx.run("DELETE FROM roles WHERE role_id = ?", role_id)
-
-
-async def find(tx: Transaction, role_id: str) -> Role | None:
-    """Return the role, None if there is none."""
+async def find_role(tx: Transaction, role_id: str) -> Role | None:
+    """Return a role; None if there is none with this id."""
     row = await tx.row(f"SELECT {ROLE} FROM roles WHERE role_id = ?", role_id)
     return None if row is None else role_of(row)
 
 
-async def every(tx: Transaction) -> tuple[Role, ...]:
-    """Return all roles by name, those of one name in the order in which they were made."""
-    rows = await tx.rows(f"SELECT {ROLE} FROM roles ORDER BY seq")
-    return tuple(sorted(map(role_of, rows), key=lambda role: role.name.casefold()))
-
-
-async def enabled_role(tx: Transaction, role_id: str) -> Role:
-    """Return a role that may start a session; refuse one that may not."""
-    role = await find(tx, role_id)
+async def require_enabled_role(tx: Transaction, role_id: str) -> Role:
+    """Return a role that may start a session. Raises `InputError` if it is gone or disabled."""
+    role = await find_role(tx, role_id)
     if role is None:
         raise InputError("This role does not exist.")
     if role.status == "disabled":

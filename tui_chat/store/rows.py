@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from functools import lru_cache
 from sys import intern
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, cast
 
 from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.reply import NO_USAGE, Usage
 from tui_chat.models.role import Role
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
-from tui_chat.models.session import Entry, Session, SessionSummary
+from tui_chat.models.session import Entry, Session
 from tui_chat.store.database import Row
 from tui_chat.store.faults import UNREADABLE, readable, unreadable
 
@@ -122,6 +121,17 @@ def json_text(message: Message, field: JsonField) -> str:
     return "" if value is silent or value == silent else pack(value)
 
 
+def json_texts(message: Message) -> tuple[str, str, str]:
+    """Write the three JSON columns, in the order in which statements name them."""
+    if message.semantics is NO_MESSAGE_SEMANTICS and not (message.parts or message.tool_calls):
+        return "", "", ""
+    return (
+        json_text(message, "parts"),
+        json_text(message, "tool_calls"),
+        json_text(message, "semantics"),
+    )
+
+
 def usage_values(usage: Usage) -> tuple[int | None, ...]:
     """Write the five usage columns."""
     if usage is NO_USAGE:
@@ -141,57 +151,12 @@ def session_of(row: Row) -> Session:
     return Session(*values)
 
 
-RoleNames: TypeAlias = "dict[str, tuple[str, str]]"
-"""Name and model of each role. Looked up here, since joining them in takes twice as long."""
-
-Place: TypeAlias = "tuple[int, int, SessionSummary]"
-"""A session as the list shows it, behind its `touched` and `seq`, which order the list."""
-
-PLACE = """
-    touched, seq, session_id, title, role_id, model, endpoint, message_count, total_tokens, status,
-    updated, created, pinned + 2 * archived + 4 * unread, folder, tags, deleted
-"""
-"""The columns of `sessions` that a `place_reader` reads."""
-
-
-def place_reader(roles: RoleNames) -> Callable[[object, Row], Place]:
-    """Return what reads the columns `PLACE`. TypeError, ValueError and LookupError where they hold
-    what they cannot: what is no text cannot be added to one, and what is, costs nothing.
-    """
-
-    def place(_: object, row: Row) -> Place:
-        (
-            touched, seq, key, title, role_id, model, endpoint, count, tokens, status,
-            updated, created, marks, folder, tags, deleted,
-        ) = row  # fmt: skip
-        role, its_model = roles.get(role_id, _NO_ROLE)
-        pinned, archived, unread = _MARKS[marks]
-        return touched, seq, SessionSummary(
-            key, title + "", role, (model or its_model) + "", endpoint + "", count, tokens,
-            status + "", updated, created, pinned, archived, unread, folder + "",
-            _tags_of(tags) if tags else (), deleted,
-        )  # fmt: skip
-
-    return place
-
-
-_NO_ROLE = ("", "")
-_MARKS: dict[int, tuple[bool, bool, bool]] = {
-    marks: (marks & 1 > 0, marks & 2 > 0, marks & 4 > 0) for marks in range(8)
-}
-"""Pinned, archived and unread, by the number that says all three."""
-
-
 def names_of(text: str) -> tuple[str, ...]:
     """Read a column that holds a list of names. ValueError and TypeError where it does not."""
     names: Any = json.loads(text) if text else []
     if not isinstance(names, list) or not {str}.issuperset(map(type, cast("list[object]", names))):
         raise ValueError("it is no list of names")
     return tuple(cast("list[str]", names))
-
-
-_tags_of = lru_cache(256)(names_of)
-"""Many sessions have the same tags."""
 
 
 def names_text(names: Iterable[str]) -> str:

@@ -19,11 +19,13 @@ import json
 from dataclasses import replace
 
 from tui_chat.models.search import Hit, Query
+from tui_chat.store import index
 from tui_chat.store.asides import ASIDES, PLACES, SCANNED, parts
 from tui_chat.store.candidates import COMPARED, Sought, candidates, shown
 from tui_chat.store.conditions import of_titles, rows_where
-from tui_chat.store.database import Row, Transaction
+from tui_chat.store.database import Database, Row, Transaction
 from tui_chat.store.faults import readable
+from tui_chat.store.few import writers
 from tui_chat.store.reading import reading_of
 from tui_chat.store.rows import refuse_bytes
 from tui_chat.store.snippets import Finder
@@ -52,8 +54,30 @@ _BY_ROLE = f"""
 """
 
 
-async def find(tx: Transaction, query: Query) -> tuple[Hit, ...]:
-    """Return what a query finds. InputError where there is neither a word nor a filter in it."""
+class Search:
+    """Full-text search of messages and sessions."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def find(self, query: Query) -> tuple[Hit, ...]:
+        """Return messages on all branches, and sessions by title or role, that fit a query. What
+        was deleted is never found. Raises `InputError` if the query has neither a word nor a
+        filter; no other text is wrong.
+
+        The first search of a database from before the index takes longer: the index is built
+        then.
+        """
+        while not await self._database.read(index.is_complete):
+            await self._database.write(index.catch_up)
+        return await self._database.read(lambda tx: _find(tx, query))
+
+    async def writers(self) -> tuple[tuple[str, str], ...]:
+        """Return all pairs of endpoint and model that ever replied, either possibly empty."""
+        return await self._database.read(writers)
+
+
+async def _find(tx: Transaction, query: Query) -> tuple[Hit, ...]:
     if query.narrows and not query.text.strip():
         return await _newest(tx, replace(query, order="newest"))
     wanted = terms(query.text)

@@ -1,44 +1,37 @@
-"""Sessions: making, finding, listing and changing them, and the trash.
+"""Sessions: creating, finding, listing and changing them, and the trash.
 
-The list is in the order of `touched`: the moment of the last activity in milliseconds, or one
-more than the highest where the clock has gone backwards. Who was active last is always on top,
-and what is imported takes its place by the time it tells.
+The list is ordered by `touched`: the moment of the last activity in milliseconds, or one more
+than the highest value if the clock has gone backwards. So the session that was active last is
+always on top, and an imported one takes the place that its time gives it.
 """
 # ruff: noqa: S608 - only our own column names and constants are put into SQL
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
 from tui_chat.errors import RecordGone
 from tui_chat.models.session import Entry, Session, SessionSummary
 from tui_chat.store import index
-from tui_chat.store.database import Transaction
-from tui_chat.store.faults import readable
-from tui_chat.store.roles import enabled_role
-from tui_chat.store.rows import (
-    PLACE,
-    SESSION,
-    Place,
-    RoleNames,
-    names_text,
-    place_reader,
-    session_of,
-)
+from tui_chat.store.database import Database, Transaction
+from tui_chat.store.roles import require_enabled_role
+from tui_chat.store.rows import SESSION, names_text, session_of
+from tui_chat.store.session_list import SessionList, newest_summaries, trashed_summaries
+from tui_chat.store.unsaved import UnsavedReplies
 
 UNTITLED = "New chat"
 """The title of a session that has neither a title nor a role."""
 
-# Above all others; the first value of the statement is the present time.
+# Higher than all others; the first value of the statement is the present time.
 _NEXT_TOUCH = """
     max((SELECT coalesce(max(touched), 0) + 1 FROM sessions), CAST(?1 * 1000 AS INTEGER))
 """
 
-# Where `touched` only counted up, it becomes times, in the same order.
-_COUNTS_ONLY = "SELECT touched < min(updated, ?) FROM sessions ORDER BY touched LIMIT 1"
-_TIMES_FOR_COUNTS = """
+# Older programs only counted `touched` up: it becomes a time, in the same order.
+_IS_COUNTED = "SELECT touched < min(updated, ?) FROM sessions ORDER BY touched LIMIT 1"
+_TIMES_FROM_COUNTS = """
     UPDATE sessions SET touched = timed.touched
     FROM (
         SELECT seq, row_number() OVER by_touch
@@ -48,7 +41,7 @@ _TIMES_FOR_COUNTS = """
     WHERE timed.seq = sessions.seq
 """
 
-# That of the first reply on the way from a message to the root.
+# The status of the nearest reply on the way from a message to the root.
 _STATUS_AT = """
     coalesce((
         WITH RECURSIVE up (parent_id, message_role, status) AS (
@@ -64,7 +57,7 @@ _STATUS_AT = """
 """
 _STATUS = _STATUS_AT.format("sessions.head_id")
 
-_SAY = f"""
+_APPEND = f"""
     UPDATE sessions SET updated = ?, touched = {_NEXT_TOUCH}, head_id = ?, status = CASE
         WHEN ? = 'assistant' THEN ?
         WHEN head_id IS ?5 THEN status
@@ -73,13 +66,13 @@ _SAY = f"""
     WHERE session_id = ?
 """
 
-_MOVE = (
+_SET_HEAD = (
     f"UPDATE sessions SET head_id = ?1, status = {_STATUS_AT.format('?1')} WHERE session_id = ?2"
 )
 
 
 class SessionChanges(TypedDict, total=False):
-    """What can be changed of a session; a key that is left out stays as it is."""
+    """The settings of a session that can be changed; a missing key leaves its value."""
 
     title: str
     model: str
@@ -96,29 +89,220 @@ class SessionChanges(TypedDict, total=False):
     lorebooks: tuple[str, ...]
 
 
-async def create(tx: Transaction, session: Session) -> Session:
-    """Add a session; an empty title or preset comes from its role."""
-    title, preset = session.title, session.preset
-    if session.role_id is not None:
-        role = await enabled_role(tx, session.role_id)
-        title, preset = title or role.name, preset or role.preset
-    return await insert(tx, replace(session, title=title or UNTITLED, preset=preset))
+class Sessions:
+    """The sessions in the database."""
+
+    def __init__(
+        self,
+        database: Database,
+        unsaved: UnsavedReplies,
+        *,
+        now: Callable[[], float],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._database = database
+        self._unsaved = unsaved
+        self._now = now
+        self._new_id = new_id
+        self._list = SessionList()
+
+    async def create(
+        self,
+        *,
+        session_id: str = "",
+        title: str = "",
+        role_id: str | None = None,
+        model: str = "",
+        endpoint: str = "",
+        preset: str = "",
+        profile: str = "",
+        folder: str = "",
+        tags: tuple[str, ...] = (),
+        lorebooks: tuple[str, ...] = (),
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+    ) -> Session:
+        """Create a session and return it.
+
+        Without an id it gets a new one; without a title it is called like its role, or “New
+        chat”; without a preset it has its role's. Raises `InputError` if the role is disabled or
+        unknown.
+        """
+        now = self._now()
+        session = Session(
+            session_id=session_id or self._new_id(),
+            title=title,
+            role_id=role_id,
+            model=model,
+            endpoint=endpoint,
+            preset=preset,
+            profile=profile,
+            folder=folder,
+            tags=tags,
+            lorebooks=lorebooks,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            created=now,
+            updated=now,
+        )
+
+        async def work(tx: Transaction) -> Session:
+            title, preset = session.title, session.preset
+            if session.role_id is not None:
+                role = await require_enabled_role(tx, session.role_id)
+                title, preset = title or role.name, preset or role.preset
+            return await insert_session(
+                tx, replace(session, title=title or UNTITLED, preset=preset)
+            )
+
+        return await self._database.write(work)
+
+    async def get(self, session_id: str) -> Session | None:
+        """Return a session; None if it is gone or in the trash."""
+        return await self._database.read(lambda tx: find_session(tx, session_id))
+
+    async def list(self, limit: int | None = None) -> tuple[SessionSummary, ...]:
+        """Return all sessions that are not in the trash, the most recently active first; with a
+        `limit`, at most that many.
+        """
+        if limit is not None:
+            summaries = await self._database.read(lambda tx: newest_summaries(tx, limit))
+        else:
+            summaries = await self._database.read(self._list.read)
+        # In the file a reply whose end is unsaved is still streaming.
+        statuses = self._unsaved.session_statuses()
+        if not statuses:
+            return summaries
+        return tuple(
+            each._replace(status=statuses[each.session_id])
+            if each.status == "streaming" and each.session_id in statuses
+            else each
+            for each in summaries
+        )
+
+    async def update(self, session_id: str, **changes: Unpack[SessionChanges]) -> Session:
+        """Change the named settings and return the session.
+
+        That is no activity: its place in the list and its `updated` stay. Raises `RecordGone` if
+        the session is gone.
+        """
+        return await self._database.write(lambda tx: _update(tx, session_id, changes))
+
+    async def update_many(
+        self, session_ids: Iterable[str], **changes: Unpack[SessionChanges]
+    ) -> None:
+        """Change the named settings of several sessions, of all or of none. Raises `RecordGone`
+        if one of them is gone.
+        """
+        ids = tuple(session_ids)
+
+        async def work(tx: Transaction) -> None:
+            for session_id in ids:
+                await _update(tx, session_id, changes)
+
+        await self._database.write(work)
+
+    async def variables(self, session_id: str) -> dict[str, str]:
+        """Return the macro variables of a session by name."""
+        return await self._database.read(lambda tx: find_variables(tx, session_id))
+
+    async def save_variables(self, session_id: str, variables: Mapping[str, str]) -> None:
+        """Replace the macro variables of a session. Raises `RecordGone` if it is gone."""
+        values = dict(variables)
+
+        async def work(tx: Transaction) -> None:
+            await require_session(tx, session_id)
+            await tx.run("DELETE FROM variables WHERE session_id = ?", session_id)
+            await add_variables(tx, session_id, values)
+
+        await self._database.write(work)
+
+    # The trash
+
+    async def delete(self, session_ids: Iterable[str]) -> None:
+        """Move sessions to the trash. They are in no list and no search, and cannot be written
+        to, until `restore` brings them back.
+        """
+        rows, now = [(session_id,) for session_id in session_ids], self._now()
+        await self._database.write(
+            lambda tx: tx.run_many(
+                "UPDATE sessions SET deleted = ? WHERE session_id = ? AND deleted IS NULL",
+                [(now, *row) for row in rows],
+            )
+        )
+
+    async def restore(self, session_ids: Iterable[str]) -> None:
+        """Bring sessions back from the trash, to their old places in the list."""
+        ids = tuple(session_ids)
+        await self._database.write(lambda tx: restore_sessions(tx, ids))
+
+    async def list_trash(self) -> tuple[SessionSummary, ...]:
+        """Return the sessions in the trash, the most recently deleted first."""
+        return await self._database.read(trashed_summaries)
+
+    async def purge_trash(self, older_than: float) -> int:
+        """Remove for good what was deleted more than `older_than` seconds ago, sessions and
+        messages; return how many sessions were removed.
+        """
+        before = self._now() - older_than
+
+        async def work(tx: Transaction) -> int:
+            old = await tx.rows("SELECT session_id FROM sessions WHERE deleted < ?", before)
+            for (session_id,) in old:
+                await _remove(tx, session_id)
+            await index.remove_messages(tx, f"m.seq IN ({_DELETED_MESSAGES})", before)
+            await tx.run(f"DELETE FROM messages WHERE seq IN ({_DELETED_MESSAGES})", before)
+            return len(old)
+
+        return await self._database.write(work)
+
+    async def delete_forever(self, session_id: str) -> None:
+        """Remove a session for good, with its messages, requests and draft."""
+        await self._database.write(lambda tx: _remove(tx, session_id))
 
 
-async def insert(tx: Transaction, session: Session) -> Session:
-    """Add a session as it is now, without a head, on top of the list; a role that is gone is
-    left out.
-    """
-    await insert_many(tx, (session,), session.updated)
+_DELETED_MESSAGES = """
+    SELECT message FROM hidden_messages
+    WHERE deletion IN (SELECT seq FROM deletions WHERE deleted < ?)
+"""
+
+
+async def _remove(tx: Transaction, session_id: str) -> None:
+    await index.remove_title(tx, session_id)
+    await index.remove_messages(tx, "m.session_id = ?", session_id)
+    await tx.run("DELETE FROM sessions WHERE session_id = ?", session_id)
+
+
+async def find_session(tx: Transaction, session_id: str) -> Session | None:
+    """Return a session; None if it is gone or in the trash."""
+    row = await tx.row(
+        f"SELECT {SESSION} FROM sessions WHERE session_id = ? AND deleted IS NULL", session_id
+    )
+    return None if row is None else session_of(row)
+
+
+async def require_session(tx: Transaction, session_id: str) -> Session:
+    """Return a session. Raises `RecordGone` if another program has deleted it."""
+    session = await find_session(tx, session_id)
+    if session is None:
+        raise RecordGone("This session no longer exists.")
+    return session
+
+
+async def insert_session(tx: Transaction, session: Session) -> Session:
+    """Add a session without a head, at the top of the list; return it as it is stored."""
+    await insert_sessions(tx, (session,), session.updated)
     await tx.run(
         f"UPDATE sessions SET touched = {_NEXT_TOUCH} WHERE session_id = ?",
         *(session.updated, session.session_id),
     )
-    return await require(tx, session.session_id)
+    return await require_session(tx, session.session_id)
 
 
-async def insert_many(tx: Transaction, many: Iterable[Session], now: float) -> None:
-    """Add sessions as they are, without heads, at their places in the list."""
+async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) -> None:
+    """Add sessions without heads, each at its place in the list; roles that are gone are left
+    out.
+    """
     added = tuple(many)
     await tx.run_many(
         "INSERT INTO sessions (session_id, title, role_id, model, endpoint, preset, profile, "
@@ -131,7 +315,7 @@ async def insert_many(tx: Transaction, many: Iterable[Session], now: float) -> N
                 *(session.endpoint, session.preset, session.profile, session.temperature),
                 *(session.max_tokens, session.pinned, session.archived, session.folder),
                 *(names_text(session.tags), names_text(session.lorebooks), session.lost_role),
-                *(session.created, session.updated, _time(session.updated, now)),
+                *(session.created, session.updated, _touched_at(session.updated, now)),
             )
             for session in added
         ],
@@ -139,76 +323,32 @@ async def insert_many(tx: Transaction, many: Iterable[Session], now: float) -> N
     await index.add_titles(tx, [session.session_id for session in added])
 
 
-async def order_by_time(tx: Transaction, now: float) -> None:
-    """See to it that the places in the list are times. Programs before this one counted."""
-    if await tx.row(_COUNTS_ONLY, now) == (1,):
-        await tx.run(_TIMES_FOR_COUNTS, now)
+async def convert_touched_to_times(tx: Transaction, now: float) -> None:
+    """Make the places in the list times. Older programs counted."""
+    if await tx.row(_IS_COUNTED, now) == (1,):
+        await tx.run(_TIMES_FROM_COUNTS, now)
 
 
-async def has_grown(tx: Transaction, session_id: str, updated: float, now: float) -> None:
-    """Note that an import brought messages that were said up to a moment."""
+async def extend_session(tx: Transaction, session_id: str, updated: float, now: float) -> None:
+    """Note that an import added messages to a session, the latest of them at `updated`."""
     await tx.run(
         "UPDATE sessions SET updated = max(updated, ?), touched = max(touched, ?) "
         "WHERE session_id = ?",
-        *(updated, _time(updated, now), session_id),
+        *(updated, _touched_at(updated, now), session_id),
     )
 
 
-def _time(updated: float, now: float) -> int:
-    """Return the place in the list of a session; what a file says of the future is not believed."""
+def _touched_at(updated: float, now: float) -> int:
+    """Return the place in the list for a time in seconds; a time in the future counts as now."""
     return int(max(0.0, min(updated, now)) * 1000)
 
 
-async def find(tx: Transaction, session_id: str) -> Session | None:
-    """Return the session, None if it is gone or in the trash."""
-    row = await tx.row(
-        f"SELECT {SESSION} FROM sessions WHERE session_id = ? AND deleted IS NULL", session_id
-    )
-    return None if row is None else session_of(row)
-
-
-async def require(tx: Transaction, session_id: str) -> Session:
-    """Return a session; refuse one that is gone, since another program may have deleted it."""
-    session = await find(tx, session_id)
-    if session is None:
-        raise RecordGone("This session no longer exists.")
-    return session
-
-
-async def first(tx: Transaction, limit: int) -> tuple[SessionSummary, ...]:
-    """Return the sessions that were active last, so many of them."""
-    return await _listed(tx, "deleted IS NULL ORDER BY touched DESC, seq DESC LIMIT ?", limit)
-
-
-async def trash(tx: Transaction) -> tuple[SessionSummary, ...]:
-    """Return the sessions that were deleted, the latest first."""
-    return await _listed(tx, "deleted IS NOT NULL ORDER BY deleted DESC, touched DESC")
-
-
-async def _listed(tx: Transaction, which: str, *values: object) -> tuple[SessionSummary, ...]:
-    return tuple([place[2] for place in await places(tx, which, await role_names(tx), *values)])
-
-
-async def places(tx: Transaction, which: str, roles: RoleNames, *values: object) -> list[Place]:
-    """Return sessions as the list shows them, each with its place."""
-    with readable("list of sessions"):
-        sql = f"SELECT {PLACE} FROM sessions WHERE {which}"
-        return await tx.made(place_reader(roles), sql, *values)
-
-
-async def role_names(tx: Transaction) -> RoleNames:
-    """Return name and model of each role."""
-    rows = await tx.rows("SELECT role_id, name, model FROM roles")
-    return {role_id: (name, model) for role_id, name, model in rows}
-
-
-async def change(tx: Transaction, session_id: str, changes: SessionChanges) -> Session:
-    """Change settings. That is no activity: the session keeps its place in the list."""
+async def _update(tx: Transaction, session_id: str, changes: SessionChanges) -> Session:
     unknown = changes.keys() - SessionChanges.__annotations__.keys()
     if unknown:
         raise TypeError(f"a session has no such settings: {', '.join(sorted(unknown))}")
     if changes:
-        settings = ", ".join(f"{name} = ?" for name in changes)
+        assignments = ", ".join(f"{name} = ?" for name in changes)
         stored: dict[str, object] = dict(changes)
         if "title" in changes:
             await index.remove_title(tx, session_id)
@@ -217,35 +357,43 @@ async def change(tx: Transaction, session_id: str, changes: SessionChanges) -> S
         if "lorebooks" in changes:
             stored["lorebooks"] = names_text(changes["lorebooks"])
         await tx.run(
-            f"UPDATE sessions SET {settings} WHERE session_id = ? AND deleted IS NULL",
+            f"UPDATE sessions SET {assignments} WHERE session_id = ? AND deleted IS NULL",
             *stored.values(),
             session_id,
         )
         if "title" in changes:
             await index.add_titles(tx, [session_id])
-    return await require(tx, session_id)
+    return await require_session(tx, session_id)
 
 
-async def say_in(tx: Transaction, session_id: str, entry: Entry, now: float) -> None:
-    """Show the branch that ends with an entry that was added just now: the session goes to the
-    top of the list.
+async def restore_sessions(tx: Transaction, session_ids: Iterable[str]) -> None:
+    """Bring sessions back from the trash; those that are gone for good stay gone."""
+    await tx.run_many(
+        "UPDATE sessions SET deleted = NULL WHERE session_id = ?",
+        [(session_id,) for session_id in session_ids],
+    )
+
+
+async def append_to_branch(tx: Transaction, session_id: str, entry: Entry, now: float) -> None:
+    """Make an entry that was just added the head of its session, which goes to the top of the
+    list.
     """
     message = entry.message
-    await tx.run(_SAY, now, message.id, message.role, entry.status, entry.parent_id, session_id)
+    await tx.run(_APPEND, now, message.id, message.role, entry.status, entry.parent_id, session_id)
 
 
-async def move_head(tx: Transaction, session_id: str, head_id: str | None) -> None:
-    """Show the branch that ends at `head_id`."""
-    await move_heads(tx, [(head_id, session_id)])
+async def set_head(tx: Transaction, session_id: str, head_id: str | None) -> None:
+    """Make the branch that ends at `head_id` the active one."""
+    await set_heads(tx, [(head_id, session_id)])
 
 
-async def move_heads(tx: Transaction, heads: Iterable[tuple[str | None, str]]) -> None:
-    """Show the branches that end at these heads, each told with its session."""
-    await tx.run_many(_MOVE, heads)
+async def set_heads(tx: Transaction, heads: Iterable[tuple[str | None, str]]) -> None:
+    """Set the heads of several sessions: pairs of head and session id."""
+    await tx.run_many(_SET_HEAD, heads)
 
 
-async def touch(tx: Transaction, session_id: str, now: float) -> None:
-    """Put a session at the top of the list, since a reply in it has ended."""
+async def touch_session(tx: Transaction, session_id: str, now: float) -> None:
+    """Move a session to the top of the list after a reply in it has ended."""
     await tx.run(
         f"UPDATE sessions SET updated = ?, touched = {_NEXT_TOUCH}, status = {_STATUS} "
         "WHERE session_id = ?",
@@ -253,44 +401,22 @@ async def touch(tx: Transaction, session_id: str, now: float) -> None:
     )
 
 
-async def tell_status(tx: Transaction, session_id: str) -> None:
-    """Say in the list how the newest reply on the shown branch is."""
+async def refresh_status(tx: Transaction, session_id: str) -> None:
+    """Copy the status of the newest reply on the active branch to the session."""
     await tx.run(f"UPDATE sessions SET status = {_STATUS} WHERE session_id = ?", session_id)
 
 
-async def put_in_trash(tx: Transaction, session_ids: Iterable[str], now: float) -> None:
-    """Delete sessions so that they can be restored."""
-    for session_id in session_ids:
-        await tx.run(
-            "UPDATE sessions SET deleted = ? WHERE session_id = ? AND deleted IS NULL",
-            *(now, session_id),
-        )
+async def find_variables(tx: Transaction, session_id: str) -> dict[str, str]:
+    """Return the macro variables of a session by name."""
+    rows = await tx.rows(
+        "SELECT key, value FROM variables WHERE session_id = ? ORDER BY key", session_id
+    )
+    return dict(rows)
 
 
-async def restore(tx: Transaction, session_ids: Iterable[str]) -> None:
-    """Bring sessions back as they were; those that are gone stay gone."""
-    for session_id in session_ids:
-        await tx.run("UPDATE sessions SET deleted = NULL WHERE session_id = ?", session_id)
-
-
-async def empty_trash(tx: Transaction, before: float) -> int:
-    """Remove for good what was deleted before a moment; return how many sessions went."""
-    old = await tx.rows("SELECT session_id FROM sessions WHERE deleted < ?", before)
-    for (session_id,) in old:
-        await remove(tx, session_id)
-    await index.remove_messages(tx, f"m.seq IN ({_DELETED})", before)
-    await tx.run(f"DELETE FROM messages WHERE seq IN ({_DELETED})", before)
-    return len(old)
-
-
-_DELETED = """
-    SELECT message FROM hidden_messages
-    WHERE deletion IN (SELECT seq FROM deletions WHERE deleted < ?)
-"""
-
-
-async def remove(tx: Transaction, session_id: str) -> None:
-    """Remove a session with all that belongs to it; one that is gone stays gone."""
-    await index.remove_title(tx, session_id)
-    await index.remove_messages(tx, "m.session_id = ?", session_id)
-    await tx.run("DELETE FROM sessions WHERE session_id = ?", session_id)
+async def add_variables(tx: Transaction, session_id: str, values: Mapping[str, str]) -> None:
+    """Add macro variables to a session; those it has already keep their values."""
+    await tx.run_many(
+        "INSERT INTO variables (session_id, key, value) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        [(session_id, key, value) for key, value in values.items()],
+    )

@@ -1,4 +1,4 @@
-"""The store: everything the program keeps, behind one object. See `api` for what it can do."""
+"""The store: everything the program keeps, in one SQLite file."""
 
 from __future__ import annotations
 
@@ -8,17 +8,26 @@ from pathlib import Path
 from types import TracebackType
 
 from tui_chat.store import schema
-from tui_chat.store.api.exchanges import Exchanges
-from tui_chat.store.api.library import Library
-from tui_chat.store.api.messages import Messages
-from tui_chat.store.api.search import Search
-from tui_chat.store.api.sessions import Sessions
-from tui_chat.store.api.transcripts import Transcripts
+from tui_chat.store.branches import Branches
 from tui_chat.store.database import Database
+from tui_chat.store.messages import Messages
+from tui_chat.store.replies import Replies
+from tui_chat.store.requests import Requests
+from tui_chat.store.revisions import Revisions
+from tui_chat.store.roles import Roles
+from tui_chat.store.search import Search
+from tui_chat.store.sessions import Sessions
+from tui_chat.store.settings import Drafts, Settings
+from tui_chat.store.transcripts import Transcripts
+from tui_chat.store.unsaved import UnsavedReplies, UnsavedTexts
 
 
-class Store(Sessions, Messages, Exchanges, Search, Transcripts, Library):
-    """An open database. Made by `Store.open`; to be closed, or used with `async with`."""
+class Store:
+    """An open database, with one object per subject.
+
+    Each method of these objects is one transaction: when it returns, what it wrote is on the
+    disk. Made by `Store.open`; to be closed, or used with `async with`.
+    """
 
     def __init__(
         self,
@@ -29,11 +38,24 @@ class Store(Sessions, Messages, Exchanges, Search, Transcripts, Library):
         new_id: Callable[[], str],
         backup: Path | None,
     ) -> None:
-        super().__init__(path, database, now=now, new_id=new_id)
         self.path = path
         """The database file."""
         self.backup = backup
-        """Where the database was copied to before this opening migrated it, else None."""
+        """The copy that was made before this opening migrated the database; None if it did not."""
+        self.database = database
+        """The connection, and the writes that the file has not taken yet."""
+        replies, texts = UnsavedReplies(database), UnsavedTexts(database)
+        self.sessions = Sessions(database, replies, now=now, new_id=new_id)
+        self.branches = Branches(database, replies, now=now, new_id=new_id)
+        self.messages = Messages(database, replies, now=now, new_id=new_id)
+        self.replies = Replies(path, database, replies, now=now, new_id=new_id)
+        self.requests = Requests(database)
+        self.search = Search(database)
+        self.transcripts = Transcripts(database, replies, now)
+        self.roles = Roles(database, now)
+        self.revisions = Revisions(database, now)
+        self.settings = Settings(database, texts)
+        self.drafts = Drafts(database, texts)
 
     @classmethod
     async def open(
@@ -44,27 +66,27 @@ class Store(Sessions, Messages, Exchanges, Search, Transcripts, Library):
         new_id: Callable[[], str],
         busy_timeout: float = 5.0,
     ) -> Store:
-        """Open the database at `path`, making or migrating it where that is due.
+        """Open the database at `path`, creating or migrating it if necessary.
 
-        `now` gives seconds since the epoch, `new_id` ids that are unique for all programs.
+        `now` returns seconds since the epoch, `new_id` ids that are unique among all programs.
         `busy_timeout` is how many seconds to wait for another program that holds the file. Raises
-        `StoreBusy`, `StoreNewer`, `StoreDamaged` or a plain `StoreError`. Replies that were
-        being received by a program that no longer runs become `interrupted`.
+        `StoreBusy`, `StoreNewer`, `StoreDamaged` or a plain `StoreError`. Replies that a program
+        was receiving that no longer runs become `interrupted`.
         """
         backup = await asyncio.to_thread(schema.prepare, path, now=now(), busy_timeout=busy_timeout)
         database = await Database.connect(path, busy_timeout=busy_timeout)
         store = cls(path, database, now=now, new_id=new_id, backup=backup)
         try:
-            await store.interrupt_orphans()
+            await store.replies.interrupt_orphans()
         except BaseException:
             await store.close()
             raise
         return store
 
     async def close(self) -> None:
-        """Let pending writes end, then close. May be called again."""
-        await self._database.close()
-        self._owner.release()
+        """Wait for pending writes, then close. May be called again."""
+        await self.database.close()
+        self.replies.close()
 
     async def __aenter__(self) -> Store:
         return self

@@ -1,22 +1,39 @@
-"""Whole conversations in and out, many messages at a time.
+"""Transcripts: whole conversations imported and exported, many messages at a time.
 
-Taking in is done for many conversations at once: each statement runs once for all of them, since
-the way to the database and back costs more than what is done there for one message.
+An import adds many conversations at once: each statement runs once for all of them, since the
+way to the database and back costs more than what is done there for one message.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import Imported, Transcript
-from tui_chat.store import branches, library, memory, messages, roles, sessions
-from tui_chat.store.database import Transaction
-from tui_chat.store.requests import insert_many, of_session
+from tui_chat.store.branches import newest_below, read_all_branches, read_tree
+from tui_chat.store.database import Database, Transaction
+from tui_chat.store.messages import Placement, insert_messages
+from tui_chat.store.requests import find_requests, insert_imported_requests
+from tui_chat.store.revisions import revisions_of_recipes, save_revision
+from tui_chat.store.roles import find_role, save_role
+from tui_chat.store.sessions import (
+    UNTITLED,
+    add_variables,
+    convert_touched_to_times,
+    extend_session,
+    find_session,
+    find_variables,
+    insert_sessions,
+    restore_sessions,
+    set_head,
+    set_heads,
+)
+from tui_chat.store.settings import find_draft, save_draft
+from tui_chat.store.unsaved import UnsavedReplies
 
-_HIDE_WHAT_FOLLOWS = """
+_HIDE_BELOW_HIDDEN = """
     INSERT INTO hidden_messages (message, deletion)
     SELECT m.seq, h.deletion FROM messages AS m
     JOIN messages AS p ON p.message_id = m.parent_id
@@ -26,80 +43,135 @@ _HIDE_WHAT_FOLLOWS = """
 """
 
 
-async def take_in(tx: Transaction, batch: Sequence[Transcript], now: float) -> tuple[Imported, ...]:
-    """Add what is new of transcripts. What does not fit is left out and told."""
-    plan = _Plan(await _known(tx, batch), await _titles(tx, batch))
-    done = tuple(plan.add(transcript, now) for transcript in batch)
+class Transcripts:
+    """Imports and exports of conversations."""
+
+    def __init__(
+        self, database: Database, unsaved: UnsavedReplies, now: Callable[[], float]
+    ) -> None:
+        self._database = database
+        self._unsaved = unsaved
+        self._now = now
+
+    async def add(self, transcript: Transcript) -> Imported:
+        """Import a conversation; see `add_many`."""
+        (imported,) = await self.add_many((transcript,))
+        return imported
+
+    async def add_many(
+        self, batch: Iterable[Transcript], *, dry_run: bool = False
+    ) -> tuple[Imported, ...]:
+        """Import conversations in one transaction, which is much faster than one by one.
+
+        `Transcript` says what stays as it is; a session in the trash is restored. A conversation
+        that does not fit is skipped, as the `fault` of its result says, and keeps no other from
+        being imported. With `dry_run` nothing is changed, and the results say what would be.
+
+        Nothing else reaches the database meanwhile: some thousand messages are a good batch.
+        """
+        transcripts, now = tuple(batch), self._now()
+
+        async def work(tx: Transaction) -> tuple[Imported, ...]:
+            results = await _import(tx, transcripts, now)
+            if dry_run:
+                raise _DryRun(results)
+            return results
+
+        try:
+            return await self._database.write(work)
+        except _DryRun as rolled_back:
+            return rolled_back.results
+
+    async def get(self, session_id: str, *, requests: bool = True) -> Transcript | None:
+        """Return a session with all its branches, its role and variables; None if it is gone.
+
+        With `requests`, also the requests of its replies, with the exact bodies that are kept,
+        and its draft.
+        """
+
+        async def work(tx: Transaction) -> Transcript | None:
+            session = await find_session(tx, session_id)
+            if session is None:
+                return None
+            sent = await find_requests(tx, session_id, bodies=True) if requests else ()
+            return Transcript(
+                session,
+                await read_all_branches(tx, session_id),
+                None if session.role_id is None else await find_role(tx, session.role_id),
+                tuple((await find_variables(tx, session_id)).items()),
+                sent,
+                await revisions_of_recipes(tx, (each.request.recipe for each in sent)),
+                await find_draft(tx, session_id) if requests else "",
+            )
+
+        found = await self._database.read(work)
+        if found is None or not self._unsaved:
+            return found
+        return replace(found, entries=self._unsaved.applied_to_all(found.entries))
+
+
+class _DryRun(Exception):
+    """Rolls a transaction back, and carries what it would have done."""
+
+    def __init__(self, results: tuple[Imported, ...]) -> None:
+        super().__init__()
+        self.results = results
+
+
+async def _import(tx: Transaction, batch: Sequence[Transcript], now: float) -> tuple[Imported, ...]:
+    plan = _Plan(await _known_messages(tx, batch), await _known_titles(tx, batch))
+    results = tuple(plan.add(transcript, now) for transcript in batch)
     for transcript in batch:
         role = transcript.role
-        if role is not None and await roles.find(tx, role.role_id) is None:
-            await roles.save(tx, role, now)
-    await sessions.order_by_time(tx, now)
-    await sessions.insert_many(tx, plan.sessions, now)
-    await sessions.restore(tx, plan.grown)
-    await messages.add_many(tx, plan.fresh)
-    fresh = {entry.message.id for entry, _ in plan.fresh}
+        if role is not None and await find_role(tx, role.role_id) is None:
+            await save_role(tx, role, now)
+    await convert_touched_to_times(tx, now)
+    await insert_sessions(tx, plan.sessions, now)
+    await restore_sessions(tx, plan.present)
+    await insert_messages(tx, plan.entries)
+    new_ids = {entry.message.id for entry, _ in plan.entries}
     for transcript in batch:
-        sent = [each for each in transcript.requests if each.message_id in fresh]
+        sent = [each for each in transcript.requests if each.message_id in new_ids]
         if sent:
-            await insert_many(tx, sent)
+            await insert_imported_requests(tx, sent)
             for kind, text in transcript.revisions:
-                await library.keep_revision(tx, kind, text, now)
+                await save_revision(tx, kind, text, now)
     for transcript in batch:
         if transcript.variables and transcript.session.session_id in plan.titles:
             values = dict(transcript.variables)
-            await library.add_variables(tx, transcript.session.session_id, values)
-    fresh_sessions = {session.session_id for session in plan.sessions}
+            await add_variables(tx, transcript.session.session_id, values)
+    new_sessions = {session.session_id for session in plan.sessions}
     for transcript in batch:
-        if transcript.draft and transcript.session.session_id in fresh_sessions:
-            await memory.save_draft(tx, transcript.session.session_id, transcript.draft)
-    await sessions.move_heads(tx, [(head, session_id) for session_id, head in plan.heads.items()])
-    for session_id, updated in plan.longer.items():
-        await _go_on(tx, session_id)
-        await sessions.has_grown(tx, session_id, updated, now)
-    return done
-
-
-async def give_out(tx: Transaction, session_id: str, *, requests: bool = True) -> Transcript | None:
-    """Return a session with all its branches, None if it is gone; with `requests`, also with what
-    was sent for it, and its draft.
-    """
-    session = await sessions.find(tx, session_id)
-    if session is None:
-        return None
-    sent = await of_session(tx, session_id, bodies=True) if requests else ()
-    return Transcript(
-        session,
-        await branches.everything(tx, session_id),
-        None if session.role_id is None else await roles.find(tx, session.role_id),
-        tuple((await library.variables(tx, session_id)).items()),
-        sent,
-        await library.named_revisions(tx, (each.request.recipe for each in sent)) if sent else (),
-        await memory.draft(tx, session_id) if requests else "",
-    )
+        if transcript.draft and transcript.session.session_id in new_sessions:
+            await save_draft(tx, transcript.session.session_id, transcript.draft)
+    await set_heads(tx, [(head, session_id) for session_id, head in plan.heads.items()])
+    for session_id, updated in plan.extended.items():
+        await _extend_active_branch(tx, session_id)
+        await extend_session(tx, session_id, updated, now)
+    return results
 
 
 @dataclass
 class _Plan:
-    """What is to be added, worked out before anything is."""
+    """What an import adds, worked out before anything is written."""
 
     known: dict[str, str]
-    """The messages that are there, with their sessions."""
+    """Session ids by message id: the messages in the database, then also the planned ones."""
     titles: dict[str, str]
-    """The sessions that are there, with their titles."""
+    """Titles by session id, likewise."""
     sessions: list[Session] = field(default_factory=list[Session])
-    fresh: list[tuple[Entry, messages.Place]] = field(
-        default_factory=list[tuple[Entry, messages.Place]]
-    )
+    """New sessions."""
+    entries: list[tuple[Entry, Placement]] = field(default_factory=list[tuple[Entry, Placement]])
+    """New messages."""
     heads: dict[str, str] = field(default_factory=dict[str, str])
-    """Of new sessions."""
-    grown: dict[str, None] = field(default_factory=dict[str, None])
-    """Sessions that were there before, in the order in which they came."""
-    longer: dict[str, float] = field(default_factory=dict[str, float])
-    """Those of them that have new messages, with the time of the last activity in the file."""
+    """The heads of new sessions."""
+    present: dict[str, None] = field(default_factory=dict[str, None])
+    """Sessions of the batch that were in the database before, in the order of the batch."""
+    extended: dict[str, float] = field(default_factory=dict[str, float])
+    """Those of them with new messages, and the time of the last activity in the file."""
 
     def add(self, transcript: Transcript, now: float) -> Imported:
-        """Plan for a transcript."""
+        """Plan a transcript; return what its import will do."""
         wanted = transcript.session
         session_id = wanted.session_id
         if fault := _fault(transcript, self.known):
@@ -107,13 +179,13 @@ class _Plan:
         is_new = session_id not in self.titles
         if is_new:
             role = transcript.role
-            title = wanted.title or (role.name if role else "") or sessions.UNTITLED
+            title = wanted.title or (role.name if role else "") or UNTITLED
             created = wanted.created or now
             updated = wanted.updated or created
             self.titles[session_id] = title
             self.sessions.append(replace(wanted, title=title, created=created, updated=updated))
         else:
-            self.grown[session_id] = None
+            self.present[session_id] = None
         added = 0
         for entry in transcript.entries:
             if entry.message.id in self.known:
@@ -121,12 +193,12 @@ class _Plan:
             if entry.status == "streaming":
                 entry = replace(entry, status="interrupted")
             time = entry.message.timestamp
-            place = messages.Place(session_id, (wanted.created or now) if time is None else time)
-            self.fresh.append((entry, place))
+            placement = Placement(session_id, (wanted.created or now) if time is None else time)
+            self.entries.append((entry, placement))
             self.known[entry.message.id] = session_id
             added += 1
         if added and not is_new:
-            self.longer[session_id] = wanted.updated
+            self.extended[session_id] = wanted.updated
         if is_new and transcript.entries:
             shown = wanted.head_id if wanted.head_id in self.known else None
             self.heads[session_id] = shown or transcript.entries[-1].message.id
@@ -135,7 +207,7 @@ class _Plan:
 
 
 def _fault(transcript: Transcript, known: dict[str, str]) -> str:
-    """Return why a transcript cannot be taken in, empty if it can."""
+    """Return why a transcript cannot be imported, as a sentence; empty if it can."""
     session = transcript.session
     if not session.session_id:
         return "The conversation has no id."
@@ -156,7 +228,7 @@ def _fault(transcript: Transcript, known: dict[str, str]) -> str:
     return ""
 
 
-async def _known(tx: Transaction, batch: Sequence[Transcript]) -> dict[str, str]:
+async def _known_messages(tx: Transaction, batch: Sequence[Transcript]) -> dict[str, str]:
     ids = [entry.message.id for transcript in batch for entry in transcript.entries]
     rows = await tx.rows(
         "SELECT m.message_id, m.session_id FROM json_each(?) AS wanted "
@@ -166,7 +238,7 @@ async def _known(tx: Transaction, batch: Sequence[Transcript]) -> dict[str, str]
     return dict(rows)
 
 
-async def _titles(tx: Transaction, batch: Sequence[Transcript]) -> dict[str, str]:
+async def _known_titles(tx: Transaction, batch: Sequence[Transcript]) -> dict[str, str]:
     rows = await tx.rows(
         "SELECT session_id, title FROM json_each(?) JOIN sessions ON session_id = value",
         json.dumps([transcript.session.session_id for transcript in batch]),
@@ -174,16 +246,20 @@ async def _titles(tx: Transaction, batch: Sequence[Transcript]) -> dict[str, str
     return dict(rows)
 
 
-async def _go_on(tx: Transaction, session_id: str) -> None:
-    """Show what follows now where a session that was there before ended."""
+async def _extend_active_branch(tx: Transaction, session_id: str) -> None:
+    """Make what an import added below the head of a session part of its active branch."""
     # What was deleted here stays deleted, with what follows it in the file.
-    if await branches.has_hidden(tx, session_id):
-        while await tx.rows(_HIDE_WHAT_FOLLOWS, session_id):
+    has_deleted = await tx.row(
+        "SELECT 1 FROM deletions JOIN messages AS m USING (message_id) WHERE m.session_id = ?",
+        session_id,
+    )
+    if has_deleted is not None:
+        while await tx.rows(_HIDE_BELOW_HIDDEN, session_id):
             pass
-    session = await sessions.find(tx, session_id)
+    session = await find_session(tx, session_id)
     if session is not None and session.head_id is not None:
-        head = await branches.newest_below(tx, session.head_id)
+        head = await newest_below(tx, session.head_id)
     else:
-        nodes = await branches.tree(tx, session_id)
+        nodes = await read_tree(tx, session_id)
         head = nodes[-1].message_id if nodes else None
-    await sessions.move_head(tx, session_id, head)
+    await set_head(tx, session_id, head)

@@ -18,8 +18,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MESSAGE_ROLES
 from tui_chat.models.session import EntryStatus
 from tui_chat.store.faults import UNREADABLE
-from tui_chat.store.received import times_of
-from tui_chat.store.requests import recipe_of
+from tui_chat.store.requests import recipe_of, times_of
 from tui_chat.store.rows import JsonField, json_value, names_of
 
 

@@ -35,21 +35,21 @@ class Branches:
     async def show_sibling(self, entry_id: str, step: int) -> None:
         """Show another version of a message; see `Desk.show_sibling`."""
         with self._outside.telling():
-            await self._store.show_sibling(entry_id, step)
+            await self._store.branches.activate_sibling(entry_id, step)
             await self._opening.reload()
 
     async def tree(self) -> tuple[Node, ...]:
         """Return all branches of the shown session; see `Desk.tree`."""
         with self._outside.telling():
             if self._state.session is not None:
-                return await self._store.tree(self._state.session_id)
+                return await self._store.branches.tree(self._state.session_id)
         return ()
 
     async def show(self, message_id: str) -> None:
         """Show the branch that a message is on."""
         with self._outside.telling():
             if self._state.session is not None:
-                await self._store.show(self._state.session_id, message_id)
+                await self._store.branches.activate(self._state.session_id, message_id)
                 await self._opening.reload()
 
     async def say_system(self, text: str) -> bool:
@@ -74,7 +74,7 @@ class Branches:
             parent = state.entries[-1].message.id if state.entries else None
             now = self._outside.now().timestamp()
             message = Message("system", text, timestamp=now)
-            await self._store.add_message(session.session_id, message, parent)
+            await self._store.messages.add(session.session_id, message, parent)
             if parent is None:
                 await self._opening.has_begun(session)
             return True
@@ -97,7 +97,7 @@ class Branches:
                 said = replace(message.semantics, layout=None, refusal="", wire=None)
                 now = self._outside.now().timestamp()
                 fresh = replace(message, content=text, semantics=said, timestamp=now)
-                edited = await self._store.edit_message(entry_id, fresh)
+                edited = await self._store.messages.edit(entry_id, fresh)
                 await self._opening.reload()
                 entry_id = edited.message.id
             return await self._replies.go_on(entry_id) if send else True
@@ -108,7 +108,7 @@ class Branches:
         await self._opening.whole()
         with self._outside.telling():
             self._entry(entry_id)
-            session = await self._store.fork(entry_id)
+            session = await self._store.branches.fork(entry_id)
             await self._opening.open(session.session_id)
             await self._opening.list_sessions()
             count = len(self._state.entries)
@@ -123,10 +123,10 @@ class Branches:
         with self._outside.telling():
             entry = self._entry(entry_id)
             session_id = self._state.session_id
-            await self._store.delete_message(entry_id)
+            await self._store.messages.delete(entry_id)
 
             async def bring_back() -> None:
-                await self._store.restore_message(entry_id)
+                await self._store.messages.restore(entry_id)
                 await self._seen(session_id)
 
             await self._seen(session_id)
@@ -135,7 +135,7 @@ class Branches:
     async def pin(self, entry_id: str, pinned: bool) -> None:
         """Have every truncation keep a message, or no longer."""
         with self._outside.telling():
-            await self._store.pin_message(entry_id, pinned)
+            await self._store.messages.pin(entry_id, pinned)
             await self._opening.reload()
 
     async def _seen(self, session_id: str) -> None:

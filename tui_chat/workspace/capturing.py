@@ -49,6 +49,6 @@ class Capturing:
             preset=called,
             head_id=entries[-1].message.id if entries else None,
         )
-        await self._outside.store.import_session(Transcript(session, tuple(entries)))
+        await self._outside.store.transcripts.add(Transcript(session, tuple(entries)))
         await self._opening.list_sessions()
         await self._opening.open(session.session_id)

@@ -72,7 +72,7 @@ class Choosing:
             self._state.profile = self._outside.shelf.profile(name) if name else None
             self._state.profile_name = name
             await self._keep(profile=name)
-            await self._outside.store.remember("profile", name)
+            await self._outside.store.settings.set("profile", name)
 
     async def lorebooks(self, names: tuple[str, ...]) -> None:
         """Use these lorebooks; earlier ones go first."""
@@ -94,7 +94,7 @@ class Choosing:
         state = self._state
         self._composing.forget()
         if state.session is not None:
-            state.session = await self._outside.store.update_session(
+            state.session = await self._outside.store.sessions.update(
                 state.session.session_id, **changes
             )
         self._outside.tell(BranchChanged())
@@ -115,7 +115,7 @@ class Choosing:
         self._take_preset(session.preset or (role.preset if role else ""))
         self._take_profile(session.profile)
         self._take_lorebooks(session.lorebooks)
-        state.variables = await self._outside.store.variables(session.session_id)
+        state.variables = await self._outside.store.sessions.variables(session.session_id)
         await self._take_tools(session.session_id)
 
     async def as_new(self, role: Role | None) -> None:
@@ -134,7 +134,7 @@ class Choosing:
                 offers = (each for each in config.endpoints if role.model in each.models)
                 state.endpoint = next(offers, state.endpoint)
         self._take_preset(role.preset if role else "")
-        self._take_profile(await self._outside.store.recall("profile") or "")
+        self._take_profile(await self._outside.store.settings.get("profile") or "")
         self._take_lorebooks(())
         await self._take_tools("")
 
@@ -175,7 +175,9 @@ class Choosing:
     async def _take_tools(self, session_id: str) -> None:
         """Offer the tools that were chosen for a session, else those that all sessions offer."""
         config = self._state.config
-        text = await self._outside.store.recall(f"tools/{session_id}") if config.tools else None
+        text = (
+            await self._outside.store.settings.get(f"tools/{session_id}") if config.tools else None
+        )
         chosen = json.loads(text) if text else None
         self._state.tools = tuple(
             tool

@@ -191,12 +191,12 @@ class Composing:
 
     async def start(self) -> None:
         """Know again what replies taught before the program ended last."""
-        kept = await self._outside.store.recall(_LEARNED)
+        kept = await self._outside.store.settings.get(_LEARNED)
         self._corrections = corrections_of(kept or "") | self._corrections
 
     async def keep_learned(self) -> None:
         """Have what replies taught known at the next start."""
-        await self._outside.store.remember(_LEARNED, text_of(self._corrections))
+        await self._outside.store.settings.set(_LEARNED, text_of(self._corrections))
 
     def learn(self, composed: Composed, reported: int | None) -> None:
         """Learn from a reply how many input tokens its request really had."""

@@ -68,7 +68,7 @@ class Desk(Setting):
         """
         with self._outside.telling():
             await self._opening.clear(role_id)
-            await self._outside.store.remember("session", "")
+            await self._outside.store.settings.set("session", "")
 
     # --- the list ------------------------------------------------------------------------
 
@@ -92,23 +92,23 @@ class Desk(Setting):
         """Find messages and sessions by their words. Raises InputError where there is no word,
         StoreError where the store cannot be read.
         """
-        return await self._outside.store.search(query)
+        return await self._outside.store.search.find(query)
 
     async def writers(self) -> tuple[tuple[str, str], ...]:
         """Return the endpoints and models that ever replied, either of them possibly empty.
         Raises StoreError.
         """
-        return await self._outside.store.writers()
+        return await self._outside.store.search.writers()
 
     async def recent_prompts(self) -> tuple[tuple[str, str], ...]:
         """Return session id and text of what the user said last in any session, newest first.
         Raises StoreError.
         """
-        return await self._outside.store.recent_prompts()
+        return await self._outside.store.messages.recent_prompts()
 
     async def around(self, message_id: str) -> tuple[Entry, ...]:
         """Return a message with its neighbours; nothing if it is gone. Raises StoreError."""
-        return await self._outside.store.around(message_id)
+        return await self._outside.store.branches.around(message_id)
 
     async def delete(self, session_ids: Collection[str]) -> None:
         """Delete sessions; `undo` brings them back. Replies that arrive there are stopped."""
@@ -150,7 +150,7 @@ class Desk(Setting):
     async def leading_to(self, message_id: str) -> tuple[Entry, ...]:
         """Return the messages that lead to one, itself included, on whatever branch."""
         with self._outside.telling():
-            return await self._outside.store.leading_to(message_id)
+            return await self._outside.store.branches.path_to(message_id)
         return ()
 
     async def show_branch(self, message_id: str) -> None:
@@ -202,7 +202,7 @@ class Desk(Setting):
     async def received(self, entry_id: str) -> Received | None:
         """Return the response of a reply as it was received; None where it is not kept."""
         with self._outside.telling():
-            return await self._outside.store.received(entry_id)
+            return await self._outside.store.requests.get_response(entry_id)
         return None
 
     async def export_turn(self, entry_id: str) -> str | None:
@@ -216,7 +216,7 @@ class Desk(Setting):
     async def requests_like(self) -> tuple[Sent, ...]:
         """Return the requests of the shown session, the latest first, to be compared with."""
         with self._outside.telling():
-            return await self._outside.store.requests_of_session(self.session_id)
+            return await self._outside.store.requests.list(self.session_id)
         return ()
 
     async def recall_last(self, endpoint: str) -> LastSent | None:

@@ -28,15 +28,15 @@ class Drafts:
         store, session = self._outside.store, self._state.session
         with self._outside.telling():
             if session is None:
-                return await store.recall("draft") or ""
-            return await store.draft(session.session_id)
+                return await store.settings.get("draft") or ""
+            return await store.drafts.get(session.session_id)
         return ""
 
     async def files(self) -> tuple[str, ...]:
         """Return the paths of the files that go with the shown session's draft."""
         key, kept = _files_of(self._state.session), ""
         with self._outside.telling():
-            kept = await self._outside.store.recall(key) or ""
+            kept = await self._outside.store.settings.get(key) or ""
         self._files[key] = kept
         return tuple(kept.split("\n")) if kept else ()
 
@@ -60,12 +60,12 @@ class Drafts:
         try:
             if self._files.get(key, "") != paths:
                 self._files[key] = paths
-                await store.remember(key, paths)
+                await store.settings.set(key, paths)
         finally:  # the text all the same
             if session is None:
-                await store.remember("draft", text)
+                await store.settings.set("draft", text)
             else:
-                await store.save_draft(session.session_id, text)
+                await store.drafts.save(session.session_id, text)
 
 
 def _files_of(session: Session | None) -> str:

@@ -35,7 +35,7 @@ from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.state import State
 
 if TYPE_CHECKING:
-    from tui_chat.store.growing import Arrived
+    from tui_chat.store.stream_journal import JournalSnapshot
 
 LOOK_EVERY = 1.0
 """Seconds between two looks."""
@@ -75,7 +75,7 @@ class Elsewhere:
         """The shown session, and when something was said in it last."""
         self._gone = ""
         """Id of the shown session where it was not found at the last look."""
-        self._arrived: Arrived | None = None
+        self._arrived: JournalSnapshot | None = None
         """What was told of the followed reply."""
         self._weight = 0
         """How many bytes of text that was."""
@@ -91,7 +91,7 @@ class Elsewhere:
         return FOLLOW_EVERY if self._state.followed is not None else LOOK_EVERY
 
     async def _look(self) -> None:
-        commits, now = await self._store.commits_elsewhere(), self._outside.clock()
+        commits, now = await self._store.database.data_version(), self._outside.clock()
         if commits != self._commits:
             self._commits, self._since = commits, now
             self._is_seen = self._is_listed = False
@@ -99,7 +99,7 @@ class Elsewhere:
             self._is_seen = await self._see_shown()
         elif now - self._since >= QUIET and self._awaits_others():
             self._since = now
-            if await self._store.interrupt_orphans():
+            if await self._store.replies.interrupt_orphans():
                 self._is_listed = False
                 self._is_seen = await self._see_shown()
         if not self._is_listed and now >= self._list_from:
@@ -142,7 +142,7 @@ class Elsewhere:
             return True
         if not self._opening.is_whole:
             return False
-        stored = await self._store.session(session.session_id)
+        stored = await self._store.sessions.get(session.session_id)
         if self._state.session is not session:
             return False  # it was changed or left meanwhile, by us
         if stored is None:
@@ -191,7 +191,7 @@ class Elsewhere:
         grown = state.followed
         if grown is None or grown.entry_id != last.message.id:
             grown, self._arrived, self._weight = PartialReply(last.message.id, Reply()), None, 0
-        arrived = await self._store.arrived(last.message.id, self._arrived)
+        arrived = await self._store.replies.read_journal(last.message.id, self._arrived)
         if not state.entries or state.entries[-1] is not last:
             return  # another branch is shown now
         if arrived is None:
@@ -202,7 +202,7 @@ class Elsewhere:
             self._arrived = arrived
             self._outside.tell(ReplyGrew(state.followed))
 
-    def _later(self, grown: PartialReply, entry: Entry, arrived: Arrived) -> PartialReply:
+    def _later(self, grown: PartialReply, entry: Entry, arrived: JournalSnapshot) -> PartialReply:
         """Return how the reply gets on, now that so much of it has arrived."""
         known = self._arrived.message if self._arrived is not None else Message("assistant")
         events = _between(known, arrived.message)

@@ -70,15 +70,15 @@ class Opening:
         """Open what was open last; see `Desk.start`."""
         await self._roles.start()
         await self._composing.start()
-        last = await self._store.recall("session")
+        last = await self._store.settings.get("session")
         has_more = await self._list_first()
-        if last is None or await self._store.session(last) is None:
+        if last is None or await self._store.sessions.get(last) is None:
             await self.clear()
         elif guarded:
             await self._open_guarded(last)
         else:
             await self.open(last)
-        await self._store.purge_trash(TRASH_KEPT)
+        await self._store.sessions.purge_trash(TRASH_KEPT)
         if has_more:
             self._list_all_soon()
 
@@ -87,10 +87,10 @@ class Opening:
         see `confirm_start`. Where it cannot be shown, a new chat is.
         """
         fault = ""
-        if await self._store.recall(_STARTING) == session_id:
+        if await self._store.settings.get(_STARTING) == session_id:
             fault = "tui-chat ended while it was showing the last session, so it was not opened."
         else:
-            await self._store.remember(_STARTING, session_id)
+            await self._store.settings.set(_STARTING, session_id)
             try:
                 await self.open(session_id)
             except StoreError:
@@ -99,7 +99,7 @@ class Opening:
                 why = str(error) if isinstance(error, TuiChatError) else type(error).__name__
                 fault = f"The last session cannot be shown ({why}), so it was not opened."
         if fault:
-            await self._store.remember("session", "")
+            await self._store.settings.set("session", "")
             await self.confirm_start()
             await self.clear()
             advice = "It is in the session list; everything in it is kept, and can be exported."
@@ -108,14 +108,14 @@ class Opening:
     async def confirm_start(self) -> None:
         """Note that the session which was opened at the start could be shown."""
         with suppress(StoreError):  # what comes of it: it is not opened at the next start
-            await self._store.remember(_STARTING, "")
+            await self._store.settings.set(_STARTING, "")
 
     async def open(self, session_id: str) -> None:
         """Show a session. Raises InputError where it is gone."""
-        session = await self._store.session(session_id)
+        session = await self._store.sessions.get(session_id)
         if session is None:
             raise InputError("This session is gone; another window may have deleted it.")
-        role = await self._store.role(session.role_id) if session.role_id else None
+        role = await self._store.roles.get(session.role_id) if session.role_id else None
         state = self._state
         with self._being_read():
             async with self.session_lock:
@@ -126,16 +126,16 @@ class Opening:
                     self._composing.leave()
                 await self._choosing.as_session(session, role)
             if is_other:
-                newest = await self._store.branch(session_id, last=SHOWN_AT_ONCE)
+                newest = await self._store.branches.load(session_id, last=SHOWN_AT_ONCE)
                 if len(newest) == SHOWN_AT_ONCE:
-                    draft = await self._store.draft(session_id)
+                    draft = await self._store.drafts.get(session_id)
                     if state.shows(session_id):
                         self._outside.tell(NewestRead(newest, draft))
             entries = await self._read(session_id)
         # From here to the showing nothing may wait: what waited for the whole goes on then.
         if state.shows(session_id):
             self._show(entries)
-        await self._store.remember("session", session_id)
+        await self._store.settings.set("session", session_id)
         await self._read_now(session_id)
 
     @property
@@ -161,7 +161,7 @@ class Opening:
         """Show a session on the branch of a message. Raises InputError or StoreError."""
         await self.open(session_id)
         if all(entry.message.id != message_id for entry in self._state.entries):
-            await self._store.show(session_id, message_id)
+            await self._store.branches.activate(session_id, message_id)
             await self.open(session_id)
 
     async def clear(self, role_id: str | None = None) -> None:
@@ -199,7 +199,7 @@ class Opening:
         The draft stays that of the new chat until its message is stored; see `has_begun`.
         """
         state = self._state
-        state.session = await self._store.create_session(
+        session = await self._store.sessions.create(
             session_id=state.session_id,
             title=first_words(draft) or "Files",
             role_id=state.role.role_id if state.role else None,
@@ -211,13 +211,14 @@ class Opening:
             temperature=state.temperature,
             max_tokens=state.max_tokens,
         )
-        return state.session
+        state.session = session
+        return session
 
     async def has_begun(self, session: Session) -> None:
         """Remember a session whose first message is stored as the one that was open last."""
         with self._outside.telling():
-            await self._store.remember("draft", "")
-            await self._store.remember("session", session.session_id)
+            await self._store.settings.set("draft", "")
+            await self._store.settings.set("session", session.session_id)
             await self._roles.used(session.role_id or "")
 
     async def reload(self) -> None:
@@ -237,7 +238,7 @@ class Opening:
 
     async def _read(self, session_id: str) -> tuple[Entry, ...]:
         """Read a branch; entries that are shown and as they were stay the same objects."""
-        entries = await self._store.branch(session_id)
+        entries = await self._store.branches.load(session_id)
         known = self._state.entries
         if len(known) < _MANY:
             return _kept(known, entries)
@@ -247,7 +248,7 @@ class Opening:
         """Take the mark from a session that somebody looks at now."""
         listed = (each for each in self._state.sessions if each.session_id == session_id)
         if any(each.unread for each in listed):
-            await self._store.update_session(session_id, unread=False)
+            await self._store.sessions.update(session_id, unread=False)
             await self.list_sessions()
 
     async def list_sessions(self) -> None:
@@ -257,7 +258,7 @@ class Opening:
 
     async def list_again(self) -> None:
         """Read the list, and tell of it where it is another: another program changed it."""
-        everything = await self._store.sessions()
+        everything = await self._store.sessions.list()
         if everything != self._state.sessions:
             self._state.sessions = everything
             self._outside.tell(SessionsChanged())
@@ -270,7 +271,7 @@ class Opening:
 
     async def _list_first(self) -> bool:
         """Read the beginning of the list; return whether there may be more."""
-        first = await self._store.sessions(LISTED_AT_ONCE)
+        first = await self._store.sessions.list(LISTED_AT_ONCE)
         has_more = len(first) == LISTED_AT_ONCE
         if has_more:
             read = {summary.session_id for summary in first}
@@ -289,7 +290,7 @@ class Opening:
         with self._outside.telling():
             while self._is_stale:
                 self._is_stale = False
-                everything = await self._store.sessions()
+                everything = await self._store.sessions.list()
                 if not self._is_stale:  # else something changed while it was read
                     self._state.sessions = everything
                     self._outside.tell(SessionsChanged())

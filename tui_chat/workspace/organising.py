@@ -42,7 +42,7 @@ class Organising:
     async def rename(self, session_id: str, title: str) -> None:
         """Give a session another title."""
         with self._outside.telling():
-            session = await self._store.update_session(session_id, title=first_words(title))
+            session = await self._store.sessions.update(session_id, title=first_words(title))
             if self._state.shows(session_id):
                 self._state.session = session
                 self._outside.tell(BranchChanged())
@@ -53,22 +53,22 @@ class Organising:
         with self._outside.telling():
             seen = [each for each in self._chosen(session_ids) if not each.archived]
             if order.pinned is not None:
-                await self._store.update_sessions(session_ids, pinned=order.pinned)
+                await self._store.sessions.update_many(session_ids, pinned=order.pinned)
             if order.archived is not None:
-                await self._store.update_sessions(session_ids, archived=order.archived)
+                await self._store.sessions.update_many(session_ids, archived=order.archived)
             if order.tags is not None:
-                await self._store.update_sessions(session_ids, tags=_tags(order.tags))
+                await self._store.sessions.update_many(session_ids, tags=_tags(order.tags))
             if order.folder is not None:
                 folder = " ".join(clean(order.folder).split())
-                await self._store.update_sessions(session_ids, folder=folder)
+                await self._store.sessions.update_many(session_ids, folder=folder)
             if order.unread is not None:
-                await self._store.update_sessions(session_ids, unread=order.unread)
+                await self._store.sessions.update_many(session_ids, unread=order.unread)
             await self._reread(session_ids)
             if order.archived and seen:
                 ids = tuple(each.session_id for each in seen)
 
                 async def bring_back() -> None:
-                    await self._store.update_sessions(ids, archived=False)
+                    await self._store.sessions.update_many(ids, archived=False)
                     await self._reread(ids)
 
                 self._undo.push(_called(seen), bring_back, done="Archived")
@@ -84,13 +84,13 @@ class Organising:
                     kept = [tag for tag in session.tags if tag not in drop]
                     wanted.setdefault(_tags((*kept, *add)), []).append(session.session_id)
             for tags, ids in wanted.items():
-                await self._store.update_sessions(ids, tags=tags)
+                await self._store.sessions.update_many(ids, tags=tags)
             await self._reread(session_ids)
 
     async def _reread(self, session_ids: Collection[str]) -> None:
         """Read what was changed."""
         if self._state.session is not None and self._state.session_id in session_ids:
-            self._state.session = await self._store.session(self._state.session_id)
+            self._state.session = await self._store.sessions.get(self._state.session_id)
         await self._opening.list_sessions()
 
     async def delete(self, session_ids: Collection[str]) -> None:
@@ -101,12 +101,12 @@ class Organising:
                 await self._replies.stop(session_id)
             gone = self._chosen(ids)
             shown = self._state.session_id if self._state.session is not None else ""
-            await self._store.delete_sessions(ids)
+            await self._store.sessions.delete(ids)
             await self._opening.leave(ids)
             await self._opening.list_sessions()
 
             async def bring_back() -> None:
-                await self._store.restore_sessions(ids)
+                await self._store.sessions.restore(ids)
                 await self._opening.list_sessions()
                 if shown in ids and self._state.session is None:
                     await self._opening.open(shown)

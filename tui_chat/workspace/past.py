@@ -90,7 +90,7 @@ class Past:
         """Return the recipe of a request that is about to leave, its revisions kept."""
         for name, (kind, text) in revisions_of(inputs).items():
             if name not in self._kept:
-                self._kept[name] = await self._store.keep_revision(kind, text)
+                self._kept[name] = await self._store.revisions.save(kind, text)
         return recipe_of(inputs, prefill=prefill)
 
     async def request(self, entry_id: str, known: Iterable[Entry] = ()) -> SentRequest:
@@ -99,7 +99,7 @@ class Past:
         `known` are entries whose very messages are used where the store has the same: what was
         worked out for them is found again.
         """
-        record = await self._store.request_of(entry_id)
+        record = await self._store.requests.get(entry_id)
         if record is None:
             raise InputError("No request is remembered for this message.")
         try:
@@ -126,7 +126,7 @@ class Past:
     async def turn(self, entry_id: str) -> str:
         """Return a turn as one self-contained JSON text. Raises InputError where it cannot be."""
         sent = await self.request(entry_id)
-        entry = await self._store.entry(entry_id)
+        entry = await self._store.messages.get(entry_id)
         if sent.composed is None or sent.body is None or entry is None:
             raise InputError(f"This turn cannot be put into a file. {sent.why}".strip())
         came = CameBack(
@@ -146,12 +146,12 @@ class Past:
         as it can be shown; None where there is none, and where it is a long one of another
         session: little of that can come again, and all of it would have to be read and kept.
         """
-        sent = await self._store.last_request(endpoint)
+        sent = await self._store.requests.last(endpoint)
         if sent is None:
             return None
         known = tuple(known)
         if all(entry.message.id != sent.message_id for entry in known):
-            record = await self._store.request_of(sent.message_id)
+            record = await self._store.requests.get(sent.message_id)
             if record is None or len(record.body or b"") >= LONG:
                 return None
         found = (await self.request(sent.message_id, known)).shown
@@ -164,10 +164,10 @@ class Past:
         names = [recipe.endpoint, recipe.preset, recipe.role, recipe.profile, recipe.tools]
         revisions: dict[str, str] = {}
         for name in filter(None, (*names, *recipe.lorebooks)):
-            text = await self._store.revision(self._kept.get(name, name))
+            text = await self._store.revisions.get(self._kept.get(name, name))
             if text is not None and sha256(text.encode()).hexdigest() == name:
                 revisions[name] = text
-        path = same_messages(await self._store.leading_to(entry_id), known)
+        path = same_messages(await self._store.branches.path_to(entry_id), known)
         ids = [entry.message.id for entry in path]
         if recipe.parent and recipe.parent not in ids and not recipe.prefill:
             raise InputError("The messages that it was shown are gone.")
@@ -176,7 +176,7 @@ class Past:
         if recipe.draft and asked:
             sent, asked = asked[-1].message, asked[:-1]
         if recipe.prefill:
-            begun = await self._store.leading_to(recipe.parent)
+            begun = await self._store.branches.path_to(recipe.parent)
             asked = (*asked, *begun[-1:])
         return await asyncio.to_thread(
             lambda: rebuilt_inputs(recipe, revisions, sendable(asked), sent)

@@ -236,7 +236,7 @@ class Replies:
         with self._outside.telling():
             if state.session is None:
                 return False
-            stored = await self._outside.store.session(state.session.session_id)
+            stored = await self._outside.store.sessions.get(state.session.session_id)
             seen = state.entries[-1].message.id if state.entries else None
             if stored is None or stored.head_id == seen:
                 return False
@@ -368,7 +368,7 @@ class Replies:
                 await self._composing.keep_learned()
         if not self._state.shows(session_id):
             with suppress(StoreError):  # it was deleted meanwhile
-                session = await self._outside.store.update_session(session_id, unread=True)
+                session = await self._outside.store.sessions.update(session_id, unread=True)
                 if entry is not None and entry.status != "stopped":
                     self._outside.tell(ReplyElsewhere(session.title, entry))
         await self._refresh(session_id)

@@ -52,10 +52,10 @@ class Roles:
     async def start(self) -> None:
         """Read the roles; where there are none, begin with ours."""
         await self._take_files()
-        if await self._store.recall("roles_begun") is None:
-            if not await self._store.roles():
-                await self._store.save_role(FIRST_ROLE)
-            await self._store.remember("roles_begun", "yes")  # whoever deletes it, means it
+        if await self._store.settings.get("roles_begun") is None:
+            if not await self._store.roles.list():
+                await self._store.roles.save(FIRST_ROLE)
+            await self._store.settings.set("roles_begun", "yes")  # whoever deletes it, means it
         await self._read()
 
     async def to_start_with(self, role_id: str | None) -> Role | None:
@@ -89,7 +89,7 @@ class Roles:
     async def used(self, role_id: str) -> None:
         """Remember that a session was begun with a role, or (empty) without one."""
         recent = [role_id, *(each for each in await self._recent() if each != role_id)]
-        await self._store.remember("roles_used", json.dumps(recent[:MOST_REMEMBERED]))
+        await self._store.settings.set("roles_used", json.dumps(recent[:MOST_REMEMBERED]))
         await self._read()
 
     async def save(self, role: Role) -> Role | None:
@@ -97,7 +97,7 @@ class Roles:
         with self._outside.telling():
             role = _checked(role)
             role = replace(role, role_id=role.role_id or self._outside.new_id())
-            await self._store.save_role(role)
+            await self._store.roles.save(role)
             await self._changed(role.role_id, role)
             return role
         return None
@@ -105,7 +105,7 @@ class Roles:
     async def delete(self, role_id: str) -> None:
         """Delete a role; its sessions stay, and work without it."""
         with self._outside.telling():
-            await self._store.delete_role(role_id)
+            await self._store.roles.delete(role_id)
             await self._changed(role_id, None)
 
     async def _changed(self, role_id: str, role: Role | None) -> None:
@@ -124,7 +124,7 @@ class Roles:
         recent = {role_id: at for at, role_id in enumerate(await self._recent())}
         self._state.roles = tuple(
             sorted(
-                await self._store.roles(),
+                await self._store.roles.list(),
                 key=lambda role: (
                     role.status == "disabled",
                     recent.get(role.role_id, len(recent)),
@@ -147,16 +147,16 @@ class Roles:
                 text = shelf.role_text(name)
                 digest = sha256(text.encode()).hexdigest()
                 if seen.get(name) != digest:
-                    await self._store.save_role(_checked(shelf.role(name, text)))
+                    await self._store.roles.save(_checked(shelf.role(name, text)))
                     seen[name] = digest
             except InputError as error:
                 self._outside.tell(Trouble(error))
         if seen != taken:
-            await self._store.remember("role_files", json.dumps(seen))
+            await self._store.settings.set("role_files", json.dumps(seen))
 
     async def _recalled(self, key: str, kind: type) -> Any:
         """Return what was remembered as JSON; None where nothing was, or not of this kind."""
-        text = await self._store.recall(key)
+        text = await self._store.settings.get(key)
         try:
             found = json.loads(text) if text else None
         except ValueError:

@@ -99,7 +99,7 @@ class Tools:
             if unknown:
                 raise InputError(f"There is no tool “{unknown[0]}”.")
             state.tools = tuple(filter(None, map(state.config.tool_named, names)))
-            await self._outside.store.remember(f"tools/{state.session_id}", json.dumps(names))
+            await self._outside.store.settings.set(f"tools/{state.session_id}", json.dumps(names))
             self._composing.forget()
             self._outside.tell(BranchChanged())
 
@@ -194,10 +194,10 @@ class Tools:
         """Store answers behind the branch, and let the reply go on when all are there."""
         store = self._outside.store
         shown = self._state.shows(session_id)
-        entries = self._state.entries if shown else await store.branch(session_id)
+        entries = self._state.entries if shown else await store.branches.load(session_id)
         for number, answer in enumerate(answers):
             try:
-                entry = await store.add_message(session_id, answer, entries[-1].message.id)
+                entry = await store.messages.add(session_id, answer, entries[-1].message.id)
             except StoreError as error:
                 reply, _ = waiting(entries)
                 for each in answers[number:]:

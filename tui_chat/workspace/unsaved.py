@@ -22,12 +22,12 @@ class UnsavedWrites:
         self._opening = opening
         self._retrying: asyncio.Task[None] | None = None
         self._told = ""
-        outside.store.watch_deferred(self._retry_later)
+        outside.store.database.on_deferred = self._retry_later
 
     @property
     def fault(self) -> StoreError | None:
         """Why something is in memory only; None if everything is stored."""
-        return self._outside.store.write_fault
+        return self._outside.store.database.write_fault
 
     def _retry_later(self) -> None:
         """Go on trying, with growing pauses, until everything is stored."""
@@ -37,7 +37,7 @@ class UnsavedWrites:
 
     async def write_now(self) -> bool:
         """Try once; return True if everything is stored."""
-        return await self._outside.store.write_deferred()
+        return await self._outside.store.database.write_deferred()
 
     async def stop(self) -> None:
         """Give up trying."""
@@ -50,8 +50,8 @@ class UnsavedWrites:
         while not is_written:
             # Another write may succeed meanwhile, and take these along.
             with suppress(TimeoutError):
-                await asyncio.wait_for(store.wait_until_written(), pause)
-            is_written = await store.write_deferred()
+                await asyncio.wait_for(store.database.all_written.wait(), pause)
+            is_written = await store.database.write_deferred()
             pause = min(2 * pause, LONGEST_PAUSE)
         self._tell("")
         self._outside.tell(Done("What could not be saved before is saved now."))

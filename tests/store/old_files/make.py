@@ -18,7 +18,6 @@ from pathlib import Path
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.profile import Profile
 from tui_chat.models.reply import Usage
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
@@ -39,28 +38,28 @@ async def fill(path: Path) -> None:
     store = await Store.open(
         path, now=lambda: float(next(seconds)), new_id=lambda: f"id-{next(numbers):04}"
     )
-    await store.save_role(Role("pirate", "Pirate", system_prompt="Arr.", temperature=0.5))
-    with_role = await store.create_session(title="With a role", role_id="pirate")
-    plain = await store.create_session(title="Zwei Wege 两条路", model="m", endpoint="e")
-    empty = await store.create_session()
+    await store.roles.save(Role("pirate", "Pirate", system_prompt="Arr.", temperature=0.5))
+    with_role = await store.sessions.create(title="With a role", role_id="pirate")
+    plain = await store.sessions.create(title="Zwei Wege 两条路", model="m", endpoint="e")
+    empty = await store.sessions.create()
     parent: str | None = None
     for number in range(60):
         role = "assistant" if number % 2 else "user"
-        entry = await store.add_message(
+        entry = await store.messages.add(
             with_role.session_id, Message(role, f"{number} {LONG[: number * 40]}"), parent
         )
         parent = entry.message.id
-    first = await store.add_message(
+    first = await store.messages.add(
         plain.session_id, Message("user", "Weather? 天气", pinned=True), None
     )
     for call in ("a", "b"):  # siblings
-        exchange = await store.begin_exchange(
+        exchange = await store.replies.begin(
             plain.session_id, parent_id=first.message.id, user=None, model="m", endpoint="e",
             request=record(
                 b"{}", "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
             ),
         )  # fmt: skip
-        asked = await store.finish_reply(
+        asked = await store.replies.finish(
             exchange.reply.message.id,
             message=Message(
                 "assistant", "",
@@ -71,31 +70,36 @@ async def fill(path: Path) -> None:
             ),
             status="complete", usage=Usage(input=10, output=20), finish="tool_use", seconds=1.5,
         )  # fmt: skip
-    answer = await store.add_message(
+    answer = await store.messages.add(
         plain.session_id, Message("tool", "rain", tool_call_id="b"), asked.message.id
     )
     for status in ("failed", "stopped", None):
-        exchange = await store.begin_exchange(
+        exchange = await store.replies.begin(
             plain.session_id, parent_id=answer.message.id, user=Message("user", "And then?"),
             model="m", endpoint="e", request=record(None, "00"),
         )  # fmt: skip
         reply = exchange.reply.message.id
-        await store.flush_reply(reply, Message("assistant", "It will "))
-        await store.flush_reply(reply, Message("assistant", "It will be " + LONG))
+        await store.replies.flush(reply, Message("assistant", "It will "))
+        await store.replies.flush(reply, Message("assistant", "It will be " + LONG))
         if status:
-            await store.finish_reply(
+            await store.replies.finish(
                 reply, message=Message("assistant", "It will"), status=status, error="e", advice="a"
             )
-    await store.save_draft(empty.session_id, "a draft\nin two lines")
-    await store.remember("session", plain.session_id)
+    await store.drafts.save(empty.session_id, "a draft\nin two lines")
+    await store.settings.set("session", plain.session_id)
     if hasattr(store, "save_profile"):  # since version 3
-        await store.update_session(plain.session_id, pinned=True, tags=("work",), folder="f")
-        await store.save_profile(Profile("Kim", "Kim likes short answers."))
-        await store.keep_revision("preset", '{"name": "plain"}')
-        await store.save_variables(plain.session_id, {"mood": "glad"})
-        wrong = await store.add_message(with_role.session_id, Message("user", "oh"), parent)
-        await store.add_message(with_role.session_id, Message("user", "no"), wrong.message.id)
-        await store.delete_message(wrong.message.id)
+        await store.sessions.update(plain.session_id, pinned=True, tags=("work",), folder="f")
+        await store.database.write(
+            lambda tx: tx.run(
+                "INSERT INTO profiles (name, content, created, updated) "
+                "VALUES ('Kim', 'Kim likes short answers.', 1, 1)"
+            )
+        )
+        await store.revisions.save("preset", '{"name": "plain"}')
+        await store.sessions.save_variables(plain.session_id, {"mood": "glad"})
+        wrong = await store.messages.add(with_role.session_id, Message("user", "oh"), parent)
+        await store.messages.add(with_role.session_id, Message("user", "no"), wrong.message.id)
+        await store.messages.delete(wrong.message.id)
     await store.close()
 
 

@@ -214,7 +214,7 @@ async def test_a_hit_is_opened_on_its_branch_with_its_words_marked(tmp_path: Pat
 
         block = ReasoningBlock(Protocol.GEMINI, "Maybe a tangerine,\nor two.")
         thought = Message("assistant", "Two.", semantics=MessageSemantics(reasoning=(block,)))
-        await desk._outside.store.add_message(desk.session_id, thought, first.message.id)
+        await desk._outside.store.messages.add(desk.session_id, thought, first.message.id)
         await desk.new("")
         await pilot.press("ctrl+f", *"tangerine")
         view = app.screen.query_one(HitList)

@@ -1,4 +1,4 @@
-"""A streaming reply on its way to the disk, change by change.
+"""The journal of a streaming reply: its growth on the way to the disk, change by change.
 
 Writing the whole reply at every flush costs the square of its length: for 1 MB arriving over
 100 s, four flushes a second, 540 MB reach the disk. Changes make it 15 MB and a flush several
@@ -6,11 +6,11 @@ times quicker.
 
 1. A reply has growing fields: its content, and as JSON text its parts, its tool calls and its
    semantics (where reasoning grows).
-2. A change says: the field is now its first `keep` characters, followed by `text`. So growing
-   at the end costs what was added, and a change anywhere else is still told exactly.
-3. Each change builds on the one before, so what is in the file must be known exactly: the
-   store takes over a new `Written` when its changes are committed, not earlier or later.
-4. When the reply ends, the whole is written to its row and the changes go.
+2. A change says: the field is now its first `keep` characters, followed by `text`. So growth at
+   the end costs what was added, and a change anywhere else is still exact.
+3. Each change builds on the one before, so what is in the file must be known exactly: the store
+   replaces its `PersistedFields` when the changes are committed, not earlier or later.
+4. When the reply ends, the whole is written to its row and the changes are deleted.
 """
 
 from __future__ import annotations
@@ -30,44 +30,47 @@ _JSON_FIELDS: tuple[JsonField, ...] = ("parts", "tool_calls", "semantics")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What of a reply is in the file."""
+class PersistedFields:
+    """The reply fields already persisted."""
 
     message: Message
+    """The reply whose fields they are."""
     texts: Mapping[Field, str] = field(default_factory=dict[Field, str])
-    """Each field as it is stored; one that is left out is empty."""
+    """Each field as it is stored; a missing one is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What has become of one field."""
+    """The change of one field."""
 
     field: Field
     keep: int
-    """Characters that stay."""
+    """Characters of the field that stay."""
     text: str
     """What follows them."""
 
 
-def grown(written: Written, message: Message) -> tuple[Written, list[Change]]:
-    """Return what will be in the file once `message` is, and the changes that lead there."""
+def changes_to(
+    persisted: PersistedFields, message: Message
+) -> tuple[PersistedFields, list[Change]]:
+    """Return the fields of `message`, and the changes that lead to them from those persisted."""
     texts: dict[Field, str] = {"content": clean(message.content)}
     for name in _JSON_FIELDS:
-        if getattr(message, name) == getattr(written.message, name):
-            texts[name] = written.texts.get(name, "")
+        if getattr(message, name) == getattr(persisted.message, name):
+            texts[name] = persisted.texts.get(name, "")
         else:
             texts[name] = clean(json_text(message, name))
     changes: list[Change] = []
     for name, after in texts.items():
-        before = written.texts.get(name, "")
+        before = persisted.texts.get(name, "")
         if before != after:
-            keep = _common(before, after)
+            keep = _common_prefix_length(before, after)
             changes.append(Change(name, keep, after[keep:]))
-    return Written(message, texts), changes
+    return PersistedFields(message, texts), changes
 
 
-async def write_changes(tx: Transaction, entry_id: str, changes: list[Change]) -> None:
-    """Put changes behind those that are there."""
+async def append_changes(tx: Transaction, entry_id: str, changes: list[Change]) -> None:
+    """Append changes to the journal of a reply."""
     for change in changes:
         await tx.run(
             "INSERT INTO reply_changes (message_id, field, keep, text) VALUES (?, ?, ?, ?)",
@@ -76,12 +79,12 @@ async def write_changes(tx: Transaction, entry_id: str, changes: list[Change]) -
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
-    """What has arrived of a reply, as whoever does not receive it reads it."""
+class JournalSnapshot:
+    """What has arrived of a reply, as read by a program that does not receive it."""
 
     texts: Mapping[Field, str]
     last: int
-    """The `seq` of the newest change in it; 0 where there is none."""
+    """The `seq` of the newest change in it; 0 if there is none."""
 
     @property
     def message(self) -> Message:
@@ -89,16 +92,23 @@ class Arrived:
         return message_of(self.texts)
 
 
-_NOTHING = Arrived({}, 0)
+_NOTHING = JournalSnapshot({}, 0)
 
 
-async def arrived(tx: Transaction, entry_id: str, known: Arrived | None) -> Arrived | None:
-    """Return what has arrived of a streaming reply, None where it streams no more.
-
-    Reads what came after `known`, and returns that very object where nothing did.
-    """
+async def is_streaming(tx: Transaction, entry_id: str) -> bool:
+    """Return True if an entry exists and is still streaming."""
     sql = "SELECT 1 FROM messages WHERE message_id = ? AND status = 'streaming'"
-    if await tx.row(sql, entry_id) is None:
+    return await tx.row(sql, entry_id) is not None
+
+
+async def read_journal(
+    tx: Transaction, entry_id: str, known: JournalSnapshot | None
+) -> JournalSnapshot | None:
+    """Return what has arrived of a streaming reply; None if it is not streaming any more.
+
+    Reads what came after `known`, and returns that very object if nothing did.
+    """
+    if not await is_streaming(tx, entry_id):
         return None
     known = known or _NOTHING
     # A reply's changes stay until it has ended, so a later one has a higher `seq`.
@@ -109,17 +119,12 @@ async def arrived(tx: Transaction, entry_id: str, known: Arrived | None) -> Arri
     )
     if not rows:
         return known
-    return Arrived(_fold(known.texts, [row[1:] for row in rows]), rows[-1][0])
+    return JournalSnapshot(_apply(known.texts, [row[1:] for row in rows]), rows[-1][0])
 
 
-async def drop_changes(tx: Transaction, entry_id: str) -> None:
-    """Forget the changes of a reply that was written whole."""
-    await tx.run("DELETE FROM reply_changes WHERE message_id = ?", entry_id)
-
-
-async def folded(tx: Transaction, entry_id: str) -> dict[Field, str]:
+async def read_streamed_fields(tx: Transaction, entry_id: str) -> dict[Field, str]:
     """Return the fields of a streaming reply as they are so far."""
-    return _fold(
+    return _apply(
         {},
         await tx.rows(
             "SELECT field, keep, text FROM reply_changes WHERE message_id = ? ORDER BY seq",
@@ -128,8 +133,13 @@ async def folded(tx: Transaction, entry_id: str) -> dict[Field, str]:
     )
 
 
-def _fold(texts: Mapping[Field, str], changes: list[Row]) -> dict[Field, str]:
-    """Return what fields have become by changes."""
+async def drop_changes(tx: Transaction, entry_id: str) -> None:
+    """Delete the journal of a reply that was written whole."""
+    await tx.run("DELETE FROM reply_changes WHERE message_id = ?", entry_id)
+
+
+def _apply(texts: Mapping[Field, str], changes: list[Row]) -> dict[Field, str]:
+    """Return the fields after changes: rows of field, keep and text."""
     fields: dict[Field, tuple[list[str], int]] = {
         name: ([text := texts.get(name, "")], len(text)) for name in ("content", *_JSON_FIELDS)
     }
@@ -142,12 +152,12 @@ def _fold(texts: Mapping[Field, str], changes: list[Row]) -> dict[Field, str]:
     return {name: "".join(parts) for name, (parts, _) in fields.items()}
 
 
-def _common(before: str, after: str) -> int:
+def _common_prefix_length(before: str, after: str) -> int:
     """Return how many characters two texts share at their beginning."""
     if after.startswith(before):
         return len(before)
     low, high = 0, min(len(before), len(after))
-    while low < high:
+    while low < high:  # bisection: comparing slices is much quicker than characters one by one
         middle = (low + high + 1) // 2
         if before[low:middle] == after[low:middle]:
             low = middle

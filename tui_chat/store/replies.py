@@ -1,0 +1,279 @@
+"""Replies: from the request that leaves to the end of the stream.
+
+A reply is in the database as `streaming` before its request leaves, grows in the stream journal,
+and is written whole when it ends.
+"""
+# ruff: noqa: S608 - only our own column names and constants are put into SQL
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from tui_chat.errors import RecordGone, StoreError
+from tui_chat.models.message import Message
+from tui_chat.models.received import Received
+from tui_chat.models.reply import NO_USAGE, Usage
+from tui_chat.models.request import Exchange, RequestRecord
+from tui_chat.models.session import Entry
+from tui_chat.store.branches import check_parent
+from tui_chat.store.database import Database, Transaction
+from tui_chat.store.faults import told
+from tui_chat.store.index import add_new, add_stored, remove_messages
+from tui_chat.store.messages import Placement, insert_message, with_siblings_counted
+from tui_chat.store.owner import Owner, is_alive, tokens
+from tui_chat.store.requests import insert_request, insert_response
+from tui_chat.store.rows import ENTRY_NAMES, entry_of, json_texts, usage_values
+from tui_chat.store.sessions import append_to_branch, refresh_status, touch_session
+from tui_chat.store.settings import drop_sent_draft
+from tui_chat.store.stream_journal import (
+    JournalSnapshot,
+    PersistedFields,
+    append_changes,
+    changes_to,
+    drop_changes,
+    is_streaming,
+    read_journal,
+    read_streamed_fields,
+)
+from tui_chat.store.unsaved import UnsavedReplies
+
+Ending = Literal["complete", "stopped", "failed", "interrupted"]
+"""How a reply can end."""
+
+_FINISH = f"""
+    UPDATE messages AS m SET
+        content = ?, parts = ?, tool_calls = ?, semantics = ?, tool_call_id = ?, name = ?,
+        timestamp = coalesce(?, timestamp), status = ?, owner = '', error = ?, advice = ?,
+        usage_input = ?, usage_output = ?, usage_cached = ?, usage_cache_write = ?,
+        usage_reasoning = ?, finish = ?, seconds = ?, first = ?
+    WHERE m.message_id = ?
+    RETURNING {", ".join(ENTRY_NAMES)}, seq, session_id
+"""
+
+
+class Replies:
+    """The replies that this program receives, and those that others receive or left behind."""
+
+    def __init__(
+        self,
+        path: Path,
+        database: Database,
+        unsaved: UnsavedReplies,
+        *,
+        now: Callable[[], float],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._path = path
+        self._database = database
+        self._unsaved = unsaved
+        self._now = now
+        self._new_id = new_id
+        self._owner = Owner(path, new_id())
+        self._persisted: dict[str, PersistedFields] = {}
+        """What the file holds of each reply that this program receives, by entry id."""
+        self._begun: dict[str, tuple[str, Entry]] = {}
+        """Their session ids, and the entries as they began."""
+
+    def close(self) -> None:
+        """Release the claim on the replies of this program."""
+        self._owner.release()
+
+    async def begin(
+        self,
+        session_id: str,
+        *,
+        parent_id: str | None,
+        user: Message | None,
+        model: str,
+        endpoint: str,
+        request: RequestRecord,
+    ) -> Exchange:
+        """Store a user message and the empty, `streaming` reply to it; to be awaited before the
+        request leaves.
+
+        `parent_id` is what the user message follows or, if `user` is None because a reply is
+        regenerated, what the reply follows. The reply becomes the session's head. A draft that is
+        the very text of the message is removed. Raises `StoreError` if the session is gone or
+        the parent is not in it.
+        """
+        now = self._now()
+        asked = None
+        if user is not None:
+            stamp = now if user.timestamp is None else user.timestamp
+            asked = Entry(replace(user, id=user.id or self._new_id(), timestamp=stamp), parent_id)
+        reply = Entry(
+            Message("assistant", id=self._new_id(), timestamp=now),
+            parent_id=parent_id if asked is None else asked.message.id,
+            status="streaming",
+            model=model,
+            endpoint=endpoint,
+        )
+
+        async def work(tx: Transaction) -> Exchange:
+            await check_parent(tx, session_id, parent_id)
+            self._owner.claim()
+            question = None
+            if asked is not None:
+                question = await insert_message(tx, asked, Placement(session_id, now))
+                await drop_sent_draft(tx, session_id, asked.message.content)
+            placement = Placement(session_id, now, self._owner.token)
+            answer = await insert_message(tx, reply, placement)
+            await insert_request(tx, reply.message.id, request, now)
+            await append_to_branch(tx, session_id, answer, now)
+            return Exchange(question, answer)
+
+        def committed(exchange: Exchange) -> None:
+            self._persisted[reply.message.id] = PersistedFields(exchange.reply.message)
+            self._begun[reply.message.id] = session_id, exchange.reply
+
+        return await self._database.write(work, committed=committed)
+
+    async def flush(self, entry_id: str, message: Message) -> None:
+        """Store what has arrived of a streaming reply: text, parts, tool calls, semantics.
+
+        Costs what was added since the last flush, and nothing if nothing was. Raises
+        `RecordGone` if this program does not receive the reply, or its session is gone.
+        """
+
+        async def work(tx: Transaction) -> PersistedFields:
+            persisted = self._persisted.get(entry_id)
+            if persisted is None or not await is_streaming(tx, entry_id):
+                raise RecordGone("This reply is no longer being received.")
+            after, changes = changes_to(persisted, message)
+            await append_changes(tx, entry_id, changes)
+            return after
+
+        await self._database.write(work, committed=partial(self._persisted.__setitem__, entry_id))
+
+    async def finish(
+        self,
+        entry_id: str,
+        *,
+        message: Message,
+        status: Ending,
+        error: str = "",
+        advice: str = "",
+        usage: Usage = NO_USAGE,
+        finish: str = "",
+        seconds: float | None = None,
+        first: float | None = None,
+        received: Received | None = None,
+    ) -> Entry:
+        """End a reply with all that arrived; return it as it is stored now.
+
+        `received` is the response that it was read from, which is kept for a while. If the file
+        cannot be written to, the reply is kept in memory and written as soon as that works; until
+        then whatever reads it gets it from memory, with the reason in `unsaved`. Raises
+        `RecordGone` if its session is gone.
+        """
+        now = self._now()
+        ended = Entry(
+            replace(message, id=entry_id),
+            status=status,
+            error=error,
+            advice=advice,
+            usage=usage,
+            finish=finish,
+            seconds=seconds,
+            first=first,
+        )
+
+        async def work(tx: Transaction) -> Entry:
+            entry = await _finish(tx, ended, now)
+            if received is not None:
+                await insert_response(tx, entry_id, received)
+            return entry
+
+        def committed(_: Entry) -> None:
+            self._persisted.pop(entry_id, None)
+            self._begun.pop(entry_id, None)
+            self._unsaved.discard(entry_id)
+
+        try:
+            return await self._database.write_or_defer(
+                f"reply {entry_id}", work, committed=committed
+            )
+        except RecordGone:
+            raise
+        except StoreError:
+            session_id, begun = self._begun.get(entry_id, ("", ended))
+            self._unsaved.add(session_id, ended)
+            return self._unsaved.applied_to(begun)
+
+    async def read_journal(
+        self, entry_id: str, known: JournalSnapshot | None = None
+    ) -> JournalSnapshot | None:
+        """Return what has arrived of a reply that another program receives; None if it has ended
+        or is gone. Costs what arrived after `known`, which is returned if nothing did.
+        """
+        return await self._database.read(lambda tx: read_journal(tx, entry_id, known))
+
+    async def interrupt_orphans(self) -> bool:
+        """End the replies of programs that no longer run; return True if there were any."""
+        with told(self._path):
+            left_behind = tokens(self._path)
+        if not left_behind and not await self._database.read(_owners):
+            return False
+
+        async def work(tx: Transaction) -> bool:
+            dead = [
+                token
+                for token in {*left_behind, *await _owners(tx)}
+                if not is_alive(self._path, token)
+            ]
+            ended = [await _interrupt_replies(tx, token) for token in dead]
+            return any(ended)
+
+        return await self._database.write(work)
+
+
+async def _finish(tx: Transaction, entry: Entry, now: float) -> Entry:
+    """Write a reply whole and end it; return the entry as it is stored."""
+    message = entry.message
+    await remove_messages(tx, "m.message_id = ?", message.id)  # one that had ended before
+    json_columns = json_texts(message)
+    row = await tx.row(
+        _FINISH,
+        *(message.content, *json_columns, message.tool_call_id, message.name),
+        *(message.timestamp, entry.status, entry.error, entry.advice),
+        *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first, message.id),
+    )
+    if row is None:
+        raise RecordGone("The session of this reply no longer exists.")
+    await drop_changes(tx, message.id)
+    *stored, seq, session_id = row
+    await add_new(tx, seq, message.content, *json_columns[1:])
+    await touch_session(tx, session_id, now)
+    return await with_siblings_counted(tx, entry_of(tuple(stored)), session_id)
+
+
+async def _owners(tx: Transaction) -> list[str]:
+    """Return the tokens of the programs that receive replies, according to the file."""
+    rows = await tx.rows("SELECT DISTINCT owner FROM messages WHERE status = 'streaming'")
+    return [token for (token,) in rows]
+
+
+async def _interrupt_replies(tx: Transaction, token: str) -> int:
+    """End the replies of a program that is gone, each with what had arrived; return how many
+    there were.
+    """
+    streaming = await tx.rows(
+        "SELECT message_id, session_id FROM messages WHERE status = 'streaming' AND owner = ?",
+        token,
+    )
+    for entry_id, session_id in streaming:
+        fields = await read_streamed_fields(tx, entry_id)
+        await tx.run(
+            "UPDATE messages SET content = ?, parts = ?, tool_calls = ?, semantics = ?, "
+            "status = 'interrupted', owner = '' WHERE message_id = ?",
+            *(fields["content"], fields["parts"], fields["tool_calls"], fields["semantics"]),
+            entry_id,
+        )
+        await drop_changes(tx, entry_id)
+        await add_stored(tx, "message_id = ?", entry_id)
+        await refresh_status(tx, session_id)
+    return len(streaming)

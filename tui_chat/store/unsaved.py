@@ -1,0 +1,97 @@
+"""What is in memory only because the database file could not be written to.
+
+`Database.write_or_defer` keeps the write and repeats it; these classes keep the values, so that
+reading returns them as if they were in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from tui_chat.errors import StoreError
+from tui_chat.models.session import Entry
+from tui_chat.store.database import Database, Transaction
+
+
+class UnsavedReplies:
+    """Replies that have ended, but whose end is not in the file yet."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._ended: dict[str, tuple[str, Entry]] = {}
+        """Session id and ended entry, by entry id."""
+
+    def __len__(self) -> int:
+        return len(self._ended)
+
+    def add(self, session_id: str, entry: Entry) -> None:
+        """Keep the end of a reply."""
+        self._ended[entry.message.id] = session_id, entry
+
+    def discard(self, entry_id: str) -> None:
+        """Drop the end of a reply, which is in the file now."""
+        self._ended.pop(entry_id, None)
+
+    def get(self, entry_id: str) -> Entry | None:
+        """Return the ended reply; None if its end is in the file or it has not ended."""
+        found = self._ended.get(entry_id)
+        return None if found is None else found[1]
+
+    def session_statuses(self) -> dict[str, str]:
+        """Return by session id how its unsaved reply ended."""
+        return {session_id: entry.status for session_id, entry in self._ended.values()}
+
+    def applied_to(self, entry: Entry) -> Entry:
+        """Return a stored entry with its unsaved end, if it has one."""
+        end = self.get(entry.message.id)
+        if end is None:
+            return entry
+        fault = self._database.write_fault
+        return replace(
+            end,
+            message=replace(end.message, pinned=entry.message.pinned),
+            parent_id=entry.parent_id,
+            model=entry.model,
+            endpoint=entry.endpoint,
+            sibling=entry.sibling,
+            siblings=entry.siblings,
+            unsaved=str(fault) if fault else "",
+        )
+
+    def applied_to_all(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return stored entries, each with its unsaved end if it has one."""
+        if not self._ended:
+            return entries
+        return tuple(self.applied_to(entry) for entry in entries)
+
+
+class UnsavedTexts:
+    """Texts by key, each kept in memory until the file takes it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._texts: dict[str, str] = {}
+
+    def get(self, key: str) -> str | None:
+        """Return the text of a failed write; None if the file has the newest text."""
+        return self._texts.get(key)
+
+    async def write(
+        self, key: str, text: str, work: Callable[[Transaction], Awaitable[None]]
+    ) -> None:
+        """Write `text` with `work`, or keep it under `key` until that succeeds.
+
+        `key` names the deferred write as well, so it is unique in the database. Raises
+        `StoreError` if the text is in memory only, `RecordGone` if it can never be written.
+        """
+
+        def forget(_: None) -> None:
+            self._texts.pop(key, None)
+
+        try:
+            await self._database.write_or_defer(key, work, committed=forget)
+        except StoreError:
+            if key in self._database.deferred:
+                self._texts[key] = text
+            raise
