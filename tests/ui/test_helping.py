@@ -16,8 +16,7 @@ from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.chat.strips import ActivityLine
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.key_bar import KeyBar
-from tui_chat.ui.key_names import NO_KEY, USUAL_KEYS, key_read, with_keys
-from tui_chat.ui.key_table import key_name, keys_of
+from tui_chat.ui.keys import DEFAULT_KEYS, NO_KEY, insert_keys, key_name, keys_of, parse_key
 from tui_chat.ui.sidebar import SessionList
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -114,17 +113,17 @@ async def test_the_screen_names_the_keys_of_the_config_and_they_win_where_one_ty
 )
 def test_keys_are_read_as_people_write_them(written: str, key: str):
     if key:
-        assert key_read(written) == key
-        assert key_read(key_name(key)) == key
+        assert parse_key(written) == key
+        assert parse_key(key_name(key)) == key
     else:
         with pytest.raises(ValueError, match="there is no key"):
-            key_read(written)
+            parse_key(written)
 
 
 def test_a_hint_leaves_out_what_has_no_key():
-    keys = USUAL_KEYS | {"sessions": NO_KEY}
-    assert with_keys("{help} help · {sessions} sessions · r again", keys) == "F1 help · r again"
-    assert with_keys("{sessions} shows them", keys) == "the palette shows them"
+    keys = DEFAULT_KEYS | {"sessions": NO_KEY}
+    assert insert_keys("{help} help · {sessions} sessions · r again", keys) == "F1 help · r again"
+    assert insert_keys("{sessions} shows them", keys) == "the palette shows them"
 
 
 async def test_nothing_is_bound_to_tab_or_enter_by_another_name(tmp_path: Path):

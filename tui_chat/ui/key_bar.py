@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.signal import Signal
 
-from tui_chat.ui.key_table import key_name
+from tui_chat.ui.keys import key_name
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 FIRST = ("help", "palette")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.ui.key_names import USUAL_KEYS
+from tui_chat.ui.keys import DEFAULT_KEYS
 
-MOST_KEYS = 3
+MAX_KEYS = 3
 """Providers to offer at most."""
 
 
@@ -18,14 +18,14 @@ def keys_found(endpoints: Sequence[Endpoint], environ: Mapping[str, str]) -> tup
         kind, _, name = endpoint.key.partition(":")
         if kind == "env" and environ.get(name) and endpoint.models:
             found.setdefault(name, endpoint)
-    return tuple(found.values())[:MOST_KEYS]
+    return tuple(found.values())[:MAX_KEYS]
 
 
 def welcome(
     model: str,
     is_offline: bool,
     found: Sequence[Endpoint] = (),
-    keys: Mapping[str, str] = USUAL_KEYS,
+    keys: Mapping[str, str] = DEFAULT_KEYS,
 ) -> str:
     """Return the Markdown that an empty chat shows; `found` are endpoints whose key is there,
     `keys` has one for each action.

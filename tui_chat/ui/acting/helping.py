@@ -15,8 +15,17 @@ from tui_chat.errors import InputError
 from tui_chat.ui.acting.shell import Shell
 from tui_chat.ui.actions import ACTIONS, RENAMED_IDS
 from tui_chat.ui.commands import COMMANDS
-from tui_chat.ui.key_names import NEEDED, NO_KEY, NOT_TO_BIND, first_keys, key_read
-from tui_chat.ui.key_table import PaneKey, key_name, key_names, keys_of
+from tui_chat.ui.keys import (
+    INDISTINGUISHABLE,
+    NO_KEY,
+    RESERVED,
+    PaneKey,
+    first_keys,
+    key_name,
+    key_names,
+    keys_of,
+    parse_key,
+)
 
 
 class Helping(Shell):
@@ -67,14 +76,14 @@ class Helping(Shell):
     def _usable(self, action: str, written: str) -> str:
         """Return a key of the config as Textual calls it; empty, and told why, where none is."""
         try:
-            key = key_read(written)
+            key = parse_key(written)
         except ValueError as fault:
             advice = "Keys are written as help shows them: Ctrl+N, F9, Alt+Enter, ?"
             self.complain(InputError(f"[keys] {action}: {fault}.", advice=advice))
             return ""
-        if key in NOT_TO_BIND:
-            why = f"{key_name(key)} is {NOT_TO_BIND[key]} in a terminal."
-        elif key in NEEDED:
+        if key in INDISTINGUISHABLE:
+            why = f"{key_name(key)} is {INDISTINGUISHABLE[key]} in a terminal."
+        elif key in RESERVED:
             why = f"{key_name(key)} is needed to type, to move and to send."
         else:
             return key
@@ -118,7 +127,7 @@ class Helping(Shell):
             if self._keys_now[action.id] and self._can(action.run)
         ]
         panes = [
-            (title, [(key.keys, key.words) for key in keys_of(pane) if self._can(key.action)])
+            (title, [(key.keys, key.title) for key in keys_of(pane) if self._can(key.action)])
             for title, pane in self._panes_told()
         ]
         commands = [
@@ -146,7 +155,7 @@ class Helping(Shell):
                 if not self._can(key.action):
                     continue
                 yield SystemCommand(
-                    f"{title}: {key.words}",
+                    f"{title}: {key.title}",
                     escape(key.keys),
                     lambda pane=pane, key=key: self._run_in(pane, key),
                 )

@@ -22,7 +22,7 @@ from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.visible import visible
 from tui_chat.ui.acting.telling import Telling
-from tui_chat.ui.key_names import USUAL_KEYS
+from tui_chat.ui.keys import DEFAULT_KEYS
 from tui_chat.ui.panes import Panes
 from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
 
@@ -83,7 +83,7 @@ class Shell(Telling):
         """The inspector's tab; None follows the endpoint's own."""
         self._keys_now: dict[str, str] = {}
         """The keys of each action, as the config has them."""
-        self.key_of: Mapping[str, str] = USUAL_KEYS
+        self.key_of: Mapping[str, str] = DEFAULT_KEYS
         """One key of each action, to be named in a sentence."""
         self._handing_over = asyncio.Lock()
         self._laid = asyncio.Event()

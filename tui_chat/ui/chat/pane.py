@@ -25,7 +25,7 @@ from tui_chat.ui.chat.strips import (
     Tone,
 )
 from tui_chat.ui.chat.transcript import Transcript
-from tui_chat.ui.key_names import USUAL_KEYS, with_keys
+from tui_chat.ui.keys import DEFAULT_KEYS, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassContainer
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class ChatPane(Vertical, OnePassContainer):
         """Whether nothing can be said here."""
         self._wants_reply = False
         """Whether the conversation ends with what nobody has answered."""
-        self._keys: Mapping[str, str] = USUAL_KEYS
+        self._keys: Mapping[str, str] = DEFAULT_KEYS
 
     def compose(self) -> ComposeResult:
         """Put them over each other."""
@@ -110,7 +110,7 @@ class ChatPane(Vertical, OnePassContainer):
     def _hint(self, in_transcript: bool) -> None:
         hint = HINT if not in_transcript else READING_HINT if self.only_reads else TRANSCRIPT_HINT
         hint = f"{NO_REPLY} · {hint}" if self._wants_reply else hint
-        self.activity.hint = with_keys(hint, self._keys)
+        self.activity.hint = insert_keys(hint, self._keys)
 
     def stream(
         self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING, unsaved: str = ""

@@ -16,7 +16,7 @@ from tui_chat.models.visible import one_line
 from tui_chat.ui.chat.label import lasted
 from tui_chat.ui.chat.lines import clipped
 from tui_chat.ui.chat.progress import speed
-from tui_chat.ui.key_names import USUAL_KEYS, with_keys
+from tui_chat.ui.keys import DEFAULT_KEYS, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 Tone = Literal["hint", "warning", "error"]
@@ -103,7 +103,7 @@ class ActivityLine(OnePassWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._hint = with_keys(HINT, USUAL_KEYS)
+        self._hint = insert_keys(HINT, DEFAULT_KEYS)
         self._words: str = ""
         self._tone: Tone = "hint"
         self._began: float | None = None

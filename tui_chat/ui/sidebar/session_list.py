@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from tui_chat.models.session import SessionSummary
-from tui_chat.ui.key_names import USUAL_KEYS, with_keys
+from tui_chat.ui.keys import DEFAULT_KEYS, insert_keys
 from tui_chat.ui.sidebar import posted
 from tui_chat.ui.sidebar.groups import GROUPINGS, Group, Grouping, day_of, grouped
 from tui_chat.ui.sidebar.narrowing import Narrowing
@@ -70,7 +70,7 @@ class SessionList(Vertical, OnePassContainer):
         self._current: str | None = None
         self._streaming: Collection[str] = ()
         self._now = 0.0
-        self.keys: Mapping[str, str] = USUAL_KEYS
+        self.keys: Mapping[str, str] = DEFAULT_KEYS
         """One key of each action, to be named."""
         self.begins = True
         """Whether a session can be begun from here."""
@@ -115,7 +115,7 @@ class SessionList(Vertical, OnePassContainer):
             self._current,
             self._now,
             running=self._streaming,
-            empty=with_keys(NOTHING, self.keys) if typed else EMPTY,
+            empty=insert_keys(NOTHING, self.keys) if typed else EMPTY,
             is_narrowed=bool(typed),
             shows_pins=self._by != "time",
         )
