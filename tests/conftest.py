@@ -1,5 +1,5 @@
-"""Settings for all tests: property tests are bounded so that the whole suite stays quick, and the
-garbage collector and the compiler of Python do what they do once.
+"""Settings for all tests: bounded property tests, the marker of screen tests, and settings of the
+garbage collector and the bytecode cache that make the suite fast.
 """
 
 import gc
@@ -17,6 +17,17 @@ settings.load_profile("suite")
 
 # As the app has it, see `tui_chat.cli.app.tune_interpreter`.
 gc.set_threshold(50_000, 20, 50)
+
+
+SCREEN = ("tests/ui/", "tests/e2e/")
+"""Folders of the tests that run the whole app or other processes: the slow part of the suite."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the screen tests, so that `-m "not screen"` runs the fast part alone."""
+    for item in items:
+        if item.nodeid.startswith(SCREEN):
+            item.add_marker("screen")
 
 
 def pytest_configure(config: pytest.Config) -> None:
