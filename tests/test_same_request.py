@@ -23,7 +23,7 @@ from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
 from tui_chat.models.text import OriginKind
-from tui_chat.offline import Received
+from tui_chat.offline import HttpRequest
 from tui_chat.recipe import (
     as_json,
     dump_turn,
@@ -267,7 +267,7 @@ LORE = [
 async def test_the_desk_asks_again_with_the_very_bytes(
     endpoint: Endpoint, make_desk, tmp_path: Path
 ):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     put(tmp_path / "presets", "p", PRESET)
     put(tmp_path / "lorebooks", "l", LORE)
     desk, heard = await make_desk(endpoint.name, "echo", on_request=received.append)

@@ -25,8 +25,8 @@ from textual.strip import Strip
 from tests.benchmarks.shapes import reply_of
 from tests.benchmarks.stage import SIZE, Clock, laid, make_app, until
 from tui_chat.models.reply import Reply
-from tui_chat.offline import lorem
-from tui_chat.offline.tokens import split
+from tui_chat.offline.models import lorem
+from tui_chat.offline.tokens import split_tokens
 from tui_chat.ui.chat import ChatPane, Composer
 
 MAIN = ("prose", "a block of code", "a list", "a table", "a line")
@@ -80,7 +80,7 @@ async def streaming(folder: Path, name: str, tokens: int) -> None:
     tokens take.
     """
     words = "".join(reply_of(name, tokens))
-    lorem.blocks = lambda length: islice(split(words), length)
+    lorem.blocks = lambda length: islice(split_tokens(words), length)
     app = make_app(folder, "mirror")
     async with app.run_test(size=SIZE) as pilot:
         await laid(pilot)

@@ -17,7 +17,7 @@ from tui_chat import paths
 from tui_chat.cli.app import shelf
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.offline import LoopbackTransport, Received, World, serve
+from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies, serve
 from tui_chat.providers import HttpClient
 from tui_chat.store import Store
 from tui_chat.workspace import BranchChanged, Change, Desk
@@ -64,7 +64,7 @@ async def make_desk(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
         endpoint: str = "loopback",
         model: str = "echo",
         endpoints: tuple[Endpoint, ...] = BUILT_IN_ENDPOINTS,
-        on_request: Callable[[Received], None] | None = None,
+        on_request: Callable[[HttpRequest], None] | None = None,
         clock: Callable[[], float] = monotonic,
         **settings: Any,
     ) -> tuple[Desk, Heard]:
@@ -122,4 +122,4 @@ def moved(endpoint: Endpoint, base: str) -> Endpoint:
     return replace(endpoint, base_url=endpoint.base_url.replace("http://loopback.invalid", base))
 
 
-__all__ = ["BranchChanged", "Heard", "World", "moved", "paths", "serve", "settled"]
+__all__ = ["BranchChanged", "Heard", "OfflineDependencies", "moved", "paths", "serve", "settled"]

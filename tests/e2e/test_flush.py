@@ -14,7 +14,7 @@ from tui_chat.errors import StoreError
 from tui_chat.models.message import Message
 from tui_chat.models.request import Exchange
 from tui_chat.models.session import Entry
-from tui_chat.offline import LoopbackTransport, World
+from tui_chat.offline import LoopbackTransport, OfflineDependencies
 from tui_chat.providers import HttpClient
 from tui_chat.send import PartialReply, SendProgress, send
 
@@ -68,8 +68,10 @@ def stream(disk: Disk, model: str, shown: list[tuple[float, int]]) -> None:
             if isinstance(progress, PartialReply):
                 shown.append((loop.time(), len(progress.reply.content)))
 
-        world = World(monotonic=loop.time)
-        client = HttpClient({"loopback.invalid": lambda: LoopbackTransport(world=world)})
+        dependencies = OfflineDependencies(monotonic=loop.time)
+        client = HttpClient(
+            {"loopback.invalid": lambda: LoopbackTransport(dependencies=dependencies)}
+        )
         await send(
             asking(ENDPOINT, model),
             session_id="s",

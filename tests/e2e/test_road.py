@@ -13,7 +13,7 @@ from tests.protocols.sdk_types import accept
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import plain
-from tui_chat.offline import Received, serve
+from tui_chat.offline import HttpRequest, serve
 from tui_chat.workspace import ReplyGrew, Trouble
 
 LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]
@@ -22,7 +22,7 @@ HARD_TEXT = '你好 😀 \u2028 "quotes" \\ back\n\ttab \x00 nul \u202e bidi </s
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_the_bytes_on_the_socket_are_the_bytes_in_the_inspector(endpoint, make_desk):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     async with serve(on_request=received.append) as server:
         there = moved(endpoint, server.base_url)
         desk, heard = await make_desk(endpoint.name, "echo", (there,))
@@ -55,7 +55,7 @@ async def test_looking_at_other_protocols_changes_nothing(endpoint, make_desk):
 
 
 async def test_opening_and_typing_send_nothing(make_desk):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     desk, _ = await make_desk(on_request=received.append)
     for protocol in Protocol:
         desk.composed("typing", protocol)
@@ -123,7 +123,7 @@ async def test_a_providers_error_is_told_in_words_with_what_to_do(endpoint, mode
 
 
 async def test_a_retry_makes_a_sibling_and_works(make_desk):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     desk, heard = await make_desk(model="flaky-429:3", on_request=received.append)
     assert await desk.submit("once more")
     await settled(desk, heard)
@@ -139,7 +139,7 @@ async def test_a_retry_makes_a_sibling_and_works(make_desk):
 
 
 async def test_the_request_that_made_a_reply_is_kept(make_desk):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     desk, heard = await make_desk(on_request=received.append)
     assert await desk.submit("remember")
     await settled(desk, heard)
@@ -196,7 +196,7 @@ async def test_what_is_composed_while_the_model_changes_is_not_found_afterwards(
 
 
 async def test_a_key_is_sent_and_kept_nowhere(make_desk, monkeypatch, tmp_path: Path):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     monkeypatch.setenv("TEST_KEY", "sk-secret-0123456789")
     async with serve(on_request=received.append) as server:
         from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A world whose time passes only by sleeping, and the two doors opened onto it."""
+"""A clock that advances only by sleeping, and a client of the transport and the server on it."""
 
 import asyncio
 import itertools
@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from tui_chat.offline import LoopbackTransport, Received, World, serve
-from tui_chat.offline.server import Server
+from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies, serve
+from tui_chat.offline.server import OfflineServer
 
 
 class Clock:
@@ -24,13 +24,16 @@ class Clock:
         self.time += seconds
         await asyncio.sleep(0)
 
-    def token(self, length: int) -> str:
+    def random_id(self, length: int) -> str:
         return f"{next(self.ids):0{length}d}"
 
     @property
-    def world(self) -> World:
-        return World(
-            now=lambda: self.time, monotonic=lambda: self.time, sleep=self.sleep, token=self.token
+    def dependencies(self) -> OfflineDependencies:
+        return OfflineDependencies(
+            now=lambda: self.time,
+            monotonic=lambda: self.time,
+            sleep=self.sleep,
+            random_id=self.random_id,
         )
 
 
@@ -40,14 +43,14 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def received() -> list[Received]:
+def received() -> list[HttpRequest]:
     """Every request that reached the provider."""
     return []
 
 
 @pytest.fixture
-async def client(clock: Clock, received: list[Received]) -> AsyncIterator[httpx.AsyncClient]:
-    transport = LoopbackTransport(on_request=received.append, world=clock.world)
+async def client(clock: Clock, received: list[HttpRequest]) -> AsyncIterator[httpx.AsyncClient]:
+    transport = LoopbackTransport(on_request=received.append, dependencies=clock.dependencies)
     headers = {"anthropic-version": "2026-10-21", "authorization": "Bearer sk-very-secret"}
     async with httpx.AsyncClient(
         transport=transport, base_url="http://loopback.invalid", headers=headers
@@ -56,6 +59,6 @@ async def client(clock: Clock, received: list[Received]) -> AsyncIterator[httpx.
 
 
 @pytest.fixture
-async def server(clock: Clock, received: list[Received]) -> AsyncIterator[Server]:
-    async with serve(on_request=received.append, world=clock.world) as server:
+async def server(clock: Clock, received: list[HttpRequest]) -> AsyncIterator[OfflineServer]:
+    async with serve(on_request=received.append, dependencies=clock.dependencies) as server:
         yield server

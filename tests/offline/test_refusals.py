@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tui_chat.offline.provider import Provider
-from tui_chat.offline.received import Received
+from tui_chat.offline.http_messages import HttpRequest
+from tui_chat.offline.service import OfflineService
 
-from .speech import PROTOCOLS, request
+from .provider_messages import PROTOCOLS, request
 
 CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
 GEMINI = "/v1beta/models/echo:generateContent"
@@ -279,7 +279,7 @@ def test_anything_anywhere_is_answered_cleanly(path, data):
     sent = json.dumps(body).encode()
     headers = (("anthropic-version", "2026-10-21"),)
     target = path.replace("mirror", model)
-    answer = Provider().answer(Received("POST", target, headers, sent))
+    answer = OfflineService().respond(HttpRequest("POST", target, headers, sent))
     whole = b"".join(step for step in answer.steps if isinstance(step, bytes))
     assert answer.status in (200, 400, 404)
     if whole.startswith((b"data:", b"event:")):  # the changed place asked for a stream
@@ -294,5 +294,5 @@ def test_anything_anywhere_is_answered_cleanly(path, data):
 def test_the_unchanged_bodies_are_accepted(path):
     sent = json.dumps(VALID[path]).encode()
     headers = (("anthropic-version", "2026-10-21"),)
-    answer = Provider().answer(Received("POST", path, headers, sent))
+    answer = OfflineService().respond(HttpRequest("POST", path, headers, sent))
     assert answer.status == 200

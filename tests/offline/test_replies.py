@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from .conftest import Clock
-from .speech import PROTOCOLS, SCHEMA, events, hear, request
+from .provider_messages import PROTOCOLS, SCHEMA, events, read_reply, request
 
 every = pytest.mark.parametrize("protocol", PROTOCOLS)
 both = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
@@ -22,17 +22,17 @@ async def ask(client: httpx.AsyncClient, protocol: str, *args, **kwargs) -> http
 @every
 @both
 async def test_echo_repeats_exactly(client, protocol, stream):
-    heard = hear(protocol, await ask(client, protocol, "echo", TRICKY, stream=stream))
-    assert heard.text == TRICKY
-    assert heard.finish in ("stop", "completed", "end_turn", "STOP")
+    reply = read_reply(protocol, await ask(client, protocol, "echo", TRICKY, stream=stream))
+    assert reply.text == TRICKY
+    assert reply.finish in ("stop", "completed", "end_turn", "STOP")
 
 
 @every
 @pytest.mark.parametrize("model", ["mirror", "echo", "thinker", "lorem:max:300", "toolsmith"])
 async def test_stream_and_whole_agree(client, protocol, model):
-    whole = hear(protocol, await ask(client, protocol, model, tools=model == "toolsmith"))
+    whole = read_reply(protocol, await ask(client, protocol, model, tools=model == "toolsmith"))
     path, body = request(protocol, model, tools=model == "toolsmith", stream=True)
-    streamed = hear(protocol, await client.post(path, json=body))
+    streamed = read_reply(protocol, await client.post(path, json=body))
     # the mirror tells whether it is streamed and how long the body was
     if model != "mirror":
         assert streamed == whole
@@ -45,9 +45,9 @@ async def test_stream_and_whole_agree(client, protocol, model):
 @both
 async def test_thinker_reasons_first(client, protocol, stream):
     response = await ask(client, protocol, "thinker", "one two three", stream=stream)
-    heard = hear(protocol, response)
-    assert "3 words" in heard.reasoning
-    assert "**3** words" in heard.text
+    reply = read_reply(protocol, response)
+    assert "3 words" in reply.reasoning
+    assert "**3** words" in reply.text
     if stream:
         at = response.text.index
         assert at('Reading"') < at('" thought"')
@@ -84,37 +84,39 @@ async def test_gemini_signature_rides_on_the_last_empty_text(client):
 @every
 @both
 async def test_toolsmith_calls_the_declared_tool(client, protocol, stream):
-    heard = hear(protocol, await ask(client, protocol, "toolsmith", tools=True, stream=stream))
-    assert heard.calls == [("weather", {"city": "example city", "days": 2})]
-    assert set(SCHEMA["properties"]) == set(heard.calls[0][1])
-    assert heard.text == ""
-    assert heard.finish in ("tool_calls", "completed", "tool_use", "STOP")
+    reply = read_reply(
+        protocol, await ask(client, protocol, "toolsmith", tools=True, stream=stream)
+    )
+    assert reply.calls == [("weather", {"city": "example city", "days": 2})]
+    assert set(SCHEMA["properties"]) == set(reply.calls[0][1])
+    assert reply.text == ""
+    assert reply.finish in ("tool_calls", "completed", "tool_use", "STOP")
 
 
 @every
 async def test_toolsmith_without_tools_says_so(client, protocol):
-    heard = hear(protocol, await ask(client, protocol, "toolsmith"))
-    assert "No tools were declared" in heard.text
-    assert heard.calls == []
+    reply = read_reply(protocol, await ask(client, protocol, "toolsmith"))
+    assert "No tools were declared" in reply.text
+    assert reply.calls == []
 
 
 @every
 @both
 async def test_the_limit_cuts_and_is_told(client, protocol, stream):
     response = await ask(client, protocol, "lorem:max", limit=20, stream=stream)
-    heard = hear(protocol, response)
-    assert heard.output == 20
-    assert heard.finish in ("length", "incomplete", "max_tokens", "MAX_TOKENS")
-    assert heard.text
+    reply = read_reply(protocol, response)
+    assert reply.output == 20
+    assert reply.finish in ("length", "incomplete", "max_tokens", "MAX_TOKENS")
+    assert reply.text
 
 
 @every
 async def test_a_limit_met_exactly_is_no_cut(client, protocol):
     text = "one two three four five six seven eight nine ten " * 2
-    size = hear(protocol, await ask(client, protocol, "echo", text.strip())).output
-    heard = hear(protocol, await ask(client, protocol, "echo", text.strip(), limit=size))
-    assert heard.text == text.strip()
-    assert heard.finish in ("stop", "completed", "end_turn", "STOP")
+    size = read_reply(protocol, await ask(client, protocol, "echo", text.strip())).output
+    reply = read_reply(protocol, await ask(client, protocol, "echo", text.strip(), limit=size))
+    assert reply.text == text.strip()
+    assert reply.finish in ("stop", "completed", "end_turn", "STOP")
 
 
 @pytest.mark.parametrize("protocol", ["openai_chat", "anthropic", "gemini"])
@@ -122,17 +124,17 @@ async def test_a_limit_met_exactly_is_no_cut(client, protocol):
 async def test_a_stop_sequence_is_never_said(client, protocol, stream):
     text = "count ab abab abc STOP-HERE and more"
     response = await ask(client, protocol, "echo", text, stop="STOP-HERE", stream=stream)
-    heard = hear(protocol, response)
-    assert heard.text == "count ab abab abc "
-    assert heard.finish in ("stop", "stop_sequence", "STOP")
+    reply = read_reply(protocol, response)
+    assert reply.text == "count ab abab abc "
+    assert reply.finish in ("stop", "stop_sequence", "STOP")
     if protocol == "anthropic":
         assert b'"stop_sequence":"STOP-HERE"' in response.content
 
 
 @pytest.mark.parametrize("protocol", ["openai_chat", "anthropic", "gemini"])
 async def test_text_that_only_begins_like_a_stop_is_said(client, protocol):
-    heard = hear(protocol, await ask(client, protocol, "echo", "so it ST", stop="STOP"))
-    assert heard.text == "so it ST"
+    reply = read_reply(protocol, await ask(client, protocol, "echo", "so it ST", stop="STOP"))
+    assert reply.text == "so it ST"
 
 
 @pytest.mark.parametrize(
@@ -153,13 +155,15 @@ async def test_max_never_waits(client, clock: Clock, model):
 
 
 async def test_lorem_is_deterministic_and_rich(client):
-    first = hear("openai_chat", await ask(client, "openai_chat", "lorem:max"))
-    again = hear("openai_chat", await ask(client, "openai_chat", "lorem:max", "else", stream=True))
+    first = read_reply("openai_chat", await ask(client, "openai_chat", "lorem:max"))
+    again = read_reply(
+        "openai_chat", await ask(client, "openai_chat", "lorem:max", "else", stream=True)
+    )
     assert first.text == again.text
     assert first.output == 900
     for token in ("```python", "```rust", "| --- |", "> ", "   - ", "🌸", "水", "# "):
         assert token in first.text
-    long = hear("openai_chat", await ask(client, "openai_chat", "lorem:max:12345"))
+    long = read_reply("openai_chat", await ask(client, "openai_chat", "lorem:max:12345"))
     assert long.output == 12345
     assert long.text.startswith(first.text)
 
@@ -208,7 +212,7 @@ async def test_responses_remembers_what_it_said(client):
     first = (await ask(client, "openai_responses", "echo", "my name is Ada")).json()
     path, body = request("openai_responses", "mirror", "who am I?")
     body["previous_response_id"] = first["id"]
-    text = hear("openai_responses", await client.post(path, json=body)).text
+    text = read_reply("openai_responses", await client.post(path, json=body)).text
     assert "1. **user** `my name is Ada`" in text
     assert "2. **assistant** `my name is Ada`" in text
     assert "3. **user** `who am I?`" in text
@@ -258,7 +262,7 @@ async def test_text_comes_in_pieces_like_tokens(client):
 async def test_a_huge_echo_is_not_a_million_events(client):
     text = "word " * 60_000
     response = await ask(client, "gemini", "echo", text.strip(), stream=True)
-    assert hear("gemini", response).text == text.strip()
+    assert read_reply("gemini", response).text == text.strip()
     assert response.content.count(b"\r\n\r\n") < 20_000
 
 

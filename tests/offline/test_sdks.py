@@ -7,7 +7,7 @@ from google import genai
 from google.genai import errors as genai_errors
 from google.genai import types
 
-from .speech import SCHEMA
+from .provider_messages import SCHEMA
 
 WEATHER = {"name": "weather", "description": "tells the weather"}
 CHAT_TOOL = {"type": "function", "function": {**WEATHER, "parameters": SCHEMA}}

@@ -16,7 +16,7 @@ from tui_chat.cli.app import shelf
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.models.endpoint import Retries
 from tui_chat.models.tool import Tool
-from tui_chat.offline import LoopbackTransport, Received, World
+from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies
 from tui_chat.providers import HttpClient
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
@@ -41,7 +41,7 @@ def make_app(
     theme: str = "tui-chat-dark",
     retries: int = 2,
     tools: tuple[Tool, ...] = (),
-    on_request: Callable[[Received], None] | None = None,
+    on_request: Callable[[HttpRequest], None] | None = None,
 ) -> TuiChat:
     """Return the app as `cli` wires it, with a clock at noon and a provider that never waits."""
     config = Config(
@@ -55,7 +55,9 @@ def make_app(
     )
     # A second app in the same folder must not give ids that the first one gave.
     numbers = itertools.count(500_000 if (folder / "chat.db").exists() else 0)
-    world = World(now=lambda: NOON, sleep=no_sleep, token=lambda length: "x" * length)
+    dependencies = OfflineDependencies(
+        now=lambda: NOON, sleep=no_sleep, random_id=lambda length: "x" * length
+    )
 
     async def open_desk(tell: Callable[[Change], None]) -> Desk:
         store = await Store.open(
@@ -65,7 +67,11 @@ def make_app(
             config,
             store,
             HttpClient(
-                {"loopback.invalid": lambda: LoopbackTransport(on_request=on_request, world=world)}
+                {
+                    "loopback.invalid": lambda: LoopbackTransport(
+                        on_request=on_request, dependencies=dependencies
+                    )
+                }
             ),
             shelf(config),
             tell=tell,

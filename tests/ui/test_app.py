@@ -14,7 +14,7 @@ from textual.widgets._toast import Toast
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.errors import InputError, Refused
 from tui_chat.models.endpoint import Protocol
-from tui_chat.offline import Received
+from tui_chat.offline import HttpRequest
 from tui_chat.providers import RetryPause
 from tui_chat.ui.acting.telling import MOST
 from tui_chat.ui.chat import Composer, Transcript
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 async def test_the_inspector_follows_every_key_and_enter_sends_what_it_shows(tmp_path: Path):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(160, 45)) as pilot:
         await opened(pilot)
@@ -55,7 +55,7 @@ async def test_the_inspector_follows_every_key_and_enter_sends_what_it_shows(tmp
 
 
 async def test_switching_tabs_never_touches_the_session(tmp_path: Path):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(160, 45)) as pilot:
         await opened(pilot)
@@ -84,7 +84,7 @@ async def test_keys_typed_while_it_starts_are_not_lost(tmp_path: Path):
 
 
 async def test_enter_before_the_conversations_are_open_sends_once_they_are(tmp_path: Path):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(120, 35)) as pilot:
         await pilot.press("h", "i", "enter")
@@ -140,7 +140,7 @@ async def test_no_editing_key_can_break_the_composer(key: str, text: str, tmp_pa
 
 
 async def test_enter_twice_sends_once(tmp_path: Path):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
@@ -227,7 +227,7 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Pa
 
 
 async def test_a_megabyte_can_be_pasted_and_sent(tmp_path: Path):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
@@ -302,7 +302,7 @@ async def test_a_session_is_renamed_deleted_and_brought_back(tmp_path: Path):
 
 
 async def test_another_model_is_chosen_and_asked(tmp_path: Path):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     app = make_app(tmp_path, on_request=received.append)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, replied, settle, until
-from tui_chat.offline import Received
+from tui_chat.offline import HttpRequest
 from tui_chat.ui.chat import AttachedLine, Composer
 from tui_chat.ui.inspector import Inspector
 
@@ -20,7 +20,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 async def test_a_file_is_attached_kept_and_sent_as_the_inspector_shows_it(tmp_path: Path):
     picture = tmp_path / "photo.png"
     picture.write_bytes(PNG)
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
-from tui_chat.offline import Received
+from tui_chat.offline import HttpRequest
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.commands import COMMANDS, CommandCall, UnknownCommand, message_text, parse_command
 from tui_chat.ui.inspector import Inspector
@@ -54,7 +54,7 @@ def test_every_command_can_be_given():
 
 
 async def test_a_command_is_run_and_never_sent(tmp_path: Path):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
@@ -78,7 +78,7 @@ async def test_a_command_is_run_and_never_sent(tmp_path: Path):
 
 
 async def test_what_is_no_command_is_told_and_stays(tmp_path: Path):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)

@@ -17,7 +17,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.text import OriginKind
-from tui_chat.offline import Received
+from tui_chat.offline import HttpRequest
 from tui_chat.recipe import CameBack, dump_turn
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
@@ -40,7 +40,7 @@ def count_of_history(composed: Composed) -> int:
 
 
 async def test_what_is_shown_is_what_is_received_whatever_was_looked_at(tmp_path: Path) -> None:
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     app = make_app(tmp_path, on_request=received.append)
     async with app.run_test(size=WIDE) as pilot:
         app = await opened(pilot)
@@ -96,7 +96,7 @@ async def test_the_forecast_names_how_much_is_as_last_time(tmp_path: Path) -> No
 
 
 async def test_a_reply_shows_the_request_that_produced_it_until_escape(tmp_path: Path) -> None:
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     app = make_app(tmp_path, on_request=received.append)
     async with app.run_test(size=WIDE) as pilot:
         app = await opened(pilot)

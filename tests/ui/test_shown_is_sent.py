@@ -17,7 +17,7 @@ from tests.ui import app_under_test
 from tests.ui.app_under_test import settle, until
 from tests.ui.presets.preset_app import MESSAGES, app_with, opened
 from tui_chat.models.endpoint import Protocol
-from tui_chat.offline import Received
+from tui_chat.offline import HttpRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.inspector import Inspector, View
@@ -41,7 +41,7 @@ class Walk:
         self,
         pilot: Pilot[None],
         app: TuiChat,
-        received: list[Received],
+        received: list[HttpRequest],
         folder: Path,
         going: asyncio.Event,
     ) -> None:
@@ -139,7 +139,7 @@ async def test_what_is_shown_is_sent_after_whatever_came_before(
         await going.wait()
 
     monkeypatch.setattr(app_under_test, "no_sleep", slept)
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     app = app_with(tmp_path, model=MODEL, on_request=received.append)
     async with app.run_test(size=(100, 18)) as pilot:
         app = await opened(pilot)

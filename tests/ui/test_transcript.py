@@ -18,7 +18,7 @@ from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.reply import Reply, TextDelta, Usage, advance
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
-from tui_chat.offline import lorem
+from tui_chat.offline.models import lorem
 from tui_chat.ui.chat import ChatPane, Transcript
 from tui_chat.ui.chat.message import MessageLayout
 from tui_chat.ui.chat.posted import Requested

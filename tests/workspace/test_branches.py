@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.e2e.conftest import settled
-from tui_chat.offline import Received
+from tui_chat.offline import HttpRequest
 from tui_chat.workspace import Done, Trouble
 
 
@@ -38,7 +38,7 @@ async def test_asked_again_a_reply_is_a_sibling_and_both_can_be_shown(make_desk)
 
 
 async def test_an_edited_message_is_a_branch_and_is_sent(make_desk):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     desk, heard = await make_desk(on_request=received.append)
     await said(desk, heard, "one", "two")
     before = desk.entries
@@ -51,7 +51,7 @@ async def test_an_edited_message_is_a_branch_and_is_sent(make_desk):
 
 
 async def test_an_edited_message_need_not_be_sent(make_desk):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     desk, heard = await make_desk(on_request=received.append)
     await said(desk, heard, "one")
     assert await desk.edit(ids(desk)[0], "eins")

@@ -12,7 +12,7 @@ import pytest
 
 from tests.e2e.conftest import settled
 from tui_chat.models.session import Entry
-from tui_chat.offline import Received
+from tui_chat.offline import HttpRequest
 from tui_chat.store.branches import Branches
 from tui_chat.workspace import NewestRead, opening
 
@@ -21,7 +21,7 @@ async def test_the_end_is_shown_first_and_what_is_sent_waits_for_the_whole(
     make_desk, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(opening, "SHOWN_AT_ONCE", 2)
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     desk, heard = await make_desk(on_request=received.append)
     for word in ("one", "two"):
         assert await desk.submit(word)

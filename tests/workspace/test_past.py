@@ -16,7 +16,7 @@ from tui_chat.compose import compose
 from tui_chat.models.endpoint import ModelFacts
 from tui_chat.models.message import Part
 from tui_chat.models.reply import Reply, advance
-from tui_chat.offline import Received
+from tui_chat.offline import HttpRequest
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import recorded_events
 from tui_chat.recipe import read_turn
@@ -46,7 +46,7 @@ def forget_bodies(desk, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_it_is_composed_again_whatever_changed_since(
     endpoint, make_desk, tmp_path: Path, monkeypatch
 ):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     text = "{{random::a::b::c::d}} {{pick::1::2::3}} {{time}} {{user}} {{char}}"
     preset = put(tmp_path / "presets", "p", preset_with(text))
     put(tmp_path / "profiles", "me", {"name": "Ada", "content": "Counts."})
@@ -84,7 +84,7 @@ async def test_it_is_composed_again_whatever_changed_since(
 
 
 async def test_requests_travel_with_their_conversation(make_desk, tmp_path: Path):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     put(tmp_path / "presets", "p", preset_with("{{random::a::b::c::d}} {{pick::1::2::3}}"))
     put(tmp_path / "profiles", "me", {"name": "Ada", "content": "Counts."})
     desk, heard = await make_desk(on_request=received.append)
@@ -133,7 +133,7 @@ async def test_requests_travel_with_their_conversation(make_desk, tmp_path: Path
 
 
 async def test_while_the_bytes_are_kept_they_are_given(make_desk):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     desk, heard = await make_desk(on_request=received.append)
     entry_id = await said(desk, heard, "hi")
     sent = await desk.sent_request(entry_id)
@@ -185,7 +185,7 @@ async def test_what_comes_out_otherwise_is_not_passed_off_as_the_same(make_desk,
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_a_turn_is_a_file_that_makes_the_same_bytes(endpoint, make_desk, monkeypatch):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     monkeypatch.setenv("TEST_KEY", "sk-secret")
     there = replace(endpoint, key="env:TEST_KEY", proxy="none")
     desk, heard = await make_desk(endpoint.name, "echo", (there,), on_request=received.append)
@@ -203,7 +203,7 @@ async def test_a_turn_is_a_file_that_makes_the_same_bytes(endpoint, make_desk, m
 
 
 async def test_a_context_is_sent_to_another_endpoint_as_a_sibling(make_desk):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     desk, heard = await make_desk("loopback", "echo", on_request=received.append)
     entry_id = await said(desk, heard, "hi")
     assert await desk.replay(entry_id, "loopback-anthropic", "mirror")
@@ -253,7 +253,7 @@ PREFILLS = tuple(replace(each, facts=(("*", ModelFacts(prefill=True)),)) for eac
 
 @pytest.mark.parametrize("endpoint", PREFILLS, ids=lambda e: e.protocol.value)
 async def test_a_reply_is_gone_on_with_where_the_model_takes_its_beginning(endpoint, make_desk):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     endpoints = (*PREFILLS, replace(endpoint, name="plain", facts=()))
     desk, heard = await make_desk(endpoint.name, "flaky-cut", endpoints, on_request=received.append)
     cut = await said(desk, heard, "go")

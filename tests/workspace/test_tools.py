@@ -11,7 +11,7 @@ from tests.e2e.conftest import LOOPBACKS, settled
 from tui_chat.errors import StoreError
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
-from tui_chat.offline import Received
+from tui_chat.offline import HttpRequest
 from tui_chat.store.messages import Messages
 from tui_chat.workspace import BranchChanged, Trouble
 
@@ -33,7 +33,7 @@ SLEEPER = command("sleeper", "import time; time.sleep(600)")
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_a_call_is_answered_by_hand_and_the_reply_goes_on(endpoint, make_desk):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     desk, heard = await make_desk(
         endpoint.name, "toolsmith", tools=(BY_HAND,), on_request=received.append
     )
@@ -102,7 +102,7 @@ async def test_nothing_runs_because_a_session_is_opened(make_desk):
     assert await desk.submit("Use the tool.")
     await settled(desk, heard)
     await desk.close()
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     always = command("echo_city", "print('done')", consent="always")
     desk, heard = await make_desk(model="toolsmith", tools=(always,), on_request=received.append)
     [waiting] = desk.open_calls
@@ -194,7 +194,7 @@ async def test_which_tools_are_offered_is_the_sessions(make_desk):
 
 
 async def test_nothing_goes_on_while_a_call_waits(make_desk, tmp_path):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     desk, heard = await make_desk(on_request=received.append)
     calls = [
         {"id": each, "type": "function", "function": {"name": "ask_me", "arguments": "{}"}}

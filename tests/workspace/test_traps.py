@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.e2e.conftest import LOOPBACKS, moved, settled
-from tui_chat.offline import Received
+from tui_chat.offline import HttpRequest
 from tui_chat.workspace import Trouble
 
 
@@ -22,7 +22,7 @@ async def test_what_a_person_said_is_stored_before_the_request_leaves(make_desk)
 
 
 async def test_a_chat_that_ends_in_a_users_turn_is_not_sent_when_it_is_opened(make_desk):
-    received: list[Received] = []
+    received: list[HttpRequest] = []
     desk, heard = await make_desk()
     assert await desk.submit("one")
     await settled(desk, heard)

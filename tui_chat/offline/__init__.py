@@ -1,77 +1,83 @@
 """The offline provider: all four protocols answered without network, key or configuration.
 
-It stands on the provider's side. It reads the real HTTP requests that this app, or an official
-SDK, sends to OpenAI, Anthropic and Google, checks them as those providers would, and answers with
-their bodies, events, headers and errors. It shares nothing with `tui_chat.protocols`: two
-independent readings of a protocol that agree are evidence, one reading tested against itself is
-not.
+It takes the provider's side. It reads the real HTTP requests that this app, or an official SDK,
+sends to OpenAI, Anthropic and Google, checks them as those providers would, and answers with their
+bodies, events, headers and errors. It shares nothing with `tui_chat.protocols`, whose decoders
+accept most of what a provider refuses: two independent readings of a protocol that agree are
+evidence, one reading tested against itself is not.
 
-Theory:
+1. Everything between a request and a response is a function: `OfflineService.respond`. It does no
+   I/O and uses no clock but the injected one. A response's body is a lazy sequence of steps (bytes,
+   waits, a disconnect); only the transport and the server wait.
+2. A model knows no protocol, and a protocol no model. `parse_request` turns a body into a
+   `PromptRequest`, a model turns that into pieces, `tokens` into tokens within limits, and a
+   `ResponseWriter` into the provider's bytes.
+3. Every error is one `RequestError`, which each provider words in its own way.
 
-1. Everything between a request and an answer is a function: `Provider.answer(Received) -> Answer`.
-   No I/O, no clock but the one handed in. An answer's body is a lazy sequence of steps (bytes,
-   waits, a cut); only the two doors below ever wait.
-2. A model knows no protocol and a protocol no model. `hear` turns a body into an `Asked`, a model
-   turns that into pieces, `meter` into tokens within limits, a `Voice` into the provider's bytes.
-3. What is wrong is said once, as a `Problem`; each provider complains in its own words.
+The modules, in the order in which a request passes them:
 
-The way of a request, and the map:
+    transport  server                 an httpx transport; a loopback socket (h11)
+      http_messages                   the HTTP request and response, byte for byte
+      service                         from a request to a response; the list of providers
+        base_provider                 the types that every provider's folder implements
+        json_reader  request_errors   reading untrusted JSON; all errors
+        openai/  anthropic/  gemini/  parse_request, response_writer, provider (headers, errors)
+        prompt_request                the request in terms of no provider
+        models/                       the catalogue, mirror, lorem, toolsmith
+        reply_pieces  tokens          the pieces of a reply; its size, speed and limits
+    dependencies                      clock, sleep and ids, replaceable in tests
 
-    transport  server               two doors: an httpx transport, a socket (h11)
-      received                      the HTTP request, byte for byte
-      provider  routes  house       whom it is for; the types that every provider's folder fills
-        node  problems              reading JSON nobody vouches for; what can be wrong with it
-        openai/  anthropic/  gemini/    per provider: `house` (headers, errors), `hear`, `say`
-        asked                       what was asked, in nobody's dialect
-        models                      the catalogue: names and what they do
-          mirror  lorem  toolsmith  markdown
-        pieces  tokens  meter       what a reply is made of; its size, speed and limits
-      answer                        steps, and how they are played in time
-    world                           clock, sleep and ids, to be replaced in tests
-
-Models: `mirror` says what it received; `echo` repeats; `lorem[:SPEED[:TOKENS]]` talks; `thinker`
-reasons first; `toolsmith` calls tools; `flaky-429`, `flaky-500`, `flaky-529` refuse (`:N` only the
-first N times), `flaky-error`, `flaky-cut` and `flaky-stall` break in the middle. `SPEED` is tokens
-per second or `max`.
+Models: `mirror` describes what it received; `echo` repeats; `lorem[:SPEED[:TOKENS]]` writes at
+length; `thinker` reasons first; `toolsmith` calls tools; `flaky-429`, `flaky-500`, `flaky-529`
+refuse (`:N` only the first N times), `flaky-error`, `flaky-cut` and `flaky-stall` break in the
+middle. `SPEED` is tokens per second or `max`.
 """
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tui_chat.offline.models import MODELS, Model
-from tui_chat.offline.received import Received
-from tui_chat.offline.world import World
+from tui_chat.offline.dependencies import OfflineDependencies
+from tui_chat.offline.http_messages import HttpRequest
+from tui_chat.offline.models.catalogue import MODELS, OfflineModel
 
 if TYPE_CHECKING:
-    from tui_chat.offline.server import Server
+    from tui_chat.offline.server import OfflineServer
     from tui_chat.offline.transport import LoopbackTransport
 
-__all__ = ["BASE_URL", "MODELS", "LoopbackTransport", "Model", "Received", "World", "serve"]
+__all__ = [
+    "BASE_URL",
+    "MODELS",
+    "HttpRequest",
+    "LoopbackTransport",
+    "OfflineDependencies",
+    "OfflineModel",
+    "serve",
+]
 
 BASE_URL = "http://loopback.invalid"
-"""A base for requests through `LoopbackTransport`, which ignores the host. No resolver will ever
-know the name, so a client that forgot the transport fails instead of sending somewhere."""
+"""A base URL for requests through `LoopbackTransport`, which ignores the host. No resolver knows
+the name, so a client without the transport fails instead of sending anywhere."""
 
 
 def serve(
     port: int = 0,
     host: str = "127.0.0.1",
     *,
-    on_request: Callable[[Received], None] | None = None,
-    world: World | None = None,
-) -> "Server":
-    """Make the provider listen on a loopback socket, inside an `async with`.
+    on_request: Callable[[HttpRequest], None] | None = None,
+    dependencies: OfflineDependencies | None = None,
+) -> "OfflineServer":
+    """Return a server of the offline provider on a loopback socket; it listens in an `async with`.
 
-    The value entered has `port` and `base_url`. Port 0 takes a free one. Raises ValueError for a
-    host that other machines can reach.
+    It has a `port` and a `base_url`. Port 0 takes a free one. Raises ValueError for a host that
+    other machines can reach.
     """
-    from tui_chat.offline.server import Server  # h11 is not needed until someone serves
+    from tui_chat.offline.server import OfflineServer  # h11 is needed only to serve
 
-    return Server(port, host, on_request=on_request, world=world)
+    return OfflineServer(port, host, on_request=on_request, dependencies=dependencies)
 
 
 def __getattr__(name: str) -> Any:
-    """Import the transport when it is first asked for: httpx takes a quarter of a second."""
+    """Import the transport on first access: importing httpx takes a quarter of a second."""
     if name != "LoopbackTransport":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tui_chat.offline.transport import LoopbackTransport

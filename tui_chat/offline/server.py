@@ -1,57 +1,61 @@
-"""The door on a socket, for other programs: a small HTTP/1.1 server over asyncio and h11.
+"""The offline provider on a socket, for other programs: an HTTP/1.1 server with asyncio and h11.
 
 1. It listens on the loopback interface only, by refusing any other host.
 2. A connection serves one request after another (keep-alive); a body may be chunked, `Expect:
-   100-continue` is honoured, and a body over the limit is answered with 413 before it has all come.
-3. While a reply is said the socket is also read. If it ends, the client is gone and the reply is
-   cancelled there. What arrives early instead (a pipelined request) waits its turn.
-4. A model that cuts closes the socket without the last chunk, which is what a client sees of a
-   crashed provider.
+   100-continue` is honoured, and a body over the limit gets its 413 before all of it has arrived.
+3. While a reply is sent the socket is also read. If it ends, the client has disconnected and the
+   reply is cancelled. Early data instead (a pipelined request) waits its turn.
+4. A model that disconnects closes the socket without the last chunk, as a crashed provider would.
 """
 
 import asyncio
 import ipaddress
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any, cast
 
 import h11
 
-from tui_chat.offline.answer import Answer, ConnectionCut, play
-from tui_chat.offline.pieces import Wait
-from tui_chat.offline.problems import NotJson, TooLarge
-from tui_chat.offline.provider import MAX_BODY, Provider
-from tui_chat.offline.received import Received
-from tui_chat.offline.routes import house_of
-from tui_chat.offline.world import World
+from tui_chat.offline.dependencies import OfflineDependencies
+from tui_chat.offline.http_messages import (
+    ConnectionCut,
+    HttpRequest,
+    HttpResponse,
+    play,
+    wait_forever,
+)
+from tui_chat.offline.reply_pieces import Wait
+from tui_chat.offline.request_errors import BodyTooLarge, InvalidJson
+from tui_chat.offline.service import MAX_BODY, OfflineService, provider_of
 
 _CHUNK = 1 << 16
-_EARLY = 1 << 20
-"""Bytes of later requests that are kept while a reply is said; then the socket is left unread."""
+_MAX_EARLY = 1 << 20
+"""Bytes of later requests that are buffered while a reply is sent; then the socket is not read."""
 
 
-class Server:
-    """The provider on a port. An async context manager: it listens inside the `async with`."""
+class OfflineServer:
+    """The offline provider on a port. An async context manager that listens inside the block."""
 
     def __init__(
         self,
         port: int,
         host: str,
         *,
-        on_request: Callable[[Received], None] | None = None,
-        world: World | None = None,
+        on_request: Callable[[HttpRequest], None] | None = None,
+        dependencies: OfflineDependencies | None = None,
     ) -> None:
-        self._host = _loopback(host)
+        self._host = _checked_host(host)
         self._port = port
-        self._provider = Provider(world, on_request)
+        self._service = OfflineService(dependencies, on_request)
         self._listener: asyncio.Server | None = None
         self._connections: set[asyncio.Task[Any]] = set()
 
     @property
     def port(self) -> int:
-        """The port listened on; the one asked for until then."""
+        """The port listened on; the requested one before `start`."""
         return self._port
 
     @property
@@ -62,7 +66,7 @@ class Server:
 
     @property
     def connections(self) -> int:
-        """How many clients are connected."""
+        """The number of connected clients."""
         return len(self._connections)
 
     async def start(self) -> None:
@@ -81,7 +85,7 @@ class Server:
             await self._listener.wait_closed()
             self._listener = None
 
-    async def __aenter__(self) -> "Server":
+    async def __aenter__(self) -> "OfflineServer":
         await self.start()
         return self
 
@@ -93,7 +97,7 @@ class Server:
         assert task is not None
         self._connections.add(task)
         try:
-            await _Connection(reader, writer, self._provider).run()
+            await _Connection(reader, writer, self._service).run()
         except asyncio.CancelledError:
             pass  # the server is closing; asyncio.streams would log a cancelled handler
         finally:
@@ -107,29 +111,29 @@ class _Connection:
     """One client."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, provider: Provider
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, service: OfflineService
     ) -> None:
         self._reader = reader
         self._writer = writer
-        self._provider = provider
+        self._service = service
         self._h11 = h11.Connection(h11.SERVER, max_incomplete_event_size=_CHUNK)
 
     async def run(self) -> None:
         """Serve requests until either side is done."""
         try:
-            while (received := await self._request()) is not None:
-                answer = self._provider.answer(received)
-                if not await self._while_connected(answer, received):
+            while (request := await self._read_request()) is not None:
+                response = self._service.respond(request)
+                if not await self._while_connected(response, request):
                     return
                 if self._h11.our_state is not h11.DONE or self._h11.their_state is not h11.DONE:
                     return
                 self._h11.start_next_cycle()
         except h11.RemoteProtocolError as error:
-            await self._complain(error)
+            await self._refuse(error)
         except OSError:
-            return  # the client is gone
+            return  # the client has disconnected
 
-    async def _request(self) -> Received | None:
+    async def _read_request(self) -> HttpRequest | None:
         request: h11.Request | None = None
         body = bytearray()
         while True:
@@ -146,17 +150,18 @@ class _Connection:
             elif isinstance(event, h11.Data):
                 body += event.data
                 if request is not None and len(body) > MAX_BODY:
-                    house = house_of(_received(request, b""))
-                    await self._say(self._provider.refuse(house, TooLarge(MAX_BODY)), close=True)
+                    provider = provider_of(_http_request(request, b""))
+                    refusal = self._service.refuse(provider, BodyTooLarge(MAX_BODY))
+                    await self._respond(refusal, close=True)
                     return None
             elif isinstance(event, h11.EndOfMessage) and request is not None:
-                return _received(request, bytes(body))
+                return _http_request(request, bytes(body))
             else:
                 return None  # ConnectionClosed, or PAUSED with nothing more to serve
 
-    async def _while_connected(self, answer: Answer, received: Received) -> bool:
-        """Say the answer, unless the client leaves first; True if it was said to the end."""
-        work = asyncio.ensure_future(self._say(answer, head=received.method == "HEAD"))
+    async def _while_connected(self, response: HttpResponse, request: HttpRequest) -> bool:
+        """Send the response unless the client leaves first; True if all of it was sent."""
+        work = asyncio.ensure_future(self._respond(response, head=request.method == "HEAD"))
         watch = asyncio.ensure_future(self._watch())
         try:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
@@ -164,37 +169,39 @@ class _Connection:
         finally:
             work.cancel()
             watch.cancel()
-            # Gathered, not awaited one by one: our own cancellation is not to be taken for theirs.
+            # Gathered, not awaited one by one: our own cancellation must not pass for theirs.
             await asyncio.gather(work, watch, return_exceptions=True)
 
     async def _watch(self) -> None:
         """Return when the client has closed its side."""
         early = 0
-        while early < _EARLY:
+        while early < _MAX_EARLY:
             data = await self._reader.read(_CHUNK)
             if not data:
                 return
             early += len(data)
             self._h11.receive_data(data)
-        await _forever()
+        await wait_forever()
 
-    async def _say(self, answer: Answer, *, head: bool = False, close: bool = False) -> bool:
-        """Send an answer; False if the model cut the connection."""
-        for step in answer.before:
+    async def _respond(
+        self, response: HttpResponse, *, head: bool = False, close: bool = False
+    ) -> bool:
+        """Send a response; False if the model dropped the connection."""
+        for step in response.before:
             await self._pause(step.seconds if isinstance(step, Wait) else None)
-        extra = [("date", formatdate(self._provider.world.now(), usegmt=True))]
+        extra = [("date", formatdate(self._service.dependencies.now(), usegmt=True))]
         if close:
             extra.append(("connection", "close"))
         await self._send(
             h11.Response(
-                status_code=answer.status,
-                headers=[*answer.headers, *extra],
-                reason=_reason(answer.status),
+                status_code=response.status,
+                headers=[*response.headers, *extra],
+                reason=_reason(response.status),
             )
         )
         try:
             if not head:
-                async for data in play(answer.steps, self._provider.world, self._pause):
+                async for data in play(response.steps, self._service.dependencies, self._pause):
                     await self._send(h11.Data(data=data))
                     await asyncio.sleep(0)  # drain returns at once while the buffer has room
             await self._send(h11.EndOfMessage())
@@ -203,7 +210,7 @@ class _Connection:
         return True
 
     async def _pause(self, seconds: float | None) -> None:
-        await (_forever() if seconds is None else self._provider.world.sleep(seconds))
+        await (wait_forever() if seconds is None else self._service.dependencies.sleep(seconds))
 
     async def _send(self, event: Any) -> None:
         data = cast("bytes | None", self._h11.send(event))
@@ -211,19 +218,19 @@ class _Connection:
             self._writer.write(data)
             await self._writer.drain()
 
-    async def _complain(self, error: h11.RemoteProtocolError) -> None:
-        """Say a last word to a client whose HTTP is broken."""
+    async def _refuse(self, error: h11.RemoteProtocolError) -> None:
+        """Answer a client whose HTTP is invalid, before the connection closes."""
         if self._h11.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
-        house = house_of(Received("GET", "/", (), b""))
-        answer = self._provider.refuse(house, NotJson(str(error)))
-        answer = Answer(error.error_status_hint, answer.headers, answer.steps)
+        provider = provider_of(HttpRequest("GET", "/", (), b""))
+        response = self._service.refuse(provider, InvalidJson(str(error)))
+        response = replace(response, status=error.error_status_hint)
         with suppress(OSError, h11.LocalProtocolError):
-            await self._say(answer, close=True)
+            await self._respond(response, close=True)
 
 
-def _received(request: h11.Request, body: bytes) -> Received:
-    return Received(
+def _http_request(request: h11.Request, body: bytes) -> HttpRequest:
+    return HttpRequest(
         method=request.method.decode("latin-1").upper(),
         target=request.target.decode("latin-1"),
         headers=tuple(
@@ -240,8 +247,8 @@ def _reason(status: int) -> str:
         return "Overloaded"  # 529, Anthropic's own
 
 
-def _loopback(host: str) -> str:
-    """Return the host, if it can only be reached from this machine."""
+def _checked_host(host: str) -> str:
+    """Return a host that only this machine can reach. Raises ValueError for others."""
     if host == "localhost":
         return "127.0.0.1"  # a hosts file could say otherwise
     try:
@@ -250,7 +257,3 @@ def _loopback(host: str) -> str:
     except ValueError:
         pass
     raise ValueError(f"The loopback provider listens on this machine only, not on {host!r}.")
-
-
-async def _forever() -> None:
-    await asyncio.get_running_loop().create_future()

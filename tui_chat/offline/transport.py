@@ -1,8 +1,8 @@
-"""The door inside the process: an httpx transport, so the app's own client code runs unchanged.
+"""The offline provider inside the process: an httpx transport, so client code runs unchanged.
 
-It behaves as a socket would, as far as a client can tell: bytes come when they are said, the read
-timeout counts, closing a response stops its model at once even while another task is reading it,
-and a cut is the `httpx.RemoteProtocolError` that httpx raises for one.
+To a client it behaves like a socket: bytes arrive when they are sent, the read timeout applies,
+closing a response stops its model at once even while another task is reading it, and a dropped
+connection is the `httpx.RemoteProtocolError` that httpx raises for one.
 """
 
 import asyncio
@@ -11,27 +11,32 @@ from contextlib import suppress
 
 import httpx
 
-from tui_chat.offline.answer import Answer, ConnectionCut, play
-from tui_chat.offline.pieces import Stall, Wait
-from tui_chat.offline.provider import Provider
-from tui_chat.offline.received import Received
-from tui_chat.offline.world import World
+from tui_chat.offline.dependencies import OfflineDependencies
+from tui_chat.offline.http_messages import (
+    ConnectionCut,
+    HttpRequest,
+    HttpResponse,
+    play,
+    wait_forever,
+)
+from tui_chat.offline.reply_pieces import Stall, Wait
+from tui_chat.offline.service import OfflineService
 
 
 class LoopbackTransport(httpx.AsyncBaseTransport):
-    """Answers every request from the built-in provider; no network, whatever the host."""
+    """Answers every request from the offline provider, without a network, whatever the host."""
 
     def __init__(
         self,
         *,
-        on_request: Callable[[Received], None] | None = None,
-        world: World | None = None,
+        on_request: Callable[[HttpRequest], None] | None = None,
+        dependencies: OfflineDependencies | None = None,
     ) -> None:
-        self._provider = Provider(world, on_request)
+        self._service = OfflineService(dependencies, on_request)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Return the response, with its body still to be said. Raises `httpx.ReadTimeout`."""
-        received = Received(
+        """Return the response, its body not yet sent. Raises `httpx.ReadTimeout`."""
+        received = HttpRequest(
             method=request.method.upper(),
             target=request.url.raw_path.decode("ascii", "replace"),
             headers=tuple(
@@ -40,35 +45,39 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
             ),
             body=await request.aread(),
         )
-        answer = self._provider.answer(received)
+        response = self._service.respond(received)
         limits: dict[str, float | None] = request.extensions.get("timeout", {})
-        stream = _Stream(answer, self._provider.world, limits.get("read"), request)
+        stream = _ResponseStream(response, self._service.dependencies, limits.get("read"), request)
         await stream.ready()
         return httpx.Response(
-            answer.status,
-            headers=[(name, value) for name, value in answer.headers],
+            response.status,
+            headers=[(name, value) for name, value in response.headers],
             stream=stream,
             extensions={"http_version": b"HTTP/1.1"},
         )
 
 
-class _Stream(httpx.AsyncByteStream):
-    """One response body, said while it is read."""
+class _ResponseStream(httpx.AsyncByteStream):
+    """One response body, produced while it is read."""
 
     def __init__(
-        self, answer: Answer, world: World, timeout: float | None, request: httpx.Request
+        self,
+        response: HttpResponse,
+        dependencies: OfflineDependencies,
+        timeout: float | None,
+        request: httpx.Request,
     ) -> None:
-        self._answer = answer
-        self._world = world
+        self._response = response
+        self._dependencies = dependencies
         self._timeout = timeout
         self._request = request
         self._waiting: asyncio.Task[None] | None = None
         self._closed = False
-        self._body = self._say()
+        self._body = self._send()
 
     async def ready(self) -> None:
-        """Wait for what comes before the status line."""
-        for step in self._answer.before:
+        """Wait for the events before the status line."""
+        for step in self._response.before:
             match step:
                 case Wait(seconds):
                     await self._pause(seconds)
@@ -78,9 +87,9 @@ class _Stream(httpx.AsyncByteStream):
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._body
 
-    async def _say(self) -> AsyncGenerator[bytes, None]:
+    async def _send(self) -> AsyncGenerator[bytes, None]:
         try:
-            async for data in play(self._answer.steps, self._world, self._pause):
+            async for data in play(self._response.steps, self._dependencies, self._pause):
                 await asyncio.sleep(0)  # a model at full speed must not hold the event loop
                 self._check_open()
                 yield data
@@ -92,20 +101,20 @@ class _Stream(httpx.AsyncByteStream):
             ) from None
 
     async def aclose(self) -> None:
-        """Stop the model. A task that is waiting for its next words gets `httpx.ReadError`."""
+        """Stop the model. A task that is waiting for the next bytes gets `httpx.ReadError`."""
         self._closed = True
         if self._waiting is not None:
             self._waiting.cancel()
-        with suppress(RuntimeError):  # another task is inside it; `_closed` ends it there
+        with suppress(RuntimeError):  # another task is reading; `_closed` ends it there
             await self._body.aclose()
 
     async def _pause(self, seconds: float | None) -> None:
-        nap = _forever() if seconds is None else self._world.sleep(seconds)
-        self._waiting = asyncio.ensure_future(nap)
+        pause = wait_forever() if seconds is None else self._dependencies.sleep(seconds)
+        self._waiting = asyncio.ensure_future(pause)
         try:
             done, _ = await asyncio.wait({self._waiting}, timeout=self._timeout)
             if not done:
-                raise httpx.ReadTimeout("The loopback model fell silent", request=self._request)
+                raise httpx.ReadTimeout("The loopback model stopped sending", request=self._request)
             self._check_open()
             self._waiting.result()
         finally:
@@ -115,7 +124,3 @@ class _Stream(httpx.AsyncByteStream):
     def _check_open(self) -> None:
         if self._closed:
             raise httpx.ReadError("The response was closed", request=self._request)
-
-
-async def _forever() -> None:
-    await asyncio.get_running_loop().create_future()

@@ -1,1 +1,1 @@
-"""Anthropic's side: headers, errors and models (`house`), and the Messages protocol."""
+"""Anthropic: the Messages protocol."""

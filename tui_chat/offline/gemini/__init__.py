@@ -1,1 +1,1 @@
-"""Google's side: headers, errors and models (`house`), and the Gemini generateContent protocol."""
+"""Google's Gemini API: the generateContent protocol."""

@@ -1,1 +1,1 @@
-"""OpenAI's side: one house (headers, errors, models), two dialects."""
+"""OpenAI: Chat Completions and Responses."""

@@ -8,11 +8,11 @@ import sys
 import httpx
 import pytest
 
-from tui_chat.offline import LoopbackTransport, World, serve
-from tui_chat.offline.provider import MAX_BODY
+from tui_chat.offline import LoopbackTransport, OfflineDependencies, serve
+from tui_chat.offline.service import MAX_BODY
 
 from .conftest import Clock
-from .speech import PROTOCOLS, hear, request
+from .provider_messages import PROTOCOLS, read_reply, request
 
 both = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 every = pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -37,13 +37,13 @@ class Gate:
             raise
 
     @property
-    def world(self) -> World:
-        return World(now=lambda: 0.0, monotonic=lambda: 0.0, sleep=self.sleep)
+    def dependencies(self) -> OfflineDependencies:
+        return OfflineDependencies(now=lambda: 0.0, monotonic=lambda: 0.0, sleep=self.sleep)
 
 
 @pytest.fixture(params=["transport", "socket"])
-async def door(request, client, server):
-    """A client through either door; both record into `received`."""
+async def either_client(request, client, server):
+    """A client through either either_client; both record into `received`."""
     if request.param == "transport":
         yield client
         return
@@ -51,8 +51,10 @@ async def door(request, client, server):
         yield through
 
 
-async def drain(door: httpx.AsyncClient, into: bytearray, path: str, body, **options) -> None:
-    async with door.stream("POST", path, json=body, **options) as response:
+async def drain(
+    either_client: httpx.AsyncClient, into: bytearray, path: str, body, **options
+) -> None:
+    async with either_client.stream("POST", path, json=body, **options) as response:
         assert response.status_code == 200
         async for data in response.aiter_raw():
             into += data
@@ -60,11 +62,11 @@ async def drain(door: httpx.AsyncClient, into: bytearray, path: str, body, **opt
 
 @every
 @both
-async def test_the_exact_bytes_arrive(door, received, protocol, stream):
+async def test_the_exact_bytes_arrive(either_client, received, protocol, stream):
     path, body = request(protocol, "echo", "exact: \u2028 é 🌸", stream=stream)
     sent = json.dumps(body, ensure_ascii=False, indent=1).encode()
-    response = await door.post(path, content=sent)
-    assert hear(protocol, response).text == "exact: \u2028 é 🌸"
+    response = await either_client.post(path, content=sent)
+    assert read_reply(protocol, response).text == "exact: \u2028 é 🌸"
     (seen,) = received
     assert seen.body == sent
     assert seen.method == "POST"
@@ -74,36 +76,36 @@ async def test_the_exact_bytes_arrive(door, received, protocol, stream):
 
 
 @every
-async def test_a_cut_stream_ends_without_its_end(door, protocol):
+async def test_a_cut_stream_ends_without_its_end(either_client, protocol):
     path, body = request(protocol, "flaky-cut", stream=True)
     got = bytearray()
     with pytest.raises(httpx.RemoteProtocolError, match="peer closed connection"):
-        await drain(door, got, path, body)
+        await drain(either_client, got, path, body)
     assert b" never" in got
     for end in (b"[DONE]", b"message_stop", b"response.completed", b"finishReason"):
         assert end not in got
 
 
 @every
-async def test_a_cut_whole_reply_is_half_a_body(door, protocol):
+async def test_a_cut_whole_reply_is_half_a_body(either_client, protocol):
     path, body = request(protocol, "flaky-cut")
     with pytest.raises(httpx.RemoteProtocolError, match="peer closed connection"):
-        await door.post(path, json=body)
+        await either_client.post(path, json=body)
 
 
 @both
-async def test_a_stall_runs_into_the_read_timeout(door, stream):
+async def test_a_stall_runs_into_the_read_timeout(either_client, stream):
     path, body = request("anthropic", "flaky-stall", stream=stream)
     got = bytearray()
     with pytest.raises(httpx.ReadTimeout):
-        await drain(door, got, path, body, timeout=httpx.Timeout(5, read=0.05))
+        await drain(either_client, got, path, body, timeout=httpx.Timeout(5, read=0.05))
     assert (b"text_delta" in got) is stream
 
 
-async def test_the_first_words_come_before_the_last_are_made(door, clock):
+async def test_the_first_words_come_before_the_last_are_made(either_client, clock):
     path, body = request("openai_chat", "lorem:1:100", stream=True)
     start = clock.time
-    async with door.stream("POST", path, json=body) as response:
+    async with either_client.stream("POST", path, json=body) as response:
         first = await anext(response.aiter_raw())
     assert b'"role":"assistant"' in first
     assert clock.time - start < 50
@@ -113,7 +115,7 @@ async def test_a_bad_hook_is_heard(clock):
     def hook(_received: object) -> None:
         raise ZeroDivisionError
 
-    transport = LoopbackTransport(on_request=hook, world=clock.world)
+    transport = LoopbackTransport(on_request=hook, dependencies=clock.dependencies)
     async with httpx.AsyncClient(transport=transport) as client:
         with pytest.raises(ZeroDivisionError):
             await client.get("http://x/v1/models")
@@ -122,7 +124,9 @@ async def test_a_bad_hook_is_heard(clock):
 class TestTransport:
     async def test_closing_wakes_the_task_that_reads(self):
         gate = Gate()
-        async with httpx.AsyncClient(transport=LoopbackTransport(world=gate.world)) as client:
+        async with httpx.AsyncClient(
+            transport=LoopbackTransport(dependencies=gate.dependencies)
+        ) as client:
             path, body = request("openai_chat", "lorem:1", stream=True)
             sent = client.build_request("POST", f"http://x{path}", json=body)
             response = await client.send(sent, stream=True)
@@ -156,7 +160,9 @@ class TestTransport:
 
     async def test_cancelling_the_reader_stops_the_model(self):
         gate = Gate()
-        async with httpx.AsyncClient(transport=LoopbackTransport(world=gate.world)) as client:
+        async with httpx.AsyncClient(
+            transport=LoopbackTransport(dependencies=gate.dependencies)
+        ) as client:
             path, body = request("gemini", "lorem:1")
             post = asyncio.create_task(client.post(f"http://x{path}", json=body))
             await gate.waiting.wait()
@@ -203,8 +209,8 @@ class TestServer:
             text = f"stream {number} " + "word " * 200 + "end"
             path, body = request(protocol, "echo:100", text, stream=True)
             headers = {"anthropic-version": "2026-10-21"}
-            heard = hear(protocol, await client.post(path, json=body, headers=headers))
-            return heard.text.replace("word ", "")
+            reply = read_reply(protocol, await client.post(path, json=body, headers=headers))
+            return reply.text.replace("word ", "")
 
         async with httpx.AsyncClient(base_url=server.base_url) as client:
             texts = await asyncio.gather(*(one(client, number) for number in range(20)))
@@ -214,7 +220,7 @@ class TestServer:
     async def test_a_client_that_leaves_stops_the_work(self, stream):
         gate = Gate()
         path, body = request("openai_chat", "lorem:1", stream=stream)
-        async with serve(world=gate.world) as server:
+        async with serve(dependencies=gate.dependencies) as server:
             async with httpx.AsyncClient(base_url=server.base_url) as client:
                 post = asyncio.create_task(client.post(path, json=body))
                 await gate.waiting.wait()
@@ -225,7 +231,7 @@ class TestServer:
     async def test_closing_the_server_ends_its_connections(self):
         gate = Gate()
         path, body = request("openai_chat", "lorem:1", stream=True)
-        server = serve(world=gate.world)
+        server = serve(dependencies=gate.dependencies)
         await server.start()
         async with httpx.AsyncClient(base_url=server.base_url) as client:
             post = asyncio.create_task(client.post(path, json=body))
@@ -322,9 +328,9 @@ class TestServer:
 
 
 @every
-async def test_provider_true_headers(door, protocol):
+async def test_provider_true_headers(either_client, protocol):
     path, body = request(protocol, "echo", stream=True)
-    headers = (await door.post(path, json=body)).headers
+    headers = (await either_client.post(path, json=body)).headers
     assert headers["content-type"].startswith("text/event-stream")
     match protocol:
         case "anthropic":
@@ -347,7 +353,7 @@ async def test_provider_true_headers(door, protocol):
     ],
 )
 async def test_whose_list_of_models(clock, headers, key, first):
-    transport = LoopbackTransport(world=clock.world)
+    transport = LoopbackTransport(dependencies=clock.dependencies)
     async with httpx.AsyncClient(transport=transport, headers=headers) as client:
         listed = (await client.get("http://x/v1/models")).json()
         assert first in json.dumps(listed[key])

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from .speech import hear
+from .provider_messages import read_reply
 
 SECRET = "sk-very-secret"
 IMAGE = "data:image/png;base64,iVBORw0KGgo="
@@ -11,7 +11,7 @@ IMAGE = "data:image/png;base64,iVBORw0KGgo="
 
 async def mirror(client: httpx.AsyncClient, protocol: str, path: str, body: object) -> str:
     response = await client.post(path, json=body, headers={"x-api-key": SECRET})
-    text = hear(protocol, response).text
+    text = read_reply(protocol, response).text
     assert SECRET not in response.text
     return text
 

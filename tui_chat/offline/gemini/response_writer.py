@@ -1,10 +1,10 @@
-"""Saying a reply as generateContent.
+"""Writing a reply as generateContent.
 
 1. A stream is whole response objects, one per event, lines ending in CRLF, without an end mark; the
    last is the one with `finishReason`. Without `alt=sse` it is one JSON array instead.
 2. Text parts are additions; a function call is one whole part. STOP is the reason after a call too.
-3. Thoughts are parts with `thought: true`. Their signature rides on the first function call, or on
-   an empty text part at the very end: dropping that part loses it.
+3. Thoughts are parts with `thought: true`. Their signature is on the first function call, or on an
+   empty text part at the very end: dropping that part loses it.
 4. `usageMetadata` is on every object and the last one counts; thoughts are not among the
    candidates' tokens.
 """
@@ -13,15 +13,13 @@ import json
 from collections.abc import Sequence
 from typing import Any, assert_never
 
-from tui_chat.offline import tokens
-from tui_chat.offline.asked import Asked
-from tui_chat.offline.gemini import house
-from tui_chat.offline.node import compact
-from tui_chat.offline.pieces import Finish, Reasoning, Said, Text, ToolCall
-from tui_chat.offline.problems import Broken, Overloaded, RateLimited
-from tui_chat.offline.world import World
+from tui_chat.offline.dependencies import OfflineDependencies
+from tui_chat.offline.json_reader import compact
+from tui_chat.offline.prompt_request import PromptRequest
+from tui_chat.offline.reply_pieces import Content, Finish, ReasoningPiece, TextPiece, ToolCallPiece
+from tui_chat.offline.tokens import count_tokens, estimate_prompt_tokens
 
-_REASONS = {
+_FINISH_REASONS = {
     "stop": "STOP",
     "stop_sequence": "STOP",
     "length": "MAX_TOKENS",
@@ -29,34 +27,36 @@ _REASONS = {
 }
 
 
-class GeminiVoice:
+class GenerateContentWriter:
     """One generateContent reply."""
 
-    def __init__(self, asked: Asked, world: World) -> None:
-        self.id = world.token(23)
-        self._asked = asked
-        self._world = world
-        self._prompt = tokens.estimate(asked.characters)  # once: every object repeats it
+    def __init__(self, prompt: PromptRequest, dependencies: OfflineDependencies) -> None:
+        self.id = dependencies.random_id(23)
+        self._prompt = prompt
+        self._dependencies = dependencies
+        self._prompt_tokens = estimate_prompt_tokens(
+            prompt.characters
+        )  # once: every object repeats it
         self._output = self._reasoning = 0
         self._thought = self._signed = False
 
-    def begin(self) -> bytes:
-        """Nothing: the first object already has a part."""
+    def start(self) -> bytes:
+        """Return nothing: the first object already has a part."""
         return b""
 
-    def say(self, said: Said) -> bytes:
-        """One response object with one part."""
-        match said:
-            case Reasoning(text):
+    def piece(self, piece: Content) -> bytes:
+        """Return a response object with one part."""
+        match piece:
+            case ReasoningPiece(text):
                 self._thought = True
-                self._reasoning += tokens.count(text)
-            case Text(text):
-                self._output += tokens.count(text)
-            case ToolCall(name, arguments, _):
-                self._output += tokens.count(name) + tokens.count(arguments)
+                self._reasoning += count_tokens(text)
+            case TextPiece(text):
+                self._output += count_tokens(text)
+            case ToolCallPiece(name, arguments, _):
+                self._output += count_tokens(name) + count_tokens(arguments)
             case _:
-                assert_never(said)
-        return self._event(self._response([self._part(said)], None, self._output, self._reasoning))
+                assert_never(piece)
+        return self._event(self._response([self._part(piece)], None, self._output, self._reasoning))
 
     def end(self, finish: Finish) -> bytes:
         """Return the object with the finish reason; it carries the signature of a thought."""
@@ -65,30 +65,30 @@ class GeminiVoice:
             part["thoughtSignature"] = self._sign()
         return self._event(self._finished([part], finish))
 
-    def fail(self, problem: RateLimited | Broken | Overloaded) -> bytes:
-        """Return an error object in the place of a response."""
-        return self._event({"error": house.describe(problem)})
+    def error(self, error: dict[str, Any]) -> bytes:
+        """Return an error object in place of a response."""
+        return self._event({"error": error})
 
-    def whole(self, pieces: Sequence[Said], finish: Finish) -> bytes:
+    def full_response(self, pieces: Sequence[Content], finish: Finish) -> bytes:
         """Return the response object: thoughts, then text, then calls."""
-        thought = "".join(piece.text for piece in pieces if isinstance(piece, Reasoning))
-        text = "".join(piece.text for piece in pieces if isinstance(piece, Text))
+        thought = "".join(piece.text for piece in pieces if isinstance(piece, ReasoningPiece))
+        text = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
         parts: list[dict[str, Any]] = []
         if thought:
             parts.append({"text": thought, "thought": True})
         if text:
             signature = {"thoughtSignature": self._sign()} if thought else {}
             parts.append({"text": text, **signature})
-        parts += [self._part(piece) for piece in pieces if isinstance(piece, ToolCall)]
-        return house.laid_out(self._finished(parts, finish))
+        parts += [self._part(piece) for piece in pieces if isinstance(piece, ToolCallPiece)]
+        return indented(self._finished(parts, finish))
 
-    def _part(self, said: Said) -> dict[str, Any]:
-        match said:
-            case Reasoning(text):
+    def _part(self, piece: Content) -> dict[str, Any]:
+        match piece:
+            case ReasoningPiece(text):
                 return {"text": text, "thought": True}
-            case Text(text):
+            case TextPiece(text):
                 return {"text": text}
-            case ToolCall(name, arguments, id):
+            case ToolCallPiece(name, arguments, id):
                 call = {"id": id[:8].lower(), "name": name}
                 part: dict[str, Any] = {"functionCall": {**call, "args": json.loads(arguments)}}
                 if not self._signed:
@@ -96,14 +96,14 @@ class GeminiVoice:
                     part["thoughtSignature"] = self._sign()
                 return part
             case _:
-                assert_never(said)
+                assert_never(piece)
 
     def _sign(self) -> str:
-        return f"Eq{self._world.token(298)}"
+        return f"Eq{self._dependencies.random_id(298)}"
 
     def _finished(self, parts: list[dict[str, Any]], finish: Finish) -> dict[str, Any]:
         output = finish.output - finish.reasoning
-        return self._response(parts, _REASONS[finish.reason], output, finish.reasoning)
+        return self._response(parts, _FINISH_REASONS[finish.reason], output, finish.reasoning)
 
     def _response(
         self, parts: list[dict[str, Any]], reason: str | None, output: int, reasoning: int
@@ -112,7 +112,7 @@ class GeminiVoice:
         candidate: dict[str, Any] = {"content": {**content, "role": "model"}}
         if reason:
             candidate["finishReason"] = reason
-        prompt = self._prompt
+        prompt = self._prompt_tokens
         usage: dict[str, Any] = {"promptTokenCount": prompt}
         if output:
             usage["candidatesTokenCount"] = output
@@ -123,7 +123,7 @@ class GeminiVoice:
         return {
             "candidates": [{**candidate, "index": 0}],
             "usageMetadata": usage,
-            "modelVersion": self._asked.model,
+            "modelVersion": self._prompt.model,
             "responseId": self.id,
         }
 
@@ -131,21 +131,26 @@ class GeminiVoice:
         return f"data: {compact(value)}\r\n\r\n".encode()
 
 
-class ArrayVoice(GeminiVoice):
+class GenerateContentArrayWriter(GenerateContentWriter):
     """The same stream without `alt=sse`: one JSON array, an element at a time."""
 
-    def __init__(self, asked: Asked, world: World) -> None:
-        super().__init__(asked, world)
-        self._before = "["
+    def __init__(self, prompt: PromptRequest, dependencies: OfflineDependencies) -> None:
+        super().__init__(prompt, dependencies)
+        self._separator = "["
 
     def end(self, finish: Finish) -> bytes:
         """Return the last object and the end of the array."""
         return super().end(finish) + b"\n]\n"
 
-    def fail(self, problem: RateLimited | Broken | Overloaded) -> bytes:
+    def error(self, error: dict[str, Any]) -> bytes:
         """Return an error as the last element."""
-        return super().fail(problem) + b"\n]\n"
+        return super().error(error) + b"\n]\n"
 
     def _event(self, value: dict[str, Any]) -> bytes:
-        before, self._before = self._before, ",\r\n"
-        return f"{before}{json.dumps(value, ensure_ascii=False, indent=2)}".encode()
+        separator, self._separator = self._separator, ",\r\n"
+        return f"{separator}{json.dumps(value, ensure_ascii=False, indent=2)}".encode()
+
+
+def indented(value: object) -> bytes:
+    """Return JSON indented over several lines."""
+    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()

@@ -1,26 +1,24 @@
-"""Saying a reply as Messages.
+"""Writing a reply as Messages.
 
 1. A stream is `message_start`, then blocks (`content_block_start`, deltas, `content_block_stop`)
    counted by `index`, then `message_delta` with the stop reason and the usage so far, then
    `message_stop`. A `ping` may come anywhere; here it comes after the first block starts.
 2. A thinking block starts empty, grows by `thinking_delta` and gets its `signature` in one delta at
    its end. A tool's input grows by `input_json_delta`, the first of them empty.
-3. `usage` in `message_delta` is the total, not an addition.
+3. `usage` in `message_delta` is the total, not an increment.
 """
 
 import json
 from collections.abc import Sequence
 from typing import Any, assert_never
 
-from tui_chat.offline import tokens
-from tui_chat.offline.anthropic import house
-from tui_chat.offline.asked import Asked
-from tui_chat.offline.node import compact
-from tui_chat.offline.pieces import Finish, Reasoning, Said, Text, ToolCall
-from tui_chat.offline.problems import Broken, Overloaded, RateLimited
-from tui_chat.offline.world import World
+from tui_chat.offline.dependencies import OfflineDependencies
+from tui_chat.offline.json_reader import compact
+from tui_chat.offline.prompt_request import PromptRequest
+from tui_chat.offline.reply_pieces import Content, Finish, ReasoningPiece, TextPiece, ToolCallPiece
+from tui_chat.offline.tokens import estimate_prompt_tokens, split_tokens
 
-_REASONS = {
+_STOP_REASONS = {
     "stop": "end_turn",
     "stop_sequence": "stop_sequence",
     "length": "max_tokens",
@@ -28,32 +26,32 @@ _REASONS = {
 }
 
 
-class MessagesVoice:
+class MessagesWriter:
     """One Messages reply."""
 
-    def __init__(self, asked: Asked, world: World) -> None:
-        self.id = f"msg_01{world.token(22)}"
-        self._asked = asked
-        self._world = world
+    def __init__(self, prompt: PromptRequest, dependencies: OfflineDependencies) -> None:
+        self.id = f"msg_01{dependencies.random_id(22)}"
+        self._prompt = prompt
+        self._dependencies = dependencies
         self._index = -1
         self._open: str | None = None
 
-    def begin(self) -> bytes:
+    def start(self) -> bytes:
         """Return the message, still empty."""
         message = self._message([], None)
         message["usage"] |= {"output_tokens": 1}
         return _event("message_start", message=message)
 
-    def say(self, said: Said) -> bytes:
+    def piece(self, piece: Content) -> bytes:
         """Return a delta, after opening the block it belongs to and closing the one before."""
-        match said:
-            case Reasoning(text):
+        match piece:
+            case ReasoningPiece(text):
                 block = {"type": "thinking", "thinking": "", "signature": ""}
                 return self._opened(block) + self._delta("thinking_delta", thinking=text)
-            case Text(text):
+            case TextPiece(text):
                 opened = self._opened({"type": "text", "text": ""})
                 return opened + self._delta("text_delta", text=text)
-            case ToolCall(name, arguments, id):
+            case ToolCallPiece(name, arguments, id):
                 block: dict[str, Any] = {
                     "type": "tool_use",
                     "id": f"toolu_01{id[:22]}",
@@ -61,11 +59,11 @@ class MessagesVoice:
                     "input": {},
                 }
                 out = self._closed() + self._opened(block)
-                for piece in ("", *tokens.split(arguments)):
-                    out += self._delta("input_json_delta", partial_json=piece)
+                for partial in ("", *split_tokens(arguments)):
+                    out += self._delta("input_json_delta", partial_json=partial)
                 return out + self._closed()
             case _:
-                assert_never(said)
+                assert_never(piece)
 
     def end(self, finish: Finish) -> bytes:
         """End the last block and the message."""
@@ -73,20 +71,20 @@ class MessagesVoice:
             self._closed()
             + _event(
                 "message_delta",
-                delta={"stop_reason": _REASONS[finish.reason], "stop_sequence": finish.stop},
-                usage=self._cost(finish),
+                delta={"stop_reason": _STOP_REASONS[finish.reason], "stop_sequence": finish.stop},
+                usage=self._usage_of(finish),
             )
             + _event("message_stop")
         )
 
-    def fail(self, problem: RateLimited | Broken | Overloaded) -> bytes:
+    def error(self, error: dict[str, Any]) -> bytes:
         """Return an `error` event; nothing follows."""
-        return _event("error", error=house.describe(problem)[1])
+        return _event("error", error=error)
 
-    def whole(self, pieces: Sequence[Said], finish: Finish) -> bytes:
+    def full_response(self, pieces: Sequence[Content], finish: Finish) -> bytes:
         """Return the message object."""
-        thinking = "".join(piece.text for piece in pieces if isinstance(piece, Reasoning))
-        text = "".join(piece.text for piece in pieces if isinstance(piece, Text))
+        thinking = "".join(piece.text for piece in pieces if isinstance(piece, ReasoningPiece))
+        text = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
         content: list[dict[str, Any]] = []
         if thinking:
             content.append({"type": "thinking", "thinking": thinking, "signature": self._sign()})
@@ -100,7 +98,7 @@ class MessagesVoice:
                 "input": json.loads(piece.arguments),
             }
             for piece in pieces
-            if isinstance(piece, ToolCall)
+            if isinstance(piece, ToolCallPiece)
         ]
         return compact(self._message(content, finish)).encode()
 
@@ -125,11 +123,11 @@ class MessagesVoice:
         return _event("content_block_delta", index=self._index, delta={"type": kind, **fields})
 
     def _sign(self) -> str:
-        return f"Eq{self._world.token(298)}"
+        return f"Eq{self._dependencies.random_id(298)}"
 
     def _message(self, content: list[dict[str, Any]], finish: Finish | None) -> dict[str, Any]:
         usage = {
-            **self._cost(finish),
+            **self._usage_of(finish),
             "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
             "service_tier": "standard",
         }
@@ -137,16 +135,16 @@ class MessagesVoice:
             "id": self.id,
             "type": "message",
             "role": "assistant",
-            "model": self._asked.model,
+            "model": self._prompt.model,
             "content": content,
-            "stop_reason": _REASONS[finish.reason] if finish else None,
+            "stop_reason": _STOP_REASONS[finish.reason] if finish else None,
             "stop_sequence": finish.stop if finish else None,
             "usage": usage,
         }
 
-    def _cost(self, finish: Finish | None) -> dict[str, Any]:
+    def _usage_of(self, finish: Finish | None) -> dict[str, Any]:
         return {
-            "input_tokens": tokens.estimate(self._asked.characters),
+            "input_tokens": estimate_prompt_tokens(self._prompt.characters),
             "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": 0,
             "output_tokens": finish.output if finish else 0,

@@ -1,4 +1,4 @@
-"""The small parts: tokens, the meter, samples of schemas, Markdown safety."""
+"""Tokens and their limits, model names, samples of schemas, quoting in Markdown."""
 
 import json
 
@@ -7,27 +7,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_chat.offline import MODELS, tokens
-from tui_chat.offline.markdown import code, fence
-from tui_chat.offline.meter import meter
-from tui_chat.offline.models import find
-from tui_chat.offline.pieces import Finish, Pace, Reasoning, Text, ToolCall, Wait
-from tui_chat.offline.toolsmith import sample
+from tui_chat.offline.models.catalogue import find_model
+from tui_chat.offline.models.markdown import fenced, inline_code
+from tui_chat.offline.models.toolsmith import sample_arguments
+from tui_chat.offline.reply_pieces import (
+    Finish,
+    ReasoningPiece,
+    Speed,
+    TextPiece,
+    ToolCallPiece,
+    Wait,
+)
 
 
-def measured(pieces, limit=None, stops=()):
-    return list(meter(pieces, limit, stops, lambda n: "i" * n))
+def limited(pieces, limit=None, stops=()):
+    return list(tokens.limited(pieces, limit, stops, lambda n: "i" * n))
 
 
 @given(st.text())
 def test_tokens_join_to_the_text(text):
-    assert "".join(tokens.split(text)) == text
+    assert "".join(tokens.split_tokens(text)) == text
     assert "".join(piece for piece, _ in tokens.deltas(text)) == text
-    assert sum(cost for _, cost in tokens.deltas(text)) == tokens.count(text)
+    assert sum(cost for _, cost in tokens.deltas(text)) == tokens.count_tokens(text)
 
 
 @given(st.text(alphabet="ab", max_size=30), st.lists(st.text("ab", min_size=1), max_size=3))
 def test_stop_sequences_cut_at_the_first(text, stops):
-    *said, finish = measured([Text(text)], stops=tuple(stops))
+    *said, finish = limited([TextPiece(text)], stops=tuple(stops))
     whole = "".join(piece.text for piece in said)
     met = [(text.index(stop) + len(stop), -len(stop)) for stop in stops if stop in text]
     assert whole == text[: sum(min(met, default=(len(text), 0)))]
@@ -36,41 +42,41 @@ def test_stop_sequences_cut_at_the_first(text, stops):
 
 @given(st.text(min_size=1), st.integers(0, 20))
 def test_the_limit_is_never_passed(text, limit):
-    *said, finish = measured([Reasoning(text), Text(text)], limit=limit)
-    assert sum(tokens.count(piece.text) for piece in said) == finish.output <= limit
-    assert finish.reasoning == min(limit, tokens.count(text))
-    assert (finish.reason == "length") == (2 * tokens.count(text) > limit)
+    *said, finish = limited([ReasoningPiece(text), TextPiece(text)], limit=limit)
+    assert sum(tokens.count_tokens(piece.text) for piece in said) == finish.output <= limit
+    assert finish.reasoning == min(limit, tokens.count_tokens(text))
+    assert (finish.reason == "length") == (2 * tokens.count_tokens(text) > limit)
 
 
 def test_waits_come_before_each_token():
-    assert measured([Pace(10), Text("one two"), Pace(None), Text("!")]) == [
+    assert limited([Speed(10), TextPiece("one two"), Speed(None), TextPiece("!")]) == [
         Wait(0.1),
-        Text("one"),
+        TextPiece("one"),
         Wait(0.1),
-        Text(" two"),
-        Text("!"),
+        TextPiece(" two"),
+        TextPiece("!"),
         Finish("stop", None, 3, 0),
     ]
 
 
 def test_a_call_that_does_not_fit_is_left_out():
-    call = ToolCall("weather", '{"city": "x"}')
-    assert measured([call], limit=3) == [Finish("length", None, 0, 0)]
-    named, finish = measured([call])
+    call = ToolCallPiece("weather", '{"city": "x"}')
+    assert limited([call], limit=3) == [Finish("length", None, 0, 0)]
+    named, finish = limited([call])
     assert named.id == "i" * 24
     assert finish.reason == "tool_calls"
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 def test_every_model_of_the_catalogue_exists(model):
-    assert find(model.name) is not None
+    assert find_model(model.name) is not None
     assert model.about.endswith(".")
 
 
 @pytest.mark.parametrize("name", ["", "Mirror", "lorem:", "lorem:-1", "lorem:١", "lorem:max:max",
                                   "flaky-cut:2", "mirror:0", "echo:max:1"])  # fmt: skip
-def test_nonsense_names_are_nobody(name):
-    assert find(name) is None
+def test_invalid_names_have_no_model(name):
+    assert find_model(name) is None
 
 
 NODE = {"type": "object", "properties": {"l": {"$ref": "#"}, "r": {"$ref": "#"}},
@@ -102,18 +108,18 @@ SAMPLES = [
 
 @pytest.mark.parametrize(("schema", "value"), SAMPLES, ids=lambda value: json.dumps(value)[:40])
 def test_samples_fit_their_schema(schema, value):
-    assert sample(schema) == value
+    assert sample_arguments(schema) == value
 
 
 @pytest.mark.parametrize("schema", [NODE, {"$ref": "#"}, {"allOf": [{"$ref": "#"}]}])
-def test_a_schema_without_end_has_a_sample(schema):
-    assert len(json.dumps(sample(schema))) < 200_000
+def test_a_schema_without_end_has_a_sample_arguments(schema):
+    assert len(json.dumps(sample_arguments(schema))) < 200_000
 
 
 @given(st.text(alphabet="`a \n"))
 def test_fences_and_code_hold(text):
-    opening, *inside, closing = fence(text).split("\n")
+    opening, *inside, closing = fenced(text).split("\n")
     assert "\n".join(inside) == text
     assert opening.startswith(closing)
     assert closing not in text
-    assert "\n" not in code(text)
+    assert "\n" not in inline_code(text)

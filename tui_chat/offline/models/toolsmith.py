@@ -1,8 +1,8 @@
-"""The model that calls tools: arguments made from a JSON schema, and what came of it.
+"""The model that calls tools: arguments made from a JSON schema, then a report of the results.
 
 The sample is deterministic and satisfies the schema in the ordinary cases (types, enums, bounds,
-formats, references, nesting). Where a schema contradicts itself or asks for a pattern, it gives
-its best guess: a real model does no better.
+formats, references, nesting). If a schema contradicts itself or asks for a pattern, the sample is a
+best guess: a real model does no better.
 """
 
 import json
@@ -10,17 +10,22 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from tui_chat.offline.asked import Asked, Call, Result, Tool
-from tui_chat.offline.markdown import code, fence
-from tui_chat.offline.pieces import Piece, Text, ToolCall
+from tui_chat.offline.models.markdown import fenced, inline_code
+from tui_chat.offline.prompt_request import (
+    PromptRequest,
+    PromptTool,
+    PromptToolCall,
+    PromptToolResult,
+)
+from tui_chat.offline.reply_pieces import Piece, TextPiece, ToolCallPiece
 
-_OPTIONAL = 2
-"""Nesting past which only what is required is filled in."""
+_OPTIONAL_DEPTH = 2
+"""Nesting beyond which only required properties are filled in."""
 
-_DEEPEST = 24
-"""Nesting past which nothing is: a schema that requires itself has no finite sample."""
+_MAX_DEPTH = 24
+"""Nesting beyond which nothing is: a schema that requires itself has no finite sample."""
 
-_MOST = 2_000
+_MAX_VALUES = 2_000
 """Values in one sample: two required children at every level would otherwise double it 24 times."""
 
 _FORMATS = {
@@ -38,71 +43,71 @@ _FORMATS = {
 }
 
 
-def reply(asked: Asked) -> Iterator[Piece]:
-    """Yield a call of a declared tool, or words about why not or about the results."""
-    results = asked.turns[-1].results if asked.turns else ()
+def reply(prompt: PromptRequest) -> Iterator[Piece]:
+    """Yield a call of a declared tool, a report of results, or the reason for not calling."""
+    results = prompt.turns[-1].results if prompt.turns else ()
     if results:
-        yield Text("\n\n".join(_told(asked, result) for result in _latest(asked)))
+        yield TextPiece("\n\n".join(_report(prompt, result) for result in _latest_results(prompt)))
         return
-    if not asked.tools:
-        yield Text("No tools were declared in this request, so there is nothing I can call.")
+    if not prompt.tools:
+        yield TextPiece("No tools were declared in this request, so there is nothing I can call.")
         return
-    if asked.choice.mode == "none":
-        yield Text("Tools were declared, but the request says not to call any.")
+    if prompt.choice.mode == "none":
+        yield TextPiece("Tools were declared, but the request says not to call any.")
         return
-    tool = _chosen(asked)
-    arguments = sample(tool.schema) if tool.schema else None
-    given = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
-    yield ToolCall(tool.name, json.dumps(given, ensure_ascii=False))
+    tool = _chosen_tool(prompt)
+    arguments = sample_arguments(tool.schema) if tool.schema else None
+    sampled = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
+    yield ToolCallPiece(tool.name, json.dumps(sampled, ensure_ascii=False))
 
 
-def sample(schema: Mapping[str, Any]) -> Any:
-    """Return a value that fits a JSON schema (or Gemini's dialect of it)."""
-    return _Sampler(schema).value(schema, "value", 0)
+def sample_arguments(schema: Mapping[str, Any]) -> Any:
+    """Return a value that fits a JSON schema (or Gemini's variant)."""
+    return _SchemaSampler(schema).value(schema, "value", 0)
 
 
-def _chosen(asked: Asked) -> Tool:
-    for tool in asked.tools:
-        if tool.name == asked.choice.name:
+def _chosen_tool(prompt: PromptRequest) -> PromptTool:
+    for tool in prompt.tools:
+        if tool.name == prompt.choice.name:
             return tool
-    return asked.tools[0]
+    return prompt.tools[0]
 
 
-def _latest(asked: Asked) -> list[Result]:
+def _latest_results(prompt: PromptRequest) -> list[PromptToolResult]:
     """Return the results since the last turn that holds none, oldest first."""
-    found: list[Result] = []
-    for turn in reversed(asked.turns):
+    found: list[PromptToolResult] = []
+    for turn in reversed(prompt.turns):
         if not turn.results:
             break
         found[:0] = turn.results
     return found
 
 
-def _told(asked: Asked, result: Result) -> str:
+def _report(prompt: PromptRequest, result: PromptToolResult) -> str:
     name = result.name or next(
         (
             part.name
-            for turn in reversed(asked.turns)
+            for turn in reversed(prompt.turns)
             for part in turn.parts
-            if isinstance(part, Call) and part.id == result.id
+            if isinstance(part, PromptToolCall) and part.id == result.id
         ),
         "tool",
     )
     if not result.text:
-        return f"The tool {code(name)} answered with nothing."
-    return f"The tool {code(name)} answered:\n\n{fence(result.text)}"
+        return f"The tool {inline_code(name)} answered with nothing."
+    return f"The tool {inline_code(name)} answered:\n\n{fenced(result.text)}"
 
 
-class _Sampler:
-    """Walks one schema, with a budget."""
+class _SchemaSampler:
+    """Samples one schema, up to `_MAX_VALUES` values."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
-        self._left = _MOST
+        self._remaining = _MAX_VALUES
 
     def value(self, schema: Any, name: str, depth: int) -> Any:
-        self._left -= 1
-        if not isinstance(schema, dict) or depth > _DEEPEST or self._left < 0:
+        self._remaining -= 1
+        if not isinstance(schema, dict) or depth > _MAX_DEPTH or self._remaining < 0:
             return f"example {name}"
         node = cast("dict[str, Any]", schema)
         for given in ("const", "default", "example"):
@@ -122,7 +127,7 @@ class _Sampler:
             case "object":
                 return self._object(node, depth)
             case "array":
-                least = min(5, _whole(node.get("minItems"), 1 if depth <= _OPTIONAL else 0))
+                least = min(5, _whole(node.get("minItems"), 1 if depth <= _OPTIONAL_DEPTH else 0))
                 return [self.value(node.get("items", {}), name, depth + 1)] * least
             case "integer":
                 return math.ceil(_number(node, whole=True))
@@ -143,7 +148,7 @@ class _Sampler:
         return {
             name: self.value(schema, name, depth + 1)
             for name, schema in cast("dict[str, Any]", fields).items()
-            if depth < _OPTIONAL or name in wanted
+            if depth < _OPTIONAL_DEPTH or name in wanted
         }
 
     def _target(self, reference: str) -> Any:
@@ -171,7 +176,7 @@ def _type(node: Mapping[str, Any]) -> str:
 
 
 def _merged(node: Mapping[str, Any]) -> dict[str, Any]:
-    """`allOf` folded into one schema: objects joined, lists appended, else the later one counts."""
+    """Return `allOf` merged: objects joined, lists appended, else the last value."""
     merged = {key: value for key, value in node.items() if key != "allOf"}
     for part in _list(node["allOf"]):
         if not isinstance(part, dict):
@@ -201,7 +206,7 @@ def _number(node: Mapping[str, Any], *, whole: bool) -> float:
 
 
 def _real(value: Any, nudge: float = 0.0) -> float | None:
-    """Return a bound as a float; None for what is none, or too big to be one."""
+    """Return a bound as a float; None if it is not a number, or too large."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > 1e300:
         return None
     return value + nudge

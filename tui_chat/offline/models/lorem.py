@@ -1,19 +1,19 @@
-"""The model that talks, at a chosen speed and length, in every form Markdown has.
+"""The model that writes a long reply at a chosen speed and length, in every form of Markdown.
 
-It is there to try the screen with: headings, lists in lists, tables, code, quotes, emoji, Chinese
-and Japanese. The same name always gives the same text.
+It exercises the screen: headings, nested lists, tables, code, quotes, emoji, Chinese and Japanese.
+The same name always gives the same text.
 """
 
 from collections.abc import Iterator
 from itertools import count, islice
 
-from tui_chat.offline import tokens
+from tui_chat.offline.tokens import count_tokens, split_tokens
 
 SPEED = 60
-"""Tokens per second unless the model's name says otherwise."""
+"""Default tokens per second."""
 
 LENGTH = 900
-"""Tokens, roughly, unless the model's name says otherwise."""
+"""Default length in tokens."""
 
 _BLOCKS = (
     """\
@@ -107,18 +107,18 @@ impl Boat<'_> {
 
 
 def blocks(length: int) -> Iterator[str]:
-    """Paragraphs of `length` tokens in all; the last one stops where the length is reached."""
-    left = length
-    for block in _endless():
-        cost = tokens.count(block)
-        if cost >= left:
-            yield "".join(islice(tokens.split(block), left))
+    """Yield paragraphs of `length` tokens in all; the last one is cut."""
+    remaining = length
+    for block in _endless_blocks():
+        cost = count_tokens(block)
+        if cost >= remaining:
+            yield "".join(islice(split_tokens(block), remaining))
             return
-        left -= cost
+        remaining -= cost
         yield block
 
 
-def _endless() -> Iterator[str]:
+def _endless_blocks() -> Iterator[str]:
     for chapter in count(1):
         yield f"{'#' if chapter == 1 else '##'} Part {chapter}, in which little happens\n\n"
         yield from _BLOCKS

@@ -61,7 +61,7 @@ def request(
 
 
 @dataclass
-class Heard:
+class Reply:
     """A reply in neutral words."""
 
     text: str = ""
@@ -84,7 +84,7 @@ def events(response: httpx.Response) -> list[tuple[str | None, Any]]:
     return found
 
 
-def hear(protocol: str, response: httpx.Response) -> Heard:
+def read_reply(protocol: str, response: httpx.Response) -> Reply:
     """Read a reply, streamed or not, to its end."""
     assert response.status_code == 200, response.text
     if "event-stream" not in response.headers["content-type"]:
@@ -101,7 +101,7 @@ def hear(protocol: str, response: httpx.Response) -> Heard:
             return _gemini(data)
 
 
-def _whole(protocol: str, body: dict[str, Any]) -> Heard:
+def _whole(protocol: str, body: dict[str, Any]) -> Reply:
     match protocol:
         case "openai_chat":
             choice, usage = body["choices"][0], body["usage"]
@@ -110,7 +110,7 @@ def _whole(protocol: str, body: dict[str, Any]) -> Heard:
                 (call["function"]["name"], json.loads(call["function"]["arguments"]))
                 for call in message.get("tool_calls", [])
             ]
-            return Heard(
+            return Reply(
                 message["content"] or "",
                 message.get("reasoning_content", ""),
                 calls,
@@ -122,7 +122,7 @@ def _whole(protocol: str, body: dict[str, Any]) -> Heard:
             return _responses([{"type": f"response.{body['status']}", "response": body}])
         case "anthropic":
             blocks = body["content"]
-            return Heard(
+            return Reply(
                 "".join(block["text"] for block in blocks if block["type"] == "text"),
                 "".join(block["thinking"] for block in blocks if block["type"] == "thinking"),
                 [(b["name"], b["input"]) for b in blocks if b["type"] == "tool_use"],
@@ -134,54 +134,54 @@ def _whole(protocol: str, body: dict[str, Any]) -> Heard:
             return _gemini([body])
 
 
-def _chat(data: list[Any]) -> Heard:
+def _chat(data: list[Any]) -> Reply:
     assert data[-1] == "[DONE]"
-    heard = Heard(calls=[])
+    reply = Reply(calls=[])
     names: list[str] = []
     arguments: list[str] = []
     for chunk in data[:-1]:
         if not chunk["choices"]:
-            heard.input = chunk["usage"]["prompt_tokens"]
-            heard.output = chunk["usage"]["completion_tokens"]
+            reply.input = chunk["usage"]["prompt_tokens"]
+            reply.output = chunk["usage"]["completion_tokens"]
             continue
         choice = chunk["choices"][0]
-        heard.text += choice["delta"].get("content") or ""
-        heard.reasoning += choice["delta"].get("reasoning_content") or ""
-        heard.finish = choice["finish_reason"] or heard.finish
+        reply.text += choice["delta"].get("content") or ""
+        reply.reasoning += choice["delta"].get("reasoning_content") or ""
+        reply.finish = choice["finish_reason"] or reply.finish
         for call in choice["delta"].get("tool_calls", []):
             if "id" in call:
                 assert call["index"] == len(names)
                 names.append(call["function"]["name"])
                 arguments.append("")
             arguments[call["index"]] += call["function"]["arguments"]
-    heard.calls = [(n, json.loads(a)) for n, a in zip(names, arguments, strict=True)]
-    return heard
+    reply.calls = [(n, json.loads(a)) for n, a in zip(names, arguments, strict=True)]
+    return reply
 
 
-def _responses(data: list[Any]) -> Heard:
+def _responses(data: list[Any]) -> Reply:
     last = data[-1]
     response = last["response"]
     deltas = "".join(d["delta"] for d in data if d["type"] == "response.output_text.delta")
-    heard = Heard(calls=[], finish=last["type"].removeprefix("response."))
+    reply = Reply(calls=[], finish=last["type"].removeprefix("response."))
     for item in response["output"]:
         match item["type"]:
             case "message":
-                heard.text += "".join(part["text"] for part in item["content"])
+                reply.text += "".join(part["text"] for part in item["content"])
             case "reasoning":
-                heard.reasoning += "".join(part["text"] for part in item["summary"])
+                reply.reasoning += "".join(part["text"] for part in item["summary"])
             case _:
-                assert heard.calls is not None
-                heard.calls.append((item["name"], json.loads(item["arguments"])))
-    assert len(data) == 1 or deltas == heard.text
-    heard.input = response["usage"]["input_tokens"]
-    heard.output = response["usage"]["output_tokens"]
-    return heard
+                assert reply.calls is not None
+                reply.calls.append((item["name"], json.loads(item["arguments"])))
+    assert len(data) == 1 or deltas == reply.text
+    reply.input = response["usage"]["input_tokens"]
+    reply.output = response["usage"]["output_tokens"]
+    return reply
 
 
-def _anthropic(data: list[Any]) -> Heard:
+def _anthropic(data: list[Any]) -> Reply:
     assert data[0]["type"] == "message_start"
     assert data[-1]["type"] == "message_stop"
-    heard = Heard(calls=[], input=data[0]["message"]["usage"]["input_tokens"])
+    reply = Reply(calls=[], input=data[0]["message"]["usage"]["input_tokens"])
     open_: int | None = None
     partial = name = ""
     for event in data:
@@ -193,39 +193,39 @@ def _anthropic(data: list[Any]) -> Heard:
             case "content_block_delta":
                 assert event["index"] == open_
                 delta = event["delta"]
-                heard.text += delta.get("text", "")
-                heard.reasoning += delta.get("thinking", "")
+                reply.text += delta.get("text", "")
+                reply.reasoning += delta.get("thinking", "")
                 partial += delta.get("partial_json", "")
             case "content_block_stop":
                 assert event["index"] == open_
                 open_ = None
                 if name:
-                    assert heard.calls is not None
-                    heard.calls.append((name, json.loads(partial)))
+                    assert reply.calls is not None
+                    reply.calls.append((name, json.loads(partial)))
                     name = ""
             case "message_delta":
-                heard.finish = event["delta"]["stop_reason"]
-                heard.output = event["usage"]["output_tokens"]
+                reply.finish = event["delta"]["stop_reason"]
+                reply.output = event["usage"]["output_tokens"]
             case _:
                 pass
-    return heard
+    return reply
 
 
-def _gemini(data: list[Any]) -> Heard:
-    heard = Heard(calls=[])
+def _gemini(data: list[Any]) -> Reply:
+    reply = Reply(calls=[])
     for chunk in data:
         candidate = chunk["candidates"][0]
-        heard.finish = candidate.get("finishReason", heard.finish)
+        reply.finish = candidate.get("finishReason", reply.finish)
         for part in candidate["content"].get("parts", []):
             if part.get("thought"):
-                heard.reasoning += part["text"]
+                reply.reasoning += part["text"]
             elif "functionCall" in part:
-                assert heard.calls is not None
-                heard.calls.append((part["functionCall"]["name"], part["functionCall"]["args"]))
+                assert reply.calls is not None
+                reply.calls.append((part["functionCall"]["name"], part["functionCall"]["args"]))
             else:
-                heard.text += part["text"]
+                reply.text += part["text"]
         usage = chunk["usageMetadata"]
-        heard.input = usage["promptTokenCount"]
-        heard.output = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
-        assert usage["totalTokenCount"] == heard.input + heard.output
-    return heard
+        reply.input = usage["promptTokenCount"]
+        reply.output = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
+        assert usage["totalTokenCount"] == reply.input + reply.output
+    return reply

@@ -1,0 +1,191 @@
+"""The models: their names, and the behaviour of the small ones.
+
+A name is `model` or `model:speed`, with the speed in tokens per second or `max`; `lorem` takes a
+length too (`lorem:max:5000`), and the failing models a number of failures (`flaky-429:2`).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tui_chat.offline.models import lorem, mirror, toolsmith
+from tui_chat.offline.prompt_request import PromptRequest, PromptText
+from tui_chat.offline.reply_pieces import (
+    Disconnect,
+    Failure,
+    Piece,
+    ReasoningPiece,
+    Speed,
+    Stall,
+    TextPiece,
+)
+from tui_chat.offline.request_errors import Overloaded, RateLimited, ServerFailure
+
+RETRY_SECONDS = 2
+"""The wait in seconds that the rate-limited model asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineModel:
+    """One entry of the catalogue."""
+
+    name: str
+    about: str
+    """One sentence, for a list of models."""
+
+
+MODELS: tuple[OfflineModel, ...] = (
+    OfflineModel(
+        "mirror", "Describes the request it received: system text, turns, tools, settings."
+    ),
+    OfflineModel("echo", "Repeats the last user message exactly."),
+    OfflineModel(
+        "lorem", "Writes a long Markdown reply; lorem:SPEED:TOKENS sets how fast and how long."
+    ),
+    OfflineModel("thinker", "Reasons first, then answers."),
+    OfflineModel("toolsmith", "Calls a declared tool, then reports what the tool answered."),
+    OfflineModel("flaky-429", "Refuses for rate limits; flaky-429:N refuses N times, then echoes."),
+    OfflineModel("flaky-500", "Fails with a server error; flaky-500:N fails N times, then echoes."),
+    OfflineModel("flaky-529", "Fails for overload; flaky-529:N fails N times, then echoes."),
+    OfflineModel("flaky-error", "Starts to answer, then reports an error inside the stream."),
+    OfflineModel("flaky-cut", "Starts to answer, then drops the connection."),
+    OfflineModel("flaky-stall", "Starts to answer, then says nothing more, for ever."),
+)
+"""Every model, in the order in which lists show them."""
+
+MAX_SPEED = 100_000
+"""Maximum speed in a name, in tokens per second; `max` has no limit."""
+
+MAX_LENGTH = 1_000_000
+"""Maximum length in a name, in tokens."""
+
+ModelFunction = Callable[[PromptRequest, int], Iterator[Piece]]
+"""Yields the reply to a request, which is the n-th for that model name, counted from 1."""
+
+_FIRST_WORDS = (
+    "I was going to tell you about the ferry, and how it leaves at dawn, and who is on it, "
+    "and why the old man at the oars has never once looked"
+)
+
+
+def find_model(name: str) -> ModelFunction | None:
+    """Return the model of this name; None if there is none."""
+    stem, *options = name.split(":")
+    if stem == "lorem":
+        return _lorem(options)
+    if stem in _FAILING:
+        return _failing(stem, options)
+    if stem in _BREAKING and not options:
+        return _BREAKING[stem]
+    if stem in _ANSWERING and len(options) <= 1:
+        speed = _speed(options[0]) if options else None
+        return None if speed == 0 else _at_speed(_ANSWERING[stem], speed)
+    return None
+
+
+def _mirror(prompt: PromptRequest) -> Iterator[Piece]:
+    yield TextPiece(mirror.describe_request(prompt))
+
+
+def _echo(prompt: PromptRequest) -> Iterator[Piece]:
+    for turn in reversed(prompt.turns):
+        if turn.role == "user" and any(isinstance(part, PromptText) for part in turn.parts):
+            yield TextPiece(turn.text)
+            return
+    yield TextPiece("(There is no user text to repeat.)")
+
+
+def _thinker(prompt: PromptRequest) -> Iterator[Piece]:
+    last = next((turn.text for turn in reversed(prompt.turns) if turn.role == "user"), "")
+    words = len(last.split())
+    yield ReasoningPiece(
+        f"**Reading the request**\n\nThe user wrote {words} words after {len(prompt.turns) - 1} "
+        "earlier turns. "
+    )
+    yield ReasoningPiece("I am a small program, so I should count, not guess.\n\n")
+    yield ReasoningPiece("**Deciding**\n\nCounting is done. I will report it and stop.")
+    yield TextPiece(f"I thought about it. Your message has **{words}** words ")
+    yield TextPiece(f"and {len(last)} characters.")
+
+
+def _error(_prompt: PromptRequest, _attempt: int) -> Iterator[Piece]:
+    yield TextPiece(_FIRST_WORDS)
+    yield Failure(Overloaded())
+
+
+def _cut(_prompt: PromptRequest, _attempt: int) -> Iterator[Piece]:
+    yield TextPiece(_FIRST_WORDS)
+    yield Disconnect()
+
+
+def _stall(_prompt: PromptRequest, _attempt: int) -> Iterator[Piece]:
+    yield TextPiece(_FIRST_WORDS)
+    yield Stall()
+
+
+_ANSWERING: dict[str, Callable[[PromptRequest], Iterator[Piece]]] = {
+    "mirror": _mirror,
+    "echo": _echo,
+    "thinker": _thinker,
+    "toolsmith": toolsmith.reply,
+}
+
+_FAILING = {
+    "flaky-429": Failure(RateLimited(RETRY_SECONDS)),
+    "flaky-500": Failure(ServerFailure()),
+    "flaky-529": Failure(Overloaded()),
+}
+
+_BREAKING: dict[str, ModelFunction] = {
+    "flaky-error": _error,
+    "flaky-cut": _cut,
+    "flaky-stall": _stall,
+}
+
+
+def _at_speed(
+    answer: Callable[[PromptRequest], Iterator[Piece]], speed: int | None
+) -> ModelFunction:
+    def reply(prompt: PromptRequest, _attempt: int) -> Iterator[Piece]:
+        yield Speed(speed)
+        yield from answer(prompt)
+
+    return reply
+
+
+def _lorem(options: list[str]) -> ModelFunction | None:
+    speed = _speed(options[0]) if options else lorem.SPEED
+    length = _positive(options[1], MAX_LENGTH) if len(options) > 1 else lorem.LENGTH
+    if speed == 0 or not length or len(options) > 2:
+        return None
+
+    def answer(_prompt: PromptRequest) -> Iterator[Piece]:
+        for block in lorem.blocks(length):
+            yield TextPiece(block)
+
+    return _at_speed(answer, speed)
+
+
+def _failing(stem: str, options: list[str]) -> ModelFunction | None:
+    times = _positive(options[0], MAX_LENGTH) if options else None
+    if times == 0 or len(options) > 1:
+        return None
+
+    def reply(prompt: PromptRequest, attempt: int) -> Iterator[Piece]:
+        if times is None or attempt <= times:
+            yield _FAILING[stem]
+        else:
+            yield from _echo(prompt)
+
+    return reply
+
+
+def _speed(option: str) -> int | None:
+    """Return tokens per second; None for `max`, 0 if invalid."""
+    return None if option == "max" else _positive(option, MAX_SPEED)
+
+
+def _positive(option: str, maximum: int) -> int:
+    """Return a number from 1 to `maximum`; 0 if invalid."""
+    if not (option.isascii() and option.isdigit() and len(option) < 10):
+        return 0
+    return int(option) if int(option) <= maximum else 0

@@ -1,0 +1,88 @@
+"""The pieces of a reply, before they take a provider's form.
+
+A model is a generator of `Piece`s: it neither waits nor writes. `tokens.limited` turns them into
+`TimedPiece`s, a token at a time; a `ResponseWriter` turns those into bytes; `play` waits.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from tui_chat.offline.request_errors import ProviderFault
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """The speed of the tokens after it."""
+
+    tokens_per_second: int | None
+    """None for as fast as they are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningPiece:
+    """Part of the reasoning before the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """Part of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallPiece:
+    """A complete tool call."""
+
+    name: str
+    arguments: str
+    """A JSON object as text."""
+
+    id: str = ""
+    """24 letters and digits, set by `tokens.limited`; each provider adds its prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A pause."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """No more data, with the connection open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    """The connection ends here, before the end of the reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The provider fails: with a status if nothing was sent yet, else inside the stream."""
+
+    error: ProviderFault
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The end of a reply and its cost."""
+
+    reason: Literal["stop", "stop_sequence", "length", "tool_calls"]
+    stop: str | None
+    """The stop sequence that was met."""
+
+    output: int
+    """Tokens of the reply, reasoning and tool calls included."""
+
+    reasoning: int
+    """Tokens of reasoning among them."""
+
+
+Content: TypeAlias = ReasoningPiece | TextPiece | ToolCallPiece
+Piece: TypeAlias = Speed | Content | Stall | Disconnect | Failure
+TimedPiece: TypeAlias = Content | Wait | Stall | Disconnect | Failure | Finish
