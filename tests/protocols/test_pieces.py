@@ -9,7 +9,7 @@ from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import Layout, MessageSemantics, Piece, ReasoningBlock
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.protocols.common.content_order import laid_out
+from tui_chat.protocols.common.content_order import ordered_content
 
 ORIGIN = Origin(OriginKind.HISTORY, "m1", "history")
 THOUGHT = ReasoningBlock(Protocol.GEMINI, "hm")
@@ -41,7 +41,7 @@ def turn(text: str, layout: Layout | None = LAYOUT, **more: Any) -> Turn:
 def seen(turn: Turn, protocol: Protocol = Protocol.GEMINI) -> list[tuple[str, str, Any]]:
     return [
         (piece.kind, piece.signature, str(what) if isinstance(what, Text) else what)
-        for piece, what in laid_out(turn, protocol)
+        for piece, what in ordered_content(turn, protocol)
     ]
 
 
@@ -98,7 +98,9 @@ def test_marks_for_another_number_of_calls_are_dropped() -> None:
 
 
 def test_texts_keep_their_origin() -> None:
-    texts = [what for _, what in laid_out(turn("abc"), Protocol.GEMINI) if isinstance(what, Text)]
+    texts = [
+        what for _, what in ordered_content(turn("abc"), Protocol.GEMINI) if isinstance(what, Text)
+    ]
     assert [span.start for text in texts for span in text.spans] == [0, 2]
 
 

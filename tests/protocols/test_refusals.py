@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tui_chat.errors import Refused
-from tui_chat.protocols.common.error_body import refused
+from tui_chat.protocols.common.error_body import response_error
 
 
 def refuse(status: int, body: Any) -> Refused:
-    return refused(status, body if isinstance(body, bytes) else json.dumps(body).encode())
+    return response_error(status, body if isinstance(body, bytes) else json.dumps(body).encode())
 
 
 def openai(message: str, type: str = "invalid_request_error", code: str | None = None) -> Any:

@@ -20,7 +20,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.models.message import Message
 from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
-from tui_chat.protocols.common.request_fields import not_json
+from tui_chat.protocols.common.request_fields import describe_json_error
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.protocols.roles import detect_protocol
 
@@ -217,7 +217,7 @@ def _fault(text: str) -> str:
         if begun.startswith(("{", "[", '"')):
             json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError) as error:
-        return f": it is not JSON, {not_json(error)}"
+        return f": it is not JSON, {describe_json_error(error)}"
     return ""
 
 

@@ -28,7 +28,13 @@ from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, T
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
 from tui_chat.models.session import EntryStatus
 from tui_chat.models.transcript import Transcript
-from tui_chat.protocols.common.lenient_json import JsonObject, compact, items, mapping, string
+from tui_chat.protocols.common.lenient_json import (
+    JsonObject,
+    as_array,
+    as_object,
+    as_string,
+    to_json,
+)
 
 LOST = "A picture or file lies beside the export and is not taken in; its name is kept."
 HIDDEN = "A message that was hidden from you there is left out."
@@ -47,17 +53,17 @@ def is_conversation(said: JsonObject) -> bool:
 
 def read_conversation(said: JsonObject) -> tuple[Transcript, list[str]]:
     """Return the conversation and its notes. Raises Unreadable."""
-    nodes = mapping(said.get("mapping"))
-    created, title = moment(said.get("create_time")), string(said.get("title"))
-    name = string(said.get("conversation_id")) or string(said.get("id"))
+    nodes = as_object(said.get("mapping"))
+    created, title = moment(said.get("create_time")), as_string(said.get("title"))
+    name = as_string(said.get("conversation_id")) or as_string(said.get("id"))
     tree = Growing("chatgpt", *([name] if name else ["", title, str(created)]))
-    if string(said.get("gizmo_id")):
+    if as_string(said.get("gizmo_id")):
         tree.notes.append(CUSTOM)
-    model = string(said.get("default_model_slug"))
+    model = as_string(said.get("default_model_slug"))
     ends = _Reader(tree, nodes, model).read()
     transcript = tree.transcript(
         title=title,
-        head_id=ends.get(string(said.get("current_node"))),
+        head_id=ends.get(as_string(said.get("current_node"))),
         created=created,
         updated=moment(said.get("update_time")),
         archived=said.get("is_archived") is True,
@@ -98,7 +104,7 @@ class _Reader:
         while waiting:
             key, before = waiting.pop()
             seen += 1
-            after = self._node(key, mapping(self.nodes[key]), before)
+            after = self._node(key, as_object(self.nodes[key]), before)
             below = children.get(key, [])
             if not below and after.reasoning:
                 after = self._only_thoughts(after)
@@ -112,26 +118,26 @@ class _Reader:
         """Return the children of each node, in the order in which their parent names them."""
         children: dict[str | None, list[str]] = {}
         for key, said in self.nodes.items():
-            parent = string(mapping(said).get("parent"))
+            parent = as_string(as_object(said).get("parent"))
             children.setdefault(parent if parent in self.nodes else None, []).append(key)
         for parent, keys in children.items():
             if parent is not None and len(keys) > 1:
-                named = items(mapping(self.nodes[parent]).get("children"))
+                named = as_array(as_object(self.nodes[parent]).get("children"))
                 place = {key: at for at, key in enumerate(named) if isinstance(key, str)}
                 keys.sort(key=lambda key, place=place: place.get(key, len(place)))
         return children
 
     def _node(self, key: str, node: JsonObject, before: _Before) -> _Before:
         """Add the message of a node; return what its children follow."""
-        said = mapping(node.get("message"))
+        said = as_object(node.get("message"))
         if not said:
             if node.get("message") is not None or not isinstance(self.nodes[key], dict):
                 self.tree.notes.append(BROKEN)
             return before
-        role = string(mapping(said.get("author")).get("role"))
-        content, facts = mapping(said.get("content")), mapping(said.get("metadata"))
-        kind = string(content.get("content_type"))
-        recipient = string(said.get("recipient"))
+        role = as_string(as_object(said.get("author")).get("role"))
+        content, facts = as_object(said.get("content")), as_object(said.get("metadata"))
+        kind = as_string(content.get("content_type"))
+        recipient = as_string(said.get("recipient"))
         if kind == "thoughts" and role == "assistant":
             blocks = (*before.reasoning, *_thoughts(content))
             return _Before(before.entry_id, blocks, key, before.call_id)
@@ -177,7 +183,7 @@ class _Reader:
             before = self._only_thoughts(before)
         entry_id, at = self.tree.id_of(key), moment(said.get("create_time"))
         if role == "tool":
-            name = string(mapping(said.get("author")).get("name"))
+            name = as_string(as_object(said.get("author")).get("name"))
             message = Message(
                 role, text, entry_id, (), before.call_id, name, timestamp=at, parts=parts
             )
@@ -192,8 +198,8 @@ class _Reader:
         if role != "assistant":
             self.tree.add(message, before.entry_id)
             return _Before(entry_id)
-        finish = string(mapping(facts.get("finish_details")).get("type"))
-        model = string(facts.get("model_slug")) or self.model
+        finish = as_string(as_object(facts.get("finish_details")).get("type"))
+        model = as_string(facts.get("model_slug")) or self.model
         self.tree.add(message, before.entry_id, _status(said, finish), model, finish)
         return _Before(entry_id, call_id=calls[0].id if calls else "")
 
@@ -231,41 +237,43 @@ _KNOWN = ("", "text", "multimodal_text", "code", "execution_output")
 
 def _attached(facts: JsonObject, known: str) -> Iterator[Part]:
     """Yield the pictures and files of a message beside those that are known from its content."""
-    for attached in map(mapping, items(facts.get("attachments"))):
-        file_id, mime = string(attached.get("id")), string(attached.get("mime_type"))
+    for attached in map(as_object, as_array(facts.get("attachments"))):
+        file_id, mime = as_string(attached.get("id")), as_string(attached.get("mime_type"))
         if file_id and file_id not in known:
             kind = "image" if mime.startswith("image/") else "file"
-            yield Part(kind, mime, file_id=file_id, name=string(attached.get("name")))
+            yield Part(kind, mime, file_id=file_id, name=as_string(attached.get("name")))
 
 
 def _contents(content: JsonObject, kind: str) -> Iterator[tuple[str, Part | None]]:
     """Yield the texts, pictures and files of a content, whatever its kind."""
-    text = string(content.get("text")) or string(content.get("result"))
+    text = as_string(content.get("text")) or as_string(content.get("result"))
     if kind == "tether_quote":
-        source = " ".join(filter(None, (string(content.get("title")), string(content.get("url")))))
+        source = " ".join(
+            filter(None, (as_string(content.get("title")), as_string(content.get("url"))))
+        )
         yield source, None
     if text:
         yield text, None
     elif isinstance(content.get("content"), str):
-        yield string(content["content"]), None
-    for part in items(content.get("parts")):
+        yield as_string(content["content"]), None
+    for part in as_array(content.get("parts")):
         if isinstance(part, str):
-            yield string(part), None
+            yield as_string(part), None
             continue
-        found = mapping(part)
-        if text := string(found.get("text")):
+        found = as_object(part)
+        if text := as_string(found.get("text")):
             yield text, None
-        for pointing in (found, *map(mapping, (found.get("audio_asset_pointer"),))):
-            if pointer := string(pointing.get("asset_pointer")):
-                named = string(pointing.get("content_type"))
+        for pointing in (found, *map(as_object, (found.get("audio_asset_pointer"),))):
+            if pointer := as_string(pointing.get("asset_pointer")):
+                named = as_string(pointing.get("content_type"))
                 of = "image" if "image" in named else "audio" if "audio" in named else "file"
                 yield "", Part(of, file_id=pointer)
 
 
 def _thoughts(content: JsonObject) -> Iterator[ReasoningBlock]:
-    for thought in map(mapping, items(content.get("thoughts"))):
-        summary = string(thought.get("summary"))
-        text = string(thought.get("content"))
+    for thought in map(as_object, as_array(content.get("thoughts"))):
+        summary = as_string(thought.get("summary"))
+        text = as_string(thought.get("content"))
         if said := "\n\n".join(filter(None, (f"**{summary}**" if summary else "", text))):
             yield ReasoningBlock(Protocol.OPENAI_RESPONSES, said, kind="summary")
 
@@ -277,10 +285,10 @@ def _instructions(content: JsonObject, facts: JsonObject) -> str:
     """Return the user's custom instructions, where this is what the message says."""
     if "user_context_message_data" not in facts and content.keys().isdisjoint(_INSTRUCTED):
         return ""
-    told = mapping(facts.get("user_context_message_data"))
+    told = as_object(facts.get("user_context_message_data"))
     said = (
-        string(content.get("user_profile")) or string(told.get("about_user_message")),
-        string(content.get("user_instructions")) or string(told.get("about_model_message")),
+        as_string(content.get("user_profile")) or as_string(told.get("about_user_message")),
+        as_string(content.get("user_instructions")) or as_string(told.get("about_model_message")),
     )
     return "\n\n".join(filter(None, said))
 
@@ -292,19 +300,19 @@ def _arguments(text: str) -> str:
             return text
     except (ValueError, RecursionError):
         pass
-    return compact({"input": text})
+    return to_json({"input": text})
 
 
 def _fenced(content: JsonObject, text: str) -> str:
     """Return code that was written to the reader as Markdown has it."""
     if not text:
         return text
-    language = string(content.get("language"))
+    language = as_string(content.get("language"))
     return f"```{'' if language == 'unknown' else language}\n{text}\n```"
 
 
 def _status(said: JsonObject, finish: str) -> EntryStatus:
-    if string(said.get("status")) == "in_progress":
+    if as_string(said.get("status")) == "in_progress":
         return "interrupted"
     return "stopped" if finish == "interrupted" else "complete"
 
@@ -313,8 +321,8 @@ def _with_sources(text: str, facts: JsonObject) -> str:
     """Put the sources that were cited in the places of their marks."""
     if "\ue200" not in text:
         return text
-    for reference in map(mapping, items(facts.get("content_references"))):
-        mark = string(reference.get("matched_text"))
+    for reference in map(as_object, as_array(facts.get("content_references"))):
+        mark = as_string(reference.get("matched_text"))
         if mark and "\ue200" in mark:
-            text = text.replace(mark, string(reference.get("alt")))
+            text = text.replace(mark, as_string(reference.get("alt")))
     return _CITATION.sub("", text)

@@ -21,7 +21,13 @@ from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
 from tui_chat.models.session import EntryStatus
 from tui_chat.models.transcript import Transcript
-from tui_chat.protocols.common.lenient_json import JsonObject, compact, items, mapping, string
+from tui_chat.protocols.common.lenient_json import (
+    JsonObject,
+    as_array,
+    as_object,
+    as_string,
+    to_json,
+)
 
 LOST = "A picture or file is not in the export; its name is kept."
 UNKNOWN = "A block of an unknown kind is left out."
@@ -44,19 +50,19 @@ def is_passed_over(said: JsonObject) -> bool:
 
 def read_conversation(said: JsonObject) -> tuple[Transcript, list[str]]:
     """Return the conversation and its notes. Raises Unreadable."""
-    title, name = string(said.get("name")), string(said.get("uuid"))
-    tree = Growing("claude", *([name] if name else ["", title, string(said.get("created_at"))]))
-    told = [mapping(each) for each in items(said.get("chat_messages"))]
+    title, name = as_string(said.get("name")), as_string(said.get("uuid"))
+    tree = Growing("claude", *([name] if name else ["", title, as_string(said.get("created_at"))]))
+    told = [as_object(each) for each in as_array(said.get("chat_messages"))]
     for index, each in enumerate(told):
-        if string(each.get("sender")) not in ("human", "assistant"):
+        if as_string(each.get("sender")) not in ("human", "assistant"):
             raise Unreadable(f".chat_messages[{index}].sender", "must be human or assistant")
-    keys = [string(each.get("uuid")) or str(index) for index, each in enumerate(told)]
+    keys = [as_string(each.get("uuid")) or str(index) for index, each in enumerate(told)]
     ends: dict[str, str | None] = {}
-    model = string(said.get("model"))
+    model = as_string(said.get("model"))
     for key, parent, message in _in_order(keys, told, tree):
         before = ends.get(parent) if parent is not None else None
         ends[key] = _Speaker(tree, key, message, model, before).read()
-    shown = string(said.get("current_leaf_message_uuid"))
+    shown = as_string(said.get("current_leaf_message_uuid"))
     transcript = tree.transcript(
         title=title,
         head_id=ends.get(shown) or (ends.get(keys[-1]) if keys else None),
@@ -73,7 +79,7 @@ def _in_order(
 ) -> Iterator[tuple[str, str | None, JsonObject]]:
     """Yield key, parent's key and message, parents first."""
     by_key = dict(zip(keys, told, strict=True))
-    parents = [string(each.get("parent_message_uuid")) for each in told]
+    parents = [as_string(each.get("parent_message_uuid")) for each in told]
     if not any(parent in by_key for parent in parents):
         yield from zip(keys, [None, *keys], told, strict=False)
         return
@@ -113,30 +119,33 @@ class _Speaker:
     def read(self) -> str | None:
         """Add the message; return the last that was added, or what it would have followed."""
         self.parts += self._attached()
-        for block in map(mapping, items(self.said.get("content"))):
+        for block in map(as_object, as_array(self.said.get("content"))):
             self._block(block)
         if not (self.added or self.text):
-            self.text = string(self.said.get("text"))
+            self.text = as_string(self.said.get("text"))
         self._end_round()
         return self.before
 
     def _block(self, block: JsonObject) -> None:
-        match string(block.get("type")):
+        match as_string(block.get("type")):
             case "text" | "voice_note":
-                self._text(string(block.get("text")))
+                self._text(as_string(block.get("text")))
             case "thinking":
-                text, signature = string(block.get("thinking")), string(block.get("signature"))
+                text, signature = (
+                    as_string(block.get("thinking")),
+                    as_string(block.get("signature")),
+                )
                 self.reasoning.append(ReasoningBlock(Protocol.ANTHROPIC, text, signature))
             case "redacted_thinking":
-                data = string(block.get("data"))
+                data = as_string(block.get("data"))
                 self.reasoning.append(ReasoningBlock(Protocol.ANTHROPIC, encrypted=data))
             case "tool_use":
                 asked = block.get("input")
-                arguments = asked if isinstance(asked, str) else compact(asked or {})
+                arguments = asked if isinstance(asked, str) else to_json(asked or {})
                 call_id = (
-                    string(block.get("id")) or f"call_{self.key}_{self.added}_{len(self.calls)}"
+                    as_string(block.get("id")) or f"call_{self.key}_{self.added}_{len(self.calls)}"
                 )
-                self.calls.append(ToolCall(call_id, string(block.get("name")), arguments))
+                self.calls.append(ToolCall(call_id, as_string(block.get("name")), arguments))
                 self.joined = False
             case "tool_result":
                 self._result(block)
@@ -154,20 +163,20 @@ class _Speaker:
     def _result(self, block: JsonObject) -> None:
         calls = self.calls
         self._end_round()
-        call_id = string(block.get("tool_use_id"))
+        call_id = as_string(block.get("tool_use_id"))
         if not call_id and calls:
             call_id = calls[0].id
         content = block.get("content")
-        texts = [string(mapping(each).get("text")) for each in items(content)]
+        texts = [as_string(as_object(each).get("text")) for each in as_array(content)]
         failed = True if block.get("is_error") is True else None
         text = content if isinstance(content, str) else "\n".join(filter(None, texts))
         self._add(
             Message(
                 "tool",
-                string(text),
+                as_string(text),
                 self._next_id(),
                 tool_call_id=call_id,
-                name=string(block.get("name")),
+                name=as_string(block.get("name")),
                 timestamp=moment(self.said.get("created_at")),
                 semantics=MessageSemantics(failed=True) if failed else NO_MESSAGE_SEMANTICS,
             )
@@ -177,11 +186,11 @@ class _Speaker:
         """Add what was said up to here, if anything was."""
         if not (self.text or self.reasoning or self.calls or self.parts):
             return
-        reply = string(self.said.get("sender")) == "assistant"
+        reply = as_string(self.said.get("sender")) == "assistant"
         semantics = NO_MESSAGE_SEMANTICS
         if self.reasoning:
             semantics = MessageSemantics(reasoning=tuple(self.reasoning))
-        stopped = reply and string(self.said.get("stop_reason")) == "user_canceled"
+        stopped = reply and as_string(self.said.get("stop_reason")) == "user_canceled"
         self._add(
             Message(
                 "assistant" if reply else "user",
@@ -206,17 +215,17 @@ class _Speaker:
         return self.tree.id_of(f"{self.key}/{self.added}" if self.added else self.key)
 
     def _attached(self) -> Iterator[Part]:
-        for each in map(mapping, items(self.said.get("attachments"))):
-            name, text = string(each.get("file_name")), string(each.get("extracted_content"))
+        for each in map(as_object, as_array(self.said.get("attachments"))):
+            name, text = as_string(each.get("file_name")), as_string(each.get("extracted_content"))
             if text:
                 yield Part("file", "text/plain", text=text, name=name)
             elif name:
                 self.tree.notes.append(LOST)
-                yield Part("file", file_id=string(each.get("id")) or name, name=name)
-        files = items(self.said.get("files_v2")) or items(self.said.get("files"))
-        for each in map(mapping, files):
-            name = string(each.get("file_name"))
-            if file_id := string(each.get("file_uuid")) or name:
+                yield Part("file", file_id=as_string(each.get("id")) or name, name=name)
+        files = as_array(self.said.get("files_v2")) or as_array(self.said.get("files"))
+        for each in map(as_object, files):
+            name = as_string(each.get("file_name"))
+            if file_id := as_string(each.get("file_uuid")) or name:
                 self.tree.notes.append(LOST)
-                kind = "image" if string(each.get("file_kind")) == "image" else "file"
+                kind = "image" if as_string(each.get("file_kind")) == "image" else "file"
                 yield Part(kind, file_id=file_id, name=name)

@@ -16,7 +16,7 @@ from tui_chat.interop import chatgpt, claude, messages, own_json, sillytavern
 from tui_chat.interop.found import Found, Unreadable, readable
 from tui_chat.interop.json_pieces import LARGEST, BadText, BadValue, JsonPieces
 from tui_chat.models.transcript import Transcript
-from tui_chat.protocols.common.lenient_json import JsonObject, mapping
+from tui_chat.protocols.common.lenient_json import JsonObject, as_object
 
 KNOWN = (
     "Known are tui-chat's own JSON, JSON and JSON lines of messages, SillyTavern's chats, and the "
@@ -61,7 +61,7 @@ def _kind(said: JsonObject) -> _Read | None:
 
 
 def _conversation(place: str, value: object) -> Found:
-    said = mapping(value)
+    said = as_object(value)
     if claude.is_passed_over(said):
         return Found(place, passed_over=True)
     read = _kind(said)

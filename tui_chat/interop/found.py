@@ -16,7 +16,7 @@ from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, EntryStatus, Session
 from tui_chat.models.transcript import Transcript
 from tui_chat.protocols.common.lenient_json import JsonObject
-from tui_chat.protocols.common.request_fields import kind_of
+from tui_chat.protocols.common.request_fields import type_name
 
 _TITLE = 200
 """Characters of a title; more is no title."""
@@ -67,7 +67,7 @@ def readable(
     that could not be read; with `may_be_empty` it is taken as it is.
     """
     if not isinstance(value, dict):
-        return Found(place, fault=f"must be an object, not {kind_of(value)}")
+        return Found(place, fault=f"must be an object, not {type_name(value)}")
     try:
         transcript, notes = read(cast("JsonObject", value))
     except Unreadable as error:

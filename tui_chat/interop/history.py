@@ -17,7 +17,12 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Layout, MessageSemantics
 from tui_chat.models.text import clean
-from tui_chat.protocols.common.request_fields import Fields, cleaned, not_json, shown
+from tui_chat.protocols.common.request_fields import (
+    Fields,
+    describe_json_error,
+    excerpt,
+    sanitize_json,
+)
 from tui_chat.protocols.common.turn_builder import TurnBuilder
 from tui_chat.protocols.openai_chat.decode import read_content
 
@@ -50,7 +55,7 @@ def _parsed(text: str, place: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: is not JSON: {not_json(error)}") from error
+        raise InputError(f"{place}: is not JSON: {describe_json_error(error)}") from error
 
 
 _INSTEAD = frozenset({"tool_calls", "function_call", "refusal", "audio"})
@@ -67,7 +72,7 @@ def read_message(value: object, place: str, index: int) -> Message:
         role = "system"
     if role not in MESSAGE_ROLES:
         known = ", ".join(MESSAGE_ROLES)
-        raise InputError(f"{place}.role: must be one of {known}, not {shown(role)}")
+        raise InputError(f"{place}.role: must be one of {known}, not {excerpt(role)}")
     timestamp = found.get("timestamp")
     if timestamp is not None and (
         isinstance(timestamp, bool) or not isinstance(timestamp, int | float)
@@ -120,7 +125,7 @@ def _part(part: object, place: str) -> str | dict[str, Any]:
         if isinstance(text := found.get("text"), str):
             return clean(text)
         if found.get("type") in _MEDIA:
-            return cleaned(found)
+            return sanitize_json(found)
         kind = json.dumps(found.get("type", "unknown"))
         known = ", ".join(("text", *_MEDIA))
         raise InputError(f"{place}: must be one of {known}, not of type {kind}")
@@ -135,7 +140,7 @@ def _with_media(
 ) -> tuple[str, tuple[Part, ...], Layout | None]:
     builder = TurnBuilder(Protocol.OPENAI_CHAT, role, 0)
     read_content(Fields({"content": parts}, place.removesuffix(".content")), builder)
-    turn = builder.turn()
+    turn = builder.build()
     layout = turn.semantics.layout
     if layout is not None and any(piece.kind == "other" for piece in layout.pieces):
         raise InputError(f"{place}: has a part without anything in it")

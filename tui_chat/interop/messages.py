@@ -20,7 +20,7 @@ from tui_chat.interop.moments import moment
 from tui_chat.models.message import Message, Part
 from tui_chat.models.transcript import Transcript
 from tui_chat.models.visible import escape_json
-from tui_chat.protocols.common.lenient_json import JsonObject, compact, string
+from tui_chat.protocols.common.lenient_json import JsonObject, as_string, to_json
 
 _TRUSTED = 16
 """Characters from which an id of a message is taken to be the only one in the world."""
@@ -40,7 +40,7 @@ def read_conversation(said: JsonObject) -> tuple[Transcript, list[str]]:
     """Return the conversation of an object with `messages`. Raises Unreadable."""
     told = cast("list[object]", said["messages"])
     values = [(f".messages[{index}]", value) for index, value in enumerate(told)]
-    return read_messages(values, title=string(said.get("title"))), []
+    return read_messages(values, title=as_string(said.get("title"))), []
 
 
 def read_messages(values: Sequence[tuple[str, object]], *, title: str = "") -> Transcript:
@@ -52,7 +52,7 @@ def read_messages(values: Sequence[tuple[str, object]], *, title: str = "") -> T
     messages = [_message(place, value, index) for index, (place, value) in enumerate(values)]
     first = messages[0].id if messages else ""
     trusted = len(first) >= _TRUSTED
-    name = first if trusted else sha256(compact([v for _, v in values]).encode()).hexdigest()
+    name = first if trusted else sha256(to_json([v for _, v in values]).encode()).hexdigest()
     tree = Growing("messages", name)
     before: str | None = None
     seen: set[str] = set()

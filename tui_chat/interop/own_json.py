@@ -32,8 +32,8 @@ from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import Transcript
 from tui_chat.models.visible import escape_json
-from tui_chat.protocols.common.lenient_json import JsonObject, mapping
-from tui_chat.protocols.common.request_fields import cleaned
+from tui_chat.protocols.common.lenient_json import JsonObject, as_object
+from tui_chat.protocols.common.request_fields import sanitize_json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -158,13 +158,13 @@ def _found(said: JsonObject) -> tuple[Transcript, list[str]]:
 
 def read_session(said: JsonObject) -> Transcript:
     """Return a session. Raises Unreadable."""
-    said = cleaned(said)
+    said = sanitize_json(said)
     session = _read(Session, said.get("session"), ".session")
     _check_session(session)
     role = None if said.get("role") is None else _read(Role, said["role"], ".role")
     if role is not None and role.role_id != session.role_id:
         raise Unreadable(".role.role_id", "must be the session's")
-    variables = mapping(said.get("variables"))
+    variables = as_object(said.get("variables"))
     for name, value in variables.items():
         if not isinstance(value, str):
             raise Unreadable(f".variables.{name[:60]}", "must be a text")

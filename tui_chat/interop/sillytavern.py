@@ -21,7 +21,13 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
 from tui_chat.models.transcript import Transcript
-from tui_chat.protocols.common.lenient_json import JsonObject, compact, items, mapping, string
+from tui_chat.protocols.common.lenient_json import (
+    JsonObject,
+    as_array,
+    as_object,
+    as_string,
+    to_json,
+)
 
 LOST = "A picture lies in SillyTavern's folders and is not taken in; its name is kept."
 HIDDEN = "A message that is hidden from the model there stands beside the shown branch."
@@ -43,49 +49,49 @@ def is_message(said: JsonObject) -> bool:
 def read_chat(lines: Sequence[tuple[str, JsonObject]]) -> tuple[Transcript, list[str]]:
     """Return the chat and its notes; each line comes with its place. Raises Unreadable."""
     has_header = is_header(lines[0][1])
-    header = lines[0][1] if has_header else mapping(None)
+    header = lines[0][1] if has_header else as_object(None)
     told = lines[1:] if has_header else lines
     for place, said in told:
         if not isinstance(said.get("mes"), str):
             raise Unreadable(f"{place}", "must be a message with its text in “mes”")
-    facts = mapping(header.get("chat_metadata"))
+    facts = as_object(header.get("chat_metadata"))
     messages = [said for _, said in told]
     tree = Growing("sillytavern", *_key(header, facts, messages))
     reader = _Reader(tree, _speakers(messages))
     for said in messages:
         reader.read(said)
-    if string(facts.get("note_prompt")).strip():
+    if as_string(facts.get("note_prompt")).strip():
         tree.notes.append(NOTE)
     return tree.transcript(
         title=_title(header, messages),
         head_id=reader.before,
         created=moment(header.get("create_date")),
-        variables=tuple(_variables(mapping(facts.get("variables")))),
+        variables=tuple(_variables(as_object(facts.get("variables")))),
     ), tree.notes
 
 
 def _key(header: JsonObject, facts: JsonObject, messages: Sequence[JsonObject]) -> tuple[str, ...]:
     """Return what names this chat among all others, also when it has grown."""
-    if integrity := string(facts.get("integrity")):
+    if integrity := as_string(facts.get("integrity")):
         return ("chat", integrity)
-    names = (string(header.get("user_name")), string(header.get("character_name")))
-    if began := string(header.get("create_date")):
+    names = (as_string(header.get("user_name")), as_string(header.get("character_name")))
+    if began := as_string(header.get("create_date")):
         return ("begun", *names, began)
     # Chats of one character begin with the same words, and old dates tell no seconds.
     first = [
         part
         for said in messages[:2]
-        for part in (compact(said.get("send_date")), string(said.get("mes")))
+        for part in (to_json(said.get("send_date")), as_string(said.get("mes")))
     ]
     if first and first[0] != "null":
         return ("first", *names, *first)
-    return ("whole", *names, sha256(compact(list(messages)).encode()).hexdigest())
+    return ("whole", *names, sha256(to_json(list(messages)).encode()).hexdigest())
 
 
 def _title(header: JsonObject, messages: Sequence[JsonObject]) -> str:
-    name = string(header.get("character_name"))
+    name = as_string(header.get("character_name"))
     if name in _NAMELESS:
-        spoken = (string(said.get("name")) for said in messages if not said.get("is_user"))
+        spoken = (as_string(said.get("name")) for said in messages if not said.get("is_user"))
         name = next((each for each in spoken if each), "")
     return name
 
@@ -94,14 +100,14 @@ def _speakers(messages: Sequence[JsonObject]) -> dict[bool, set[str]]:
     """Return the names of the users (True) and of the characters."""
     names: dict[bool, set[str]] = {True: set(), False: set()}
     for said in messages:
-        if not said.get("is_system") and string(mapping(said.get("extra")).get("type")) == "":
-            names[bool(said.get("is_user"))].add(string(said.get("name")))
+        if not said.get("is_system") and as_string(as_object(said.get("extra")).get("type")) == "":
+            names[bool(said.get("is_user"))].add(as_string(said.get("name")))
     return names
 
 
 def _variables(said: JsonObject) -> Iterator[tuple[str, str]]:
     for name, value in said.items():
-        yield string(name), string(value) if isinstance(value, str) else compact(value)
+        yield as_string(name), as_string(value) if isinstance(value, str) else to_json(value)
 
 
 @dataclass(slots=True)
@@ -115,22 +121,22 @@ class _Reader:
     seen: set[str] = field(default_factory=set[str])
 
     def read(self, said: JsonObject) -> None:
-        extra = mapping(said.get("extra"))
-        invoked = [mapping(each) for each in items(extra.get("tool_invocations"))]
+        extra = as_object(said.get("extra"))
+        invoked = [as_object(each) for each in as_array(extra.get("tool_invocations"))]
         if invoked:
             self._tools(said, invoked)
             return
-        narrated = string(extra.get("type")) == "narrator"
+        narrated = as_string(extra.get("type")) == "narrator"
         user = said.get("is_user") is True
         role: MessageRole = "system" if narrated else "user" if user else "assistant"
         if said.get("is_system") is True and not narrated:
             self.tree.notes.append(HIDDEN)
-            text = string(said.get("mes"))
+            text = as_string(said.get("mes"))
             self.aside = self._add(self.aside or self.before, role, text, said, extra)
             return
         parent, chosen = self.before, None
         for text, facts, is_chosen in _swipes(said):
-            added = self._add(parent, role, text, facts, mapping(facts.get("extra")))
+            added = self._add(parent, role, text, facts, as_object(facts.get("extra")))
             chosen = added if is_chosen else chosen
         self.before, self.aside = chosen, None
 
@@ -138,8 +144,8 @@ class _Reader:
         self, parent: str | None, role: MessageRole, text: str, said: JsonObject, extra: JsonObject
     ) -> str:
         reply = role == "assistant"
-        name = string(said.get("name"))
-        thought = string(extra.get("reasoning"))
+        name = as_string(said.get("name"))
+        thought = as_string(extra.get("reasoning"))
         semantics = NO_MESSAGE_SEMANTICS
         if thought and reply:
             # Without a kind it is read here and sent back to nobody.
@@ -150,7 +156,7 @@ class _Reader:
         message = Message(
             role,
             text,
-            self._id((parent or "", role, shown_name, string(sent), text)),
+            self._id((parent or "", role, shown_name, as_string(sent), text)),
             name=shown_name,
             timestamp=moment(sent),
             semantics=semantics,
@@ -158,7 +164,7 @@ class _Reader:
         )
         if not reply:
             return self.tree.add(message, parent)
-        model = string(extra.get("model"))
+        model = as_string(extra.get("model"))
         return self.tree.add(message, parent, model=model, seconds=_seconds(said))
 
     def _id(self, said: tuple[str, ...]) -> str:
@@ -172,18 +178,18 @@ class _Reader:
     def _tools(self, said: JsonObject, invoked: list[JsonObject]) -> None:
         calls = tuple(
             ToolCall(
-                string(each.get("id")) or f"call_{index}",
-                string(each.get("name")),
-                string(each.get("parameters")) or "{}",
+                as_string(each.get("id")) or f"call_{index}",
+                as_string(each.get("name")),
+                as_string(each.get("parameters")) or "{}",
             )
             for index, each in enumerate(invoked)
         )
-        sent, at = string(said.get("send_date")), moment(said.get("send_date"))
-        asked = self._id((self.before or "", "assistant", "", sent + compact(invoked), ""))
+        sent, at = as_string(said.get("send_date")), moment(said.get("send_date"))
+        asked = self._id((self.before or "", "assistant", "", sent + to_json(invoked), ""))
         reply = Message("assistant", "", asked, tool_calls=calls, timestamp=at)
         self.before = self.tree.add(reply, self.before)
         for call, each in zip(calls, invoked, strict=True):
-            text = string(each.get("result"))
+            text = as_string(each.get("result"))
             key = self._id((self.before, "tool", call.name, sent + call.id, text))
             result = Message("tool", text, key, (), call.id, call.name, at)
             self.before = self.tree.add(result, self.before)
@@ -192,8 +198,8 @@ class _Reader:
     def _pictures(self, extra: JsonObject) -> Iterator[Part]:
         if extra.keys().isdisjoint(_PICTURED):
             return
-        named = [string(mapping(each).get("url")) for each in items(extra.get("media"))]
-        named += [string(extra.get("image")), string(mapping(extra.get("file")).get("url"))]
+        named = [as_string(as_object(each).get("url")) for each in as_array(extra.get("media"))]
+        named += [as_string(extra.get("image")), as_string(as_object(extra.get("file")).get("url"))]
         for url in dict.fromkeys(filter(None, named)):
             head, comma, data = url.partition(";base64,")
             if comma and head.startswith("data:"):
@@ -210,18 +216,18 @@ _PICTURED = ("media", "image", "file")
 
 def _swipes(said: JsonObject) -> Iterator[tuple[str, JsonObject, bool]]:
     """Yield each version of a message: its text, its facts, and whether it is the chosen one."""
-    swipes, chosen = items(said.get("swipes")), said.get("swipe_id")
+    swipes, chosen = as_array(said.get("swipes")), said.get("swipe_id")
     usable = isinstance(chosen, int) and 0 <= chosen < len(swipes)
     if not usable or len(swipes) < 2:
-        yield string(said.get("mes")), said, True
+        yield as_string(said.get("mes")), said, True
         return
-    infos = items(said.get("swipe_info"))
+    infos = as_array(said.get("swipe_info"))
     for index, text in enumerate(swipes):
         if index == chosen:
-            yield string(said.get("mes")), said, True
+            yield as_string(said.get("mes")), said, True
         else:
-            info = mapping(infos[index] if index < len(infos) else None)
-            yield string(text), {"name": said.get("name"), **info}, False
+            info = as_object(infos[index] if index < len(infos) else None)
+            yield as_string(text), {"name": said.get("name"), **info}, False
 
 
 def _seconds(said: JsonObject) -> float | None:

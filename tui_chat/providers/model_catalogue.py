@@ -9,7 +9,7 @@ from tui_chat.errors import ProviderError, Refused, TooLarge
 from tui_chat.models.base_url import request_url
 from tui_chat.models.endpoint import Endpoint, Protocol, Retries, Timeouts
 from tui_chat.protocols.anthropic.encode import VERSION as ANTHROPIC_VERSION
-from tui_chat.protocols.common.lenient_json import load
+from tui_chat.protocols.common.lenient_json import load_json
 from tui_chat.protocols.gemini.encode import VERSION as GEMINI_VERSION
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.client import HttpClient, IncomingResponse, OutgoingRequest
@@ -118,7 +118,7 @@ async def _successful_body(endpoint: Endpoint, response: IncomingResponse) -> by
 
 def _parse_json(body: bytes) -> object:
     try:
-        return load(body.decode("utf-8-sig", "replace"))
+        return load_json(body.decode("utf-8-sig", "replace"))
     except ValueError:
         raise ProviderError(
             "The answer is not a list of models: it is not JSON.",

@@ -27,7 +27,7 @@ from tui_chat.models.json_values import pack
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.reply import NO_USAGE, Usage
-from tui_chat.protocols.common.request_fields import not_json
+from tui_chat.protocols.common.request_fields import describe_json_error
 from tui_chat.recipe.recipe import without_secrets
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def read_turn(text: str, source: str) -> TurnFile:
     try:
         found = cast("Json", json.loads(text))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{source}: is not JSON: {not_json(error)}") from error
+        raise InputError(f"{source}: is not JSON: {describe_json_error(error)}") from error
     if not is_turn(found):
         raise InputError(f"{source}: is no turn: the key “{KEY}” is missing")
     if found.pop(KEY) != FORMAT:

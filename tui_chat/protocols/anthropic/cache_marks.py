@@ -17,7 +17,7 @@ from functools import partial
 from tui_chat.models.envelope import CacheMark, Level, Note, Turn
 from tui_chat.models.json_tree import Obj, Str, Tree, tree_of
 from tui_chat.models.preset import CacheLifetime
-from tui_chat.protocols.common.encoding import field_of
+from tui_chat.protocols.common.encoding import field_origin
 from tui_chat.protocols.common.tool_pairing import variant
 
 MOST = 4
@@ -130,7 +130,7 @@ def with_mark(blocks: Sequence[Tree], mark: CacheMark) -> tuple[Tree, ...]:
         if isinstance(block, Obj) and _takes_marks(block):
             if block.get("cache_control") is None:
                 said = {"type": "ephemeral", **({"ttl": "1h"} if mark.lifetime == "1h" else {})}
-                tree = tree_of(said, field_of(mark.origin, "cache mark"))
+                tree = tree_of(said, field_origin(mark.origin, "cache mark"))
                 found[index] = Obj((*block.items, ("cache_control", tree)), block.origin)
             break
     return tuple(found)

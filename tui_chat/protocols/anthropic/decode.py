@@ -22,22 +22,22 @@ from tui_chat.protocols.anthropic.tools import (
     read_choice,
     read_format,
     read_tool,
-    say_choice,
-    say_format,
+    write_choice,
+    write_format,
 )
 from tui_chat.protocols.common.request_fields import (
     Fields,
-    compact,
-    kind_of,
+    captured_model,
+    excerpt,
     load_request,
-    model_of,
-    settings_of,
-    shown,
+    read_settings,
+    read_tools,
     sourced,
-    take_if_said_back,
-    tools_of,
+    take_if_reversible,
+    to_json,
+    type_name,
 )
-from tui_chat.protocols.common.turn_builder import TurnBuilder, cache_of, marks_of
+from tui_chat.protocols.common.turn_builder import TurnBuilder, take_cache_mark, take_marks
 
 _ANTHROPIC = Protocol.ANTHROPIC
 _ROLES: dict[str, MessageRole] = {"user": "user", "assistant": "assistant", "system": "system"}
@@ -46,26 +46,26 @@ _ROLES: dict[str, MessageRole] = {"user": "user", "assistant": "assistant", "sys
 def decode(body: bytes) -> ChatEnvelope:
     """Decode a request body. Raises InputError where it is none of this protocol."""
     request, notes = load_request(body, _ANTHROPIC)
-    if "messages" not in request.left:
+    if "messages" not in request.remaining:
         raise InputError("This is no Anthropic request: it has no “messages”.")
     turns = list(_system(request))
-    for message in request.objects("messages"):
+    for message in request.take_list("messages"):
         turns += _turns(message, len(turns) + 1)
-    tools, native = tools_of(request, _ANTHROPIC, read_tool)
+    tools, native = read_tools(request, _ANTHROPIC, read_tool)
     parameters = _parameters(request)
-    settings = settings_of(AnthropicSettings, request.left, spelled={})
+    settings = read_settings(AnthropicSettings, request.remaining, spelled={})
     semantics = Semantics(
         source=_ANTHROPIC,
         tools=ToolSemantics(native=native),
         anthropic=settings,
-        provider_extras={_ANTHROPIC: request.left} if request.left else {},
+        provider_extras={_ANTHROPIC: request.remaining} if request.remaining else {},
     )
     return ChatEnvelope(tuple(turns), parameters, tools, notes=tuple(notes), semantics=semantics)
 
 
 def _system(request: Fields) -> Iterator[Turn]:
     """Yield the turns of `system`. Where it is empty it stays among the extras."""
-    if not request.left.get("system"):
+    if not request.remaining.get("system"):
         return
     content = blocks_of(request, "system")
     for number, block in enumerate(content or (), 1):
@@ -73,23 +73,23 @@ def _system(request: Fields) -> Iterator[Turn]:
         builder.slot = "system"
         if isinstance(block, str):
             builder.shape = "string"
-            builder.text(str(content))
-            yield builder.turn()
+            builder.add_text(str(content))
+            yield builder.build()
             return
         builder.shape = "parts"
         read_block(block, builder)
-        yield builder.turn()
+        yield builder.build()
 
 
 def _turns(message: Fields, number: int) -> Iterator[Turn]:
     """Yield the turns of a message."""
-    word = message.left.pop("role", None)
+    word = message.remaining.pop("role", None)
     role = _ROLES.get(word) if isinstance(word, str) else None
     if role is None:
         raise InputError(
-            f"{message.at('role')} must be one of {', '.join(_ROLES)}, not {shown(word)}."
+            f"{message.path('role')} must be one of {', '.join(_ROLES)}, not {excerpt(word)}."
         )
-    had_content = "content" in message.left
+    had_content = "content" in message.remaining
     content = blocks_of(message, "content")
     first = True
 
@@ -98,7 +98,7 @@ def _turns(message: Fields, number: int) -> Iterator[Turn]:
         builder = TurnBuilder(_ANTHROPIC, role, number)
         builder.shape = "parts"
         builder.joined = not first
-        builder.extras = message.rest() if first else ""
+        builder.extras = message.remaining_json() if first else ""
         first = False
         number += 1
         return builder
@@ -107,40 +107,40 @@ def _turns(message: Fields, number: int) -> Iterator[Turn]:
         builder = begin(role)
         builder.shape = "string" if content is not None else "null" if had_content else "absent"
         if content:
-            builder.text(content)
-        yield builder.turn()
+            builder.add_text(content)
+        yield builder.build()
         return
     builder: TurnBuilder | None = None
     for block in content:
         if is_result(block) and role == "user":
             if builder is not None:
-                yield builder.turn()
+                yield builder.build()
                 builder = None
             result = begin("tool")
             read_result(block, result)
-            yield result.turn()
+            yield result.build()
         else:
             builder = builder or begin(role)
             read_block(block, builder)
     if builder is not None or first:
-        yield (builder or begin(role)).turn()
+        yield (builder or begin(role)).build()
 
 
 def _parameters(request: Fields) -> Parameters:
-    stream = request.exactly("stream", True)
-    choice = take_if_said_back(request, "tool_choice", read_choice, say_choice)
-    config, form = request.inner("output_config"), None
+    stream = request.take_equal("stream", True)
+    choice = take_if_reversible(request, "tool_choice", read_choice, write_choice)
+    config, form = request.take_fields("output_config"), None
     if config is not None:
-        form = take_if_said_back(config, "format", read_format, say_format)
+        form = take_if_reversible(config, "format", read_format, write_format)
         request.put_back("output_config", config)
     return Parameters(
-        model=model_of(request.text("model")),
-        temperature=sourced("temperature", request.number("temperature")),
-        max_tokens=sourced("max_tokens", request.integer("max_tokens")),
+        model=captured_model(request.take_text("model")),
+        temperature=sourced("temperature", request.take_number("temperature")),
+        max_tokens=sourced("max_tokens", request.take_integer("max_tokens")),
         stream=stream,
-        top_p=sourced("top_p", request.number("top_p")),
-        top_k=sourced("top_k", request.integer("top_k")),
-        stop=sourced("stop", request.strings("stop_sequences") or None),
+        top_p=sourced("top_p", request.take_number("top_p")),
+        top_k=sourced("top_k", request.take_integer("top_k")),
+        stop=sourced("stop", request.take_strings("stop_sequences") or None),
         response_format=sourced("output_config.format", form),
         tool_choice=sourced("tool_choice", choice[0] if choice else None),
         parallel_tool_calls=sourced("parallel_tool_calls", choice[1] if choice else None),
@@ -149,55 +149,55 @@ def _parameters(request: Fields) -> Parameters:
 
 def blocks_of(holder: Fields, key: str) -> list[Fields] | str | None:
     """Take a content: a text, a list of blocks, or None where there is none or null."""
-    content = holder.left.get(key)
+    content = holder.remaining.get(key)
     if content is None or isinstance(content, str):
-        holder.left.pop(key, None)
+        holder.remaining.pop(key, None)
         return content
     if isinstance(content, list):
-        return list(holder.objects(key))
+        return list(holder.take_list(key))
     raise InputError(
-        f"{holder.at(key)} must be a text or a list of blocks, not {kind_of(content)}."
+        f"{holder.path(key)} must be a text or a list of blocks, not {type_name(content)}."
     )
 
 
 def read_block(block: Fields, builder: TurnBuilder) -> None:
     """Take one block into a turn."""
-    whole = dict(block.left)
-    kind = block.text("type")
+    whole = dict(block.remaining)
+    kind = block.take_text("type")
     match kind:
-        case "text" if isinstance(text := block.left.pop("text", None), str):
-            builder.text(text, **marks_of(block))
-        case "thinking" if isinstance(text := block.left.pop("thinking", None), str):
-            signature = block.text("signature")
-            builder.think(ReasoningBlock(_ANTHROPIC, text, signature), **marks_of(block))
-        case "redacted_thinking" if data := block.text("data"):
-            builder.think(ReasoningBlock(_ANTHROPIC, encrypted=data), **marks_of(block))
+        case "text" if isinstance(text := block.remaining.pop("text", None), str):
+            builder.add_text(text, **take_marks(block))
+        case "thinking" if isinstance(text := block.remaining.pop("thinking", None), str):
+            signature = block.take_text("signature")
+            builder.add_reasoning(ReasoningBlock(_ANTHROPIC, text, signature), **take_marks(block))
+        case "redacted_thinking" if data := block.take_text("data"):
+            builder.add_reasoning(ReasoningBlock(_ANTHROPIC, encrypted=data), **take_marks(block))
         case "tool_use" if builder.role == "assistant" and isinstance(
-            block.left.get("input"), dict
+            block.remaining.get("input"), dict
         ):
-            arguments = compact(block.left.pop("input"))
-            call = ToolCall(block.text("id"), block.text("name"), arguments)
-            builder.call(call, **marks_of(block))
+            arguments = to_json(block.remaining.pop("input"))
+            call = ToolCall(block.take_text("id"), block.take_text("name"), arguments)
+            builder.add_call(call, **take_marks(block))
         case "image" | "document" if (part := _media(kind, block)) is not None:
-            builder.part(part, **marks_of(block))
+            builder.add_part(part, **take_marks(block))
         case _:
-            builder.other(kind, whole)
+            builder.add_other(kind, whole)
 
 
 def read_result(block: Fields, builder: TurnBuilder) -> None:
     """Take a `tool_result` block as a turn of its own."""
-    block.exactly("type", "tool_result")
-    builder.tool_call_id = block.text("tool_use_id")
-    builder.failed = block.flag("is_error")
-    had_content = "content" in block.left
+    block.take_equal("type", "tool_result")
+    builder.tool_call_id = block.take_text("tool_use_id")
+    builder.failed = block.take_boolean("is_error")
+    had_content = "content" in block.remaining
     content = blocks_of(block, "content")
-    builder.result(cache=cache_of(block), extras=block.rest())
+    builder.add_result(cache=take_cache_mark(block), extras=block.remaining_json())
     if content is None:
         builder.shape = "null" if had_content else "absent"
     elif isinstance(content, str):
         builder.shape = "string"
         if content:
-            builder.text(content)
+            builder.add_text(content)
     else:
         builder.shape = "parts"
         for inner in content:
@@ -206,25 +206,27 @@ def read_result(block: Fields, builder: TurnBuilder) -> None:
 
 def _media(kind: str, block: Fields) -> Part | None:
     """Return a picture or document, its keys taken; None where its source is none we know."""
-    source = block.inner("source")
+    source = block.take_fields("source")
     if source is None:
         return None
-    name = block.text("title") if kind == "document" else ""
+    name = block.take_text("title") if kind == "document" else ""
     of: Any = "image" if kind == "image" else "file"
-    form = source.text("type")
+    form = source.take_text("type")
     match form:
         case "base64":
-            part = Part(of, source.text("media_type"), data=source.text("data"), name=name)
+            part = Part(
+                of, source.take_text("media_type"), data=source.take_text("data"), name=name
+            )
             found = part.data
         case "url":
-            part = Part(of, url=source.text("url"), name=name)
+            part = Part(of, url=source.take_text("url"), name=name)
             found = part.url
         case "file":
-            part = Part(of, file_id=source.text("file_id"), protocol=_ANTHROPIC, name=name)
+            part = Part(of, file_id=source.take_text("file_id"), protocol=_ANTHROPIC, name=name)
             found = part.file_id
-        case "text" if source.left.get("media_type") == "text/plain":
-            del source.left["media_type"]
-            part = Part(of, "text/plain", text=source.text("data"), name=name)
+        case "text" if source.remaining.get("media_type") == "text/plain":
+            del source.remaining["media_type"]
+            part = Part(of, "text/plain", text=source.take_text("data"), name=name)
             found = part.text
         case _:
             return None
@@ -234,6 +236,6 @@ def _media(kind: str, block: Fields) -> Part | None:
 
 def is_result(block: Fields) -> bool:
     """Whether a block answers a call of ours."""
-    return block.left.get("type") == "tool_result" and isinstance(
-        cast("object", block.left.get("tool_use_id")), str
+    return block.remaining.get("type") == "tool_result" and isinstance(
+        cast("object", block.remaining.get("tool_use_id")), str
     )

@@ -29,49 +29,56 @@ from tui_chat.models.model_facts import NEWEST_CLAUDE_OUTPUT, is_newer_claude
 from tui_chat.models.namespaces import UNSET
 from tui_chat.protocols.anthropic.cache_marks import few_marks
 from tui_chat.protocols.anthropic.messages import converse
-from tui_chat.protocols.anthropic.tools import say_choice, say_format
+from tui_chat.protocols.anthropic.tools import write_choice, write_format
 from tui_chat.protocols.base import Encoded
-from tui_chat.protocols.common.encoding import Items, flag, merged, our_default, passed_on, setting
-from tui_chat.protocols.common.loss_notes import (
-    default_invented,
-    envelope_notes,
-    no_place,
-    setting_changed,
-    setting_left_out,
+from tui_chat.protocols.common.encoding import (
+    Items,
+    boolean,
+    captured_origin,
+    default_origin,
+    merge_extras,
+    setting_value,
 )
-from tui_chat.protocols.common.request_fields import model_of
+from tui_chat.protocols.common.loss_notes import (
+    default_note,
+    envelope_notes,
+    setting_changed_note,
+    setting_note,
+    unsupported_notes,
+)
+from tui_chat.protocols.common.request_fields import captured_model
 from tui_chat.protocols.common.settings import (
+    all_tools,
     closed_schema,
-    effort_left_out,
-    enforced_format,
+    effort_notes,
     extra_items,
-    in_order,
     json_schema,
     namespace_items,
     object_schema,
-    over,
+    override,
     reply_limit,
-    sampling,
-    stops,
-    usable_choice,
+    sampling_settings,
+    schema_only_format,
+    stop_sequences,
+    usable_tool_choice,
 )
-from tui_chat.protocols.common.tool_names import PLAIN_128, distinct, renamed
+from tui_chat.protocols.common.tool_names import NAMES_128, rename_tool, unique_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
 
 VERSION = "2026-10-21"
 """The `anthropic-version` that the official SDK (2.x) sends."""
 
 _ANTHROPIC = Protocol.ANTHROPIC
-_STREAM = our_default("stream", "the reply is shown as it arrives")
-_ENDPOINT_LIMIT = our_default("max_tokens", "the endpoint's reply limit; Anthropic demands one")
-_DEFAULT_LIMIT = our_default("max_tokens", "nobody set a limit, and Anthropic demands one")
+_STREAM = default_origin("stream", "the reply is shown as it arrives")
+_ENDPOINT_LIMIT = default_origin("max_tokens", "the endpoint's reply limit; Anthropic demands one")
+_DEFAULT_LIMIT = default_origin("max_tokens", "nobody set a limit, and Anthropic demands one")
 _UNKNOWN_LIMIT = 4096
 """For models of others behind this protocol: small, since a limit above theirs is refused."""
 _STEP = 1000
 _ID_FORBIDDEN = re.compile(r"[^A-Za-z0-9_-]")
-_RULES = PairingRules(PLAIN_128, unique_ids=True, id_forbidden=_ID_FORBIDDEN)
+_RULES = PairingRules(NAMES_128, unique_ids=True, id_forbidden=_ID_FORBIDDEN)
 _OWN_RULES = PairingRules(
-    PLAIN_128, in_call_order=False, by_run=True, unique_ids=True, id_forbidden=_ID_FORBIDDEN
+    NAMES_128, in_call_order=False, by_run=True, unique_ids=True, id_forbidden=_ID_FORBIDDEN
 )
 _PLENTY = 1_000_000
 
@@ -92,17 +99,19 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     system, messages, told = converse(envelope, paired.turns, endpoint)
     notes += told
     model = envelope.parameters.model
-    body: Items = [("model", setting(model))] if model.value or not own else []
+    body: Items = [("model", setting_value(model))] if model.value or not own else []
     limit = reply_limit(envelope, endpoint, notes)
     if limit is not None or not own:
-        body.append(("max_tokens", setting(limit or _default_limit(envelope, endpoint, notes))))
+        body.append(
+            ("max_tokens", setting_value(limit or _default_limit(envelope, endpoint, notes)))
+        )
     if system is not None:
         body.append(("system", system))
     body.append(("messages", Arr(messages)))
     body += _tools(envelope, paired.aliases, notes)
     body += _settings(envelope, endpoint, notes)
     if own:
-        body = over(body, extra_items(envelope, _ANTHROPIC))
+        body = override(body, extra_items(envelope, _ANTHROPIC))
     return Encoded(
         "/v1/messages",
         Obj(tuple(body)),
@@ -137,7 +146,7 @@ def _default_limit(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]
         if room < limit:
             limit, why = room, "as much as the context leaves free"
     sentence = f"Nobody set a reply limit and Anthropic demands one: {limit:,} tokens, {why}."
-    notes.append(default_invented(_DEFAULT_LIMIT, sentence))
+    notes.append(default_note(_DEFAULT_LIMIT, sentence))
     return Sourced(limit, _DEFAULT_LIMIT)
 
 
@@ -145,15 +154,15 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
     """Return the tools and the choice among them."""
     own = envelope.semantics.source is _ANTHROPIC
     given = envelope.tools or ()
-    ours = [renamed(tool, aliases) for tool in (given if own else distinct(given, notes))]
+    ours = [rename_tool(tool, aliases) for tool in (given if own else unique_tools(given, notes))]
     native = envelope.semantics.tools.native
-    said = in_order([_tool(tool, own) for tool in ours], native, _ANTHROPIC)
+    said = all_tools([_tool(tool, own) for tool in ours], native, _ANTHROPIC)
     items: Items = []
     if said or (envelope.tools is not None and (own or envelope.semantics.source is None)):
         items.append(("tools", Arr(said)))
     if own and envelope.semantics.anthropic.tool_choice is not UNSET:
         return items  # said by the namespace
-    choice = usable_choice(envelope, _ANTHROPIC, [tool.name for tool in ours], aliases, notes)
+    choice = usable_tool_choice(envelope, _ANTHROPIC, [tool.name for tool in ours], aliases, notes)
     parallel = envelope.parameters.parallel_tool_calls
     if choice is None and parallel is not None and not parallel.value and said:
         choice = Sourced(ToolChoice("auto"), parallel.origin)
@@ -163,15 +172,15 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
         and (choice is None or choice.value.mode == "none")
     ):
         why = "no tool may be called"
-        notes.append(setting_left_out(parallel, "parallel_tool_calls", why, Level.INFO))
+        notes.append(setting_note(parallel, "parallel_tool_calls", why, Level.INFO))
     if choice is not None:
         if choice.value.names and (choice.value.mode != "required" or len(choice.value.names) > 1):
             why = "Anthropic takes one name or none; the model may choose any tool"
-            notes.append(setting_left_out(choice, f"tool_choice {choice.value.names}", why))
+            notes.append(setting_note(choice, f"tool_choice {choice.value.names}", why))
         meaning = (choice.value, parallel.value if parallel is not None else None)
         if parallel is not None and parallel.value and not own:
             meaning = (choice.value, None)
-        items.append(("tool_choice", tree_of(say_choice(meaning), choice.origin)))
+        items.append(("tool_choice", tree_of(write_choice(meaning), choice.origin)))
     return items
 
 
@@ -183,7 +192,7 @@ def _tool(tool: ToolDefinition, own: bool) -> Tree:
     items.append(("input_schema", tree_of(schema)))
     if tool.strict is not None:
         items.append(("strict", Lit(tool.strict)))
-    return Obj(tuple(merged(items, tool.extras, passed_on("tools")) if own else items))
+    return Obj(tuple(merge_extras(items, tool.extras, captured_origin("tools")) if own else items))
 
 
 def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
@@ -194,31 +203,31 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
         ("top_p", asked.top_p, 0, 1),
         ("top_k", asked.top_k, 0, math.inf),
     ]
-    unchanged = own and asked.model.origin == model_of(asked.model.value).origin
+    unchanged = own and asked.model.origin == captured_model(asked.model.value).origin
     facts = endpoint.facts_of(asked.model.value)
-    items: Items = list(sampling(wanted, asked, facts, notes, own=unchanged))
+    items: Items = list(sampling_settings(wanted, asked, facts, notes, own=unchanged))
     missing = [
         ("seed", asked.seed),
         ("presence_penalty", asked.presence_penalty),
         ("frequency_penalty", asked.frequency_penalty),
     ]
-    notes += no_place(_ANTHROPIC, missing)
-    notes += effort_left_out(asked.effort, _ANTHROPIC)
-    stop = asked.stop if own else stops(asked.stop, _PLENTY, notes, blank=False)
+    notes += unsupported_notes(_ANTHROPIC, missing)
+    notes += effort_notes(asked.effort, _ANTHROPIC)
+    stop = asked.stop if own else stop_sequences(asked.stop, _PLENTY, notes, blank=False)
     if stop is not None:
         items.append(("stop_sequences", tree_of(stop.value, stop.origin)))
     form = asked.response_format if own else _format(asked.response_format, notes)
     if form is not None:
-        said = tree_of(say_format(form.value), form.origin)
+        said = tree_of(write_format(form.value), form.origin)
         items.append(("output_config", Obj((("format", said),), form.origin)))
     if asked.stream:
-        items.append(("stream", flag(True, _STREAM)))
+        items.append(("stream", boolean(True, _STREAM)))
     if own:
         skip = ("output_config", *(("stream",) if asked.stream else ()))
-        items = over(items, namespace_items(namespace, skip))
+        items = override(items, namespace_items(namespace, skip))
         rest = namespace.output_config
         if rest is not UNSET:
-            items = _with_config(items, tree_of(rest, passed_on("output_config")))
+            items = _with_config(items, tree_of(rest, captured_origin("output_config")))
     return items
 
 
@@ -226,7 +235,7 @@ def _with_config(items: Items, rest: Tree) -> Items:
     ours = dict(items).get("output_config")
     if isinstance(ours, Obj) and isinstance(rest, Obj):
         rest = Obj((*ours.items, *rest.items), ours.origin)
-    return over(items, iter([("output_config", rest)]))
+    return override(items, iter([("output_config", rest)]))
 
 
 def _format(
@@ -237,11 +246,11 @@ def _format(
         return None
     if form.value.kind == "json" or not form.value.schema:
         why = "Anthropic asks for JSON by a schema only"
-        notes.append(setting_left_out(form, "the response format", why))
+        notes.append(setting_note(form, "the response format", why))
         return None
-    form = enforced_format(form, _ANTHROPIC, notes)
+    form = schema_only_format(form, _ANTHROPIC, notes)
     schema, changed = closed_schema(json_schema(form.value.schema or {}, form.value.dialect))
     if changed:
         sentence = "The reply's schema is sent with “additionalProperties: false” for every object."
-        notes.append(setting_changed(form, sentence))
+        notes.append(setting_changed_note(form, sentence))
     return Sourced(replace(form.value, schema=schema, dialect="json"), form.origin)

@@ -26,12 +26,12 @@ from tui_chat.protocols.common.encoding import (
     FILLER,
     NOTHING_TO_SEND,
     Items,
+    constant,
     filler_note,
-    merged,
-    own_form,
-    word,
+    merge_extras,
+    native_form,
 )
-from tui_chat.protocols.common.loss_notes import blank_left_out, system_moved
+from tui_chat.protocols.common.loss_notes import blank_message_note, system_moved_note
 from tui_chat.protocols.common.plain_turns import plain_turns, role_and_content
 from tui_chat.protocols.common.segments import run_memo, segments
 from tui_chat.protocols.common.tool_pairing import variant
@@ -40,7 +40,7 @@ _ANTHROPIC = Protocol.ANTHROPIC
 _plainly = plain_turns(
     _ANTHROPIC, {"user": role_and_content("user"), "assistant": role_and_content("assistant")}
 )
-_FILLER = Obj((("role", word("user")), ("content", word(FILLER))))
+_FILLER = Obj((("role", constant("user")), ("content", constant(FILLER))))
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ def _leading(turns: Sequence[Turn]) -> int:
     """Return how many turns go to the top-level `system`."""
     count = 0
     for turn in turns:
-        form = own_form(turn, _ANTHROPIC)
+        form = native_form(turn, _ANTHROPIC)
         if turn.role != "system" or (form is not None and form.slot != "system"):
             break
         count += 1
@@ -129,7 +129,7 @@ def _encode_segment(
             part.ends_blank = False
         elif (
             turn.role == "system"
-            and own_form(turn, _ANTHROPIC) is None
+            and native_form(turn, _ANTHROPIC) is None
             and not (in_place and _may_stay(turns, index, ends))
         ):
             _move(part, turn, fallback, is_known=in_place is not None)
@@ -159,10 +159,10 @@ def _move(so_far: Conversation, turn: Turn, fallback: str, *, is_known: bool) ->
         "this model takes none there" if is_known else "it is unknown whether this model takes one"
     )
     if fallback == "hoist":
-        so_far.notes.append(system_moved(turn, "moved to the top", why))
+        so_far.notes.append(system_moved_note(turn, "moved to the top", why))
         so_far.system.append(turn)
         return
-    so_far.notes.append(system_moved(turn, "sent as a user message", why))
+    so_far.notes.append(system_moved_note(turn, "sent as a user message", why))
     _add(so_far, variant(turn, "as user", _as_user))
 
 
@@ -175,8 +175,8 @@ def _add(so_far: Conversation, turn: Turn) -> None:
     if words.notes:
         so_far.notes += words.notes
     so_far.ends_blank = False
-    if words.content is None and own_form(turn, _ANTHROPIC) is None:
-        so_far.notes.append(blank_left_out(turn))
+    if words.content is None and native_form(turn, _ANTHROPIC) is None:
+        so_far.notes.append(blank_message_note(turn))
         so_far.ends_blank = turn.role == "user"
         return
     if so_far.runs and _joins(so_far.runs[-1], turn):
@@ -189,7 +189,7 @@ def _add(so_far: Conversation, turn: Turn) -> None:
 
 def _joins(run: list[Turn], turn: Turn) -> bool:
     """Whether a turn belongs into the message of the turns before it."""
-    form = own_form(turn, _ANTHROPIC)
+    form = native_form(turn, _ANTHROPIC)
     if form is not None:
         return form.joined
     return turn.role == "tool" and run[-1].role == "tool"
@@ -203,9 +203,9 @@ def _joined(run: Sequence[Turn]) -> Obj:
     words: list[Said] = [said(turn) for turn in run]
     origin = run[0].origin
     blocks = tuple(block for each in words for block in each.blocks)
-    items: Items = [("role", word("user")), ("content", Arr(blocks, origin))]
-    form = own_form(run[0], _ANTHROPIC)
-    return Obj(tuple(merged(items, form.extras if form else "", origin)), origin)
+    items: Items = [("role", constant("user")), ("content", Arr(blocks, origin))]
+    form = native_form(run[0], _ANTHROPIC)
+    return Obj(tuple(merge_extras(items, form.extras if form else "", origin)), origin)
 
 
 _together = run_memo(_joined)
@@ -299,7 +299,7 @@ def _system(so_far: Conversation) -> Tree | None:
     turns = so_far.system
     if not turns:
         return None
-    form = own_form(turns[0], _ANTHROPIC)
+    form = native_form(turns[0], _ANTHROPIC)
     if len(turns) == 1 and form is not None and form.shape == "string":
         return Str(turns[0].text)
     blocks: list[Tree] = []
@@ -307,6 +307,6 @@ def _system(so_far: Conversation) -> Tree | None:
         words = said(turn)
         so_far.notes += words.notes
         if not words.blocks:
-            so_far.notes.append(blank_left_out(turn))
+            so_far.notes.append(blank_message_note(turn))
         blocks += words.blocks
     return Arr(tuple(blocks)) if blocks else None

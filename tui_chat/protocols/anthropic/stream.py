@@ -28,24 +28,24 @@ from tui_chat.models.reply import (
     StreamEvent,
     Usage,
 )
-from tui_chat.protocols.common.error_body import refused
+from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
-    compact,
-    count,
-    items,
-    load,
-    mapping,
-    raw_string,
-    string,
+    as_array,
+    as_count,
+    as_object,
+    as_raw_string,
+    as_string,
+    load_json,
+    to_json,
 )
 from tui_chat.protocols.common.reply_events import (
     ReplyEvents,
-    chunks_of,
-    folded,
-    no_reply,
-    read_body,
-    too_much,
+    fold_reply,
+    load_body,
+    load_event,
+    not_a_reply,
+    too_large,
 )
 
 _REASONS: dict[str, FinishReason] = {
@@ -85,9 +85,9 @@ class AnthropicParser:
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
         """Take one event of the stream."""
-        for chunk in chunks_of(event, data, whole=self._events.ended):
-            self._take_in(string(chunk.get("type")) or event, chunk)
-        return self._events.take()
+        for chunk in load_event(event, data, whole=self._events.ended):
+            self._take_in(as_string(chunk.get("type")) or event, chunk)
+        return self._events.drain()
 
     def close(self) -> Sequence[StreamEvent]:
         """Tell that the stream ended."""
@@ -95,62 +95,62 @@ class AnthropicParser:
 
     def take_message(self, message: JsonObject) -> None:
         """Read a message as far as it has come: whole, or what a stream starts with."""
-        self._events.started(string(message.get("model")), string(message.get("id")))
-        for index, block in enumerate(items(message.get("content"))):
-            self._start(index, mapping(block))
+        self._events.start(as_string(message.get("model")), as_string(message.get("id")))
+        for index, block in enumerate(as_array(message.get("content"))):
+            self._start(index, as_object(block))
             self._stop(index)
-        self._usage(mapping(message.get("usage")))
+        self._usage(as_object(message.get("usage")))
         self._stopped(message)
 
     def finish(self) -> Reply:
         """Return the reply of an answer that came whole and has been taken in."""
         if not self._events.ended:
-            self._events.finished("stop", "")
-        return folded(self._events)
+            self._events.finish("stop", "")
+        return fold_reply(self._events)
 
     def _take_in(self, kind: str, chunk: JsonObject) -> None:
-        index = count(chunk.get("index")) or 0
+        index = as_count(chunk.get("index")) or 0
         match kind:
             case "content_block_delta":
-                self._grow(index, mapping(chunk.get("delta")))
+                self._grow(index, as_object(chunk.get("delta")))
             case "content_block_start":
-                self._start(index, mapping(chunk.get("content_block")))
+                self._start(index, as_object(chunk.get("content_block")))
             case "content_block_stop":
                 self._stop(index)
             case "message_start":
                 self._turn += 1
                 self._blocks = {}
                 self._events.ended = False  # some streams hold several replies
-                self.take_message(mapping(chunk.get("message")))
+                self.take_message(as_object(chunk.get("message")))
             case "message_delta":
-                self._usage(mapping(chunk.get("usage")))
-                self._stopped(mapping(chunk.get("delta")))
+                self._usage(as_object(chunk.get("usage")))
+                self._stopped(as_object(chunk.get("delta")))
             case "message_stop" if not self._events.ended:
-                self._events.finished("stop", "")
+                self._events.finish("stop", "")
             case _:
                 pass
 
     def _start(self, index: int, said: JsonObject) -> None:
-        kind = string(said.get("type"))
+        kind = as_string(said.get("type"))
         if len(self._blocks) >= MOST_PIECES:
-            raise too_much("blocks of the reply", MOST_PIECES, "beginnings without an end")
+            raise too_large("blocks of the reply", MOST_PIECES, "beginnings without an end")
         match kind:
             case "text":
                 self._blocks[index] = _Block("text")
-                self._events.text(raw_string(said.get("text")))
+                self._events.add_text(as_raw_string(said.get("text")))
             case "thinking" | "redacted_thinking":
                 number = self._block(index, "thinking").number
-                self._events.reasoning(
+                self._events.add_reasoning(
                     number,
-                    raw_string(said.get("thinking")),
-                    signature=string(said.get("signature")),
-                    encrypted=string(said.get("data")),
+                    as_raw_string(said.get("thinking")),
+                    signature=as_string(said.get("signature")),
+                    encrypted=as_string(said.get("data")),
                 )
             case "tool_use":
                 block = self._block(index, "tool")
                 block.start = said
-                self._events.tool(
-                    block.number, id=string(said.get("id")), name=string(said.get("name"))
+                self._events.add_tool_call(
+                    block.number, id=as_string(said.get("id")), name=as_string(said.get("name"))
                 )
             case "":
                 pass
@@ -162,7 +162,9 @@ class AnthropicParser:
         block = self._blocks.get(index)
         if block is None or block.kind != kind:
             key = (self._turn, index, kind)
-            number = self._events.call(key) if kind == "tool" else self._events.block(key)
+            number = (
+                self._events.call_index(key) if kind == "tool" else self._events.block_index(key)
+            )
             block = self._blocks[index] = _Block(kind, number)
         return block
 
@@ -173,23 +175,23 @@ class AnthropicParser:
                 if name != "type" and isinstance(value, str):
                     self._grown += len(name) + len(value)
                     if self._grown > REPLY_SIZE:
-                        raise too_much("blocks of the reply", REPLY_SIZE, "characters")
+                        raise too_large("blocks of the reply", REPLY_SIZE, "characters")
                     block.grown.setdefault(name, []).append(value)
             return
         match delta.get("type"):
             case "text_delta":
-                self._events.text(raw_string(delta.get("text")))
+                self._events.add_text(as_raw_string(delta.get("text")))
             case "thinking_delta":
                 number = self._block(index, "thinking").number
-                self._events.reasoning(number, raw_string(delta.get("thinking")))
+                self._events.add_reasoning(number, as_raw_string(delta.get("thinking")))
             case "signature_delta":
                 number = self._block(index, "thinking").number
-                self._events.reasoning(number, signature=string(delta.get("signature")))
+                self._events.add_reasoning(number, signature=as_string(delta.get("signature")))
             case "input_json_delta":
                 block = self._block(index, "tool")
-                if text := raw_string(delta.get("partial_json")):
+                if text := as_raw_string(delta.get("partial_json")):
                     block.grown["input"] = []
-                    self._events.tool(block.number, text)
+                    self._events.add_tool_call(block.number, text)
             case _:
                 pass
 
@@ -198,33 +200,33 @@ class AnthropicParser:
         if block is None:
             return
         if block.kind == "tool" and not block.grown:
-            self._events.tool(block.number, compact(block.start.get("input") or {}))
+            self._events.add_tool_call(block.number, to_json(block.start.get("input") or {}))
         elif block.kind == "other":
-            self._events.other(string(block.start.get("type")), _assembled(block))
+            self._events.add_other(as_string(block.start.get("type")), _assembled(block))
 
     def _usage(self, said: JsonObject) -> None:
         for name in ("input_tokens", *_CACHES, "output_tokens"):
-            if (number := count(said.get(name))) is not None:
+            if (number := as_count(said.get(name))) is not None:
                 self._counts[name] = number
-        details = mapping(said.get("output_tokens_details"))
+        details = as_object(said.get("output_tokens_details"))
         counts = self._counts
         fresh = counts.get("input_tokens")
         apart = sum(counts.get(name, 0) for name in _CACHES)
-        self._events.usage(
+        self._events.set_usage(
             Usage(
                 input=None if fresh is None else fresh + apart,
                 output=counts.get("output_tokens"),
                 cached=counts.get("cache_read_input_tokens"),
                 cache_write=counts.get("cache_creation_input_tokens"),
-                reasoning=count(details.get("thinking_tokens")),
+                reasoning=as_count(details.get("thinking_tokens")),
                 input_apart=apart,
             )
         )
 
     def _stopped(self, said: JsonObject) -> None:
-        if raw := string(said.get("stop_reason")):
-            detail = string(mapping(said.get("stop_details")).get("explanation"))
-            self._events.finished(_REASONS.get(raw, "other"), raw, detail)
+        if raw := as_string(said.get("stop_reason")):
+            detail = as_string(as_object(said.get("stop_details")).get("explanation"))
+            self._events.finish(_REASONS.get(raw, "other"), raw, detail)
 
 
 _CACHES = ("cache_read_input_tokens", "cache_creation_input_tokens")
@@ -237,19 +239,19 @@ def _assembled(block: _Block) -> JsonObject:
         text = "".join(pieces)
         if name == "partial_json":
             try:
-                whole["input"] = load(text) if text else whole.get("input")
+                whole["input"] = load_json(text) if text else whole.get("input")
             except ValueError:
                 whole["input"] = text
         else:
-            whole[name] = raw_string(whole.get(name)) + text
+            whole[name] = as_raw_string(whole.get(name)) + text
     return whole
 
 
 def read(body: bytes) -> Reply:
     """Read an answer that came whole."""
-    answer = mapping(read_body(body))
+    answer = as_object(load_body(body))
     if "content" not in answer and "stop_reason" not in answer:
-        raise no_reply(answer)
+        raise not_a_reply(answer)
     parser = AnthropicParser()
     parser.take_message(answer)
     return parser.finish()
@@ -257,4 +259,4 @@ def read(body: bytes) -> Reply:
 
 def refusal(status: int, body: bytes) -> Refused:
     """Put an HTTP error into words."""
-    return refused(status, body)
+    return response_error(status, body)

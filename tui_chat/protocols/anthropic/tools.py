@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui_chat.models.envelope import ResponseFormat, ToolChoice, ToolDefinition
-from tui_chat.protocols.common.lenient_json import mapping, string
+from tui_chat.protocols.common.lenient_json import as_object, as_string
 from tui_chat.protocols.common.request_fields import Fields
 
 _MODES = {"auto": "auto", "any": "required", "none": "none"}
@@ -14,19 +14,19 @@ _WORDS = {"auto": "auto", "required": "any", "none": "none"}
 
 def read_tool(entry: Fields) -> ToolDefinition | None:
     """Return a client tool's definition; None for the tools that run at Anthropic's side."""
-    if entry.left.get("type") not in (None, "custom"):
+    if entry.remaining.get("type") not in (None, "custom"):
         return None
-    name, schema = entry.text("name"), entry.mapping("input_schema")
+    name, schema = entry.take_text("name"), entry.take_object("input_schema")
     if not name or schema is None:
         return None
-    description, strict = entry.text("description"), entry.flag("strict")
-    return ToolDefinition(name, description, schema, strict, extras=entry.rest())
+    description, strict = entry.take_text("description"), entry.take_boolean("strict")
+    return ToolDefinition(name, description, schema, strict, extras=entry.remaining_json())
 
 
 def read_choice(value: Any) -> tuple[ToolChoice, bool | None] | None:
     """Return what `tool_choice` means, and whether calls may be parallel."""
-    said = mapping(value)
-    kind, name = string(said.get("type")), string(said.get("name"))
+    said = as_object(value)
+    kind, name = as_string(said.get("type")), as_string(said.get("name"))
     single = said.get("disable_parallel_tool_use")
     parallel = not single if isinstance(single, bool) else None
     if kind == "tool" and name:
@@ -37,7 +37,7 @@ def read_choice(value: Any) -> tuple[ToolChoice, bool | None] | None:
     return None
 
 
-def say_choice(meaning: tuple[ToolChoice, bool | None]) -> dict[str, Any]:
+def write_choice(meaning: tuple[ToolChoice, bool | None]) -> dict[str, Any]:
     """Return `tool_choice` on the wire. Of several names it can say none: see the encoder."""
     choice, parallel = meaning
     said: dict[str, Any]
@@ -52,13 +52,13 @@ def say_choice(meaning: tuple[ToolChoice, bool | None]) -> dict[str, Any]:
 
 def read_format(value: Any) -> ResponseFormat | None:
     """Return what `output_config.format` means; None where it cannot be said in our terms."""
-    said = mapping(value)
-    schema = mapping(said.get("schema"))
+    said = as_object(value)
+    schema = as_object(said.get("schema"))
     if said.get("type") != "json_schema" or not schema:
         return None
     return ResponseFormat("schema", dict(schema), strict=True)
 
 
-def say_format(form: ResponseFormat) -> dict[str, Any]:
+def write_format(form: ResponseFormat) -> dict[str, Any]:
     """Return `output_config.format` on the wire."""
     return {"type": "json_schema", "schema": form.schema or {}}

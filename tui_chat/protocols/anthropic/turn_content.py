@@ -22,19 +22,19 @@ from tui_chat.models.quick import quick
 from tui_chat.models.semantics import Piece, ReasoningBlock, WireForm
 from tui_chat.models.text import GLUE, Origin, Text
 from tui_chat.protocols.anthropic.cache_marks import with_mark
-from tui_chat.protocols.common.content_order import laid_out
+from tui_chat.protocols.common.content_order import ordered_content
 from tui_chat.protocols.common.encoding import (
     Items,
+    arguments_note,
     arguments_object,
-    bad_arguments,
-    flag,
-    merged,
-    own_form,
-    parsed,
-    quote,
-    word,
+    boolean,
+    constant,
+    field_string,
+    merge_extras,
+    native_form,
+    parse_json,
 )
-from tui_chat.protocols.common.loss_notes import blank_text_left_out, left_out, turn_notes
+from tui_chat.protocols.common.loss_notes import blank_text_note, part_note, turn_notes
 from tui_chat.protocols.roles import adapted_role
 
 _ANTHROPIC = Protocol.ANTHROPIC
@@ -74,16 +74,16 @@ class _Saying:
 
 
 def _said(turn: Turn) -> Said:
-    form, origin = own_form(turn, _ANTHROPIC), turn.origin
+    form, origin = native_form(turn, _ANTHROPIC), turn.origin
     saying = _Saying(turn, form)
     result = Piece("result")
-    for piece, what in laid_out(turn, _ANTHROPIC):
+    for piece, what in ordered_content(turn, _ANTHROPIC):
         if piece.kind == "result":
             result = piece
         else:
             _say(saying, piece, what)
     if turn.semantics.refusal.strip() and not saying.said_refusal:
-        saying.blocks.append(_text(quote(turn.semantics.refusal, origin, "refusal"), origin))
+        saying.blocks.append(_text(field_string(turn.semantics.refusal, origin, "refusal"), origin))
     if turn.cache_mark is not None and turn.role != "tool":
         saying.blocks = list(with_mark(saying.blocks, turn.cache_mark))
         saying.marked = True
@@ -98,12 +98,12 @@ def _said(turn: Turn) -> Said:
     refusal = turn.semantics.refusal
     blank_refusal = bool(refusal) and not refusal.strip()
     if (saying.omits_blank or blank_refusal) and content is not None:
-        saying.notes.append(blank_text_left_out(turn))
-    items: Items = [("role", word(role))]
+        saying.notes.append(blank_text_note(turn))
+    items: Items = [("role", constant(role))]
     if content is not None:
         items.append(("content", content))
     if form is not None:
-        items = merged(items, form.extras, origin)
+        items = merge_extras(items, form.extras, origin)
     return Said(role, blocks, content, Obj(tuple(items), origin), tuple(saying.notes))
 
 
@@ -134,14 +134,14 @@ def _content(saying: _Saying) -> Tree | None:
 def _result(turn: Turn, content: Tree | None, piece: Piece) -> Obj:
     origin = turn.origin
     items: Items = [
-        ("type", word("tool_result")),
-        ("tool_use_id", quote(turn.tool_call_id, origin, "tool call id")),
+        ("type", constant("tool_result")),
+        ("tool_use_id", field_string(turn.tool_call_id, origin, "tool call id")),
     ]
     if content is not None:
         items.append(("content", content))
     failed = turn.semantics.failed
     if failed is not None:
-        items.append(("is_error", flag(failed, origin)))
+        items.append(("is_error", boolean(failed, origin)))
     return _marked(items, piece, origin)
 
 
@@ -164,11 +164,11 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
         case ToolCall():
             arguments, right = arguments_object(what, origin)
             if not right:
-                saying.notes.append(bad_arguments(turn, what))
+                saying.notes.append(arguments_note(turn, what))
             items: Items = [
-                ("type", word("tool_use")),
-                ("id", quote(what.id, origin, "tool call id")),
-                ("name", quote(what.name, origin, "tool name")),
+                ("type", constant("tool_use")),
+                ("id", field_string(what.id, origin, "tool call id")),
+                ("name", field_string(what.name, origin, "tool name")),
                 ("input", arguments),
             ]
             saying.blocks.append(_marked(items, piece, origin))
@@ -176,14 +176,14 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
             part = _part(what, origin, captured=saying.form is not None)
             if part is None or turn.role in ("assistant", "system"):
                 called = f"{what.kind} {what.mime}".strip()
-                saying.notes.append(left_out(turn, called, _ANTHROPIC))
+                saying.notes.append(part_note(turn, called, _ANTHROPIC))
             else:
                 saying.blocks.append(_marked(part, piece, origin))
         case _:
             if piece.kind == "other" and _is_own(turn):
-                saying.blocks.append(parsed(piece.data, origin, piece.name))
+                saying.blocks.append(parse_json(piece.data, origin, piece.name))
             elif piece.kind == "refusal" and turn.semantics.refusal.strip():
-                refusal = quote(turn.semantics.refusal, origin, "refusal")
+                refusal = field_string(turn.semantics.refusal, origin, "refusal")
                 saying.blocks.append(_text(refusal, origin))
                 saying.said_refusal = True
 
@@ -194,14 +194,14 @@ def _is_own(turn: Turn) -> bool:
 
 
 def _text(text: Str, origin: Origin, piece: Piece | None = None) -> Obj:
-    items: Items = [("type", word("text")), ("text", text)]
+    items: Items = [("type", constant("text")), ("text", text)]
     return _marked(items, piece, origin) if piece else Obj(tuple(items), origin)
 
 
 def _marked(items: Items, piece: Piece, origin: Origin) -> Obj:
     if piece.cache:
-        items.append(("cache_control", parsed(piece.cache, origin, "cache mark")))
-    return Obj(tuple(merged(items, piece.extras, origin)), origin)
+        items.append(("cache_control", parse_json(piece.cache, origin, "cache mark")))
+    return Obj(tuple(merge_extras(items, piece.extras, origin)), origin)
 
 
 def _thinking(block: ReasoningBlock, origin: Origin, *, captured: bool) -> Items | None:
@@ -211,16 +211,16 @@ def _thinking(block: ReasoningBlock, origin: Origin, *, captured: bool) -> Items
     if block.protocol is not _ANTHROPIC:
         return None
     if block.encrypted:
-        data = quote(block.encrypted, origin, "redacted thinking")
-        return [("type", word("redacted_thinking")), ("data", data)]
+        data = field_string(block.encrypted, origin, "redacted thinking")
+        return [("type", constant("redacted_thinking")), ("data", data)]
     if not block.signature and not captured:
         return None
     items: Items = [
-        ("type", word("thinking")),
-        ("thinking", quote(block.text, origin, "thinking")),
+        ("type", constant("thinking")),
+        ("thinking", field_string(block.text, origin, "thinking")),
     ]
     if block.signature:
-        items.append(("signature", quote(block.signature, origin, "signature")))
+        items.append(("signature", field_string(block.signature, origin, "signature")))
     return items
 
 
@@ -243,31 +243,34 @@ def _part(part: Part, origin: Origin, *, captured: bool) -> Items | None:
     if part.file_id:
         if part.protocol is not _ANTHROPIC:
             return None
-        source = [("type", word("file")), ("file_id", quote(part.file_id, origin, "file id"))]
+        source = [
+            ("type", constant("file")),
+            ("file_id", field_string(part.file_id, origin, "file id")),
+        ]
     elif part.data:
         if not captured and part.mime not in (_IMAGES if image else (_PDF,)):
             return None
         source = [
-            ("type", word("base64")),
+            ("type", constant("base64")),
             ("media_type", tree_of(part.mime)),
-            ("data", quote(part.data, origin, part.kind)),
+            ("data", field_string(part.data, origin, part.kind)),
         ]
     elif part.text:
         source = [
-            ("type", word("text")),
-            ("media_type", word("text/plain")),
-            ("data", quote(part.text, origin, "document")),
+            ("type", constant("text")),
+            ("media_type", constant("text/plain")),
+            ("data", field_string(part.text, origin, "document")),
         ]
     elif part.url:
-        source = [("type", word("url")), ("url", quote(part.url, origin, "link"))]
+        source = [("type", constant("url")), ("url", field_string(part.url, origin, "link"))]
     else:
         return None
     if part.kind not in ("image", "file"):
         return None
     items: Items = [
-        ("type", word("image" if image else "document")),
+        ("type", constant("image" if image else "document")),
         ("source", Obj(tuple(source), origin)),
     ]
     if part.name and not image:
-        items.append(("title", quote(part.name, origin, "title")))
+        items.append(("title", field_string(part.name, origin, "title")))
     return items

@@ -20,32 +20,32 @@ from tui_chat.models.envelope import Turn
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import Layout, Piece, ReasoningBlock
 from tui_chat.models.text import Text
-from tui_chat.protocols.common.encoding import own_form
+from tui_chat.protocols.common.encoding import native_form
 from tui_chat.protocols.common.urls import is_link, standard_base64
 
-Placed: TypeAlias = tuple[Piece, Text | ReasoningBlock | ToolCall | Part | None]
+PlacedContent: TypeAlias = tuple[Piece, Text | ReasoningBlock | ToolCall | Part | None]
 """A piece and what stands in it; None where the piece itself says it all."""
 
 _PLAIN_CALL = Piece("call")
 
 
-def laid_out(turn: Turn, protocol: Protocol) -> Sequence[Placed]:
+def ordered_content(turn: Turn, protocol: Protocol) -> Sequence[PlacedContent]:
     """Return the pieces of a turn, with the marks to be sent back."""
     layout = turn.semantics.layout
-    if turn.parts and own_form(turn, protocol) is None:
-        turn = replace(turn, parts=tuple(_elsewhere(part, protocol) for part in turn.parts))
+    if turn.parts and native_form(turn, protocol) is None:
+        turn = replace(turn, parts=tuple(_portable_part(part, protocol) for part in turn.parts))
     if layout is None:
-        return _plainly(turn, ())
+        return _default_order(turn, ())
     own = layout.protocol is protocol
     if not layout.fits(turn.text, turn.semantics.reasoning, turn.tool_calls, turn.parts):
         marks = [piece for piece in layout.pieces if piece.kind == "call"] if own else ()
-        return _plainly(turn, marks)
+        return _default_order(turn, marks)
     if not own:
-        return list(_unmarked(turn, layout))
-    return list(_filled(turn, layout.pieces))
+        return list(_without_marks(turn, layout))
+    return list(_fill_layout(turn, layout.pieces))
 
 
-def _elsewhere(part: Part, protocol: Protocol) -> Part:
+def _portable_part(part: Part, protocol: Protocol) -> Part:
     """Return a part as it can be sent where it was not written: without bytes that are no base64
     and links that lead nowhere. A part without either is one that no protocol can carry.
     """
@@ -58,7 +58,7 @@ def _elsewhere(part: Part, protocol: Protocol) -> Part:
     return part
 
 
-def _filled(turn: Turn, pieces: Sequence[Piece]) -> Iterator[Placed]:
+def _fill_layout(turn: Turn, pieces: Sequence[Piece]) -> Iterator[PlacedContent]:
     """Yield the pieces with what stands in them."""
     reasoning, calls, parts = (
         iter(turn.semantics.reasoning),
@@ -81,7 +81,7 @@ def _filled(turn: Turn, pieces: Sequence[Piece]) -> Iterator[Placed]:
                 yield piece, None
 
 
-def _unmarked(turn: Turn, layout: Layout) -> Iterator[Placed]:
+def _without_marks(turn: Turn, layout: Layout) -> Iterator[PlacedContent]:
     """Yield the pieces of a layout that came from another protocol."""
     pieces: list[Piece] = []
     joins = layout.protocol is Protocol.GEMINI
@@ -95,13 +95,15 @@ def _unmarked(turn: Turn, layout: Layout) -> Iterator[Placed]:
             if joins and pieces and pieces[-1].kind == "text":
                 bare = Piece("text", pieces.pop().length + piece.length)
         pieces.append(bare)
-    yield from _filled(turn, pieces)
+    yield from _fill_layout(turn, pieces)
 
 
-def _plainly(turn: Turn, marks: Sequence[Piece]) -> Sequence[Placed]:
+def _default_order(turn: Turn, marks: Sequence[Piece]) -> Sequence[PlacedContent]:
     if len(marks) != len(turn.tool_calls):
         marks = [_PLAIN_CALL] * len(turn.tool_calls)
-    placed: list[Placed] = [(Piece("reasoning"), block) for block in turn.semantics.reasoning]
+    placed: list[PlacedContent] = [
+        (Piece("reasoning"), block) for block in turn.semantics.reasoning
+    ]
     if len(turn.text):
         placed.append((Piece("text", len(turn.text)), turn.text))
     placed += [(Piece("part"), part) for part in turn.parts]

@@ -15,7 +15,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, Sourced, Turn
 from tui_chat.models.json_tree import Lit, Obj, Str, Tree, tree_of
 from tui_chat.models.message import ToolCall
-from tui_chat.models.semantics import ReasoningBlock, WireForm
+from tui_chat.models.semantics import WireForm
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text, clean
 
 Items = list[tuple[str, Tree]]
@@ -26,70 +26,70 @@ FILLER = "."
 
 
 @lru_cache(maxsize=256)
-def word(text: str) -> Str:
+def constant(text: str) -> Str:
     """Return a string that the protocol demands and nobody wrote. The same object for the same
     word: a request says `user` and `text` thousands of times.
     """
     return Str(Text.glue(text))
 
 
-def field_of(origin: Origin, what: str) -> Origin:
+def field_origin(origin: Origin, what: str) -> Origin:
     """Return the origin of a field of a message that is not its text: an id, the arguments of a
     call, the bytes of a picture. It leads to the message by its id and by `within`.
     """
     return Origin(origin.kind, origin.id, what, within=origin)
 
 
-def quote(text: str, origin: Origin, what: str) -> Str:
+def field_string(text: str, origin: Origin, what: str) -> Str:
     """Return a string that is a field of `origin`, called `what`."""
-    return Str(Text.of(clean(text), field_of(origin, what)))
+    return Str(Text.of(clean(text), field_origin(origin, what)))
 
 
-def setting(sourced: Sourced[Any]) -> Tree:
+def setting_value(sourced: Sourced[Any]) -> Tree:
     """Return a parameter's value, its origin being who set it."""
     return tree_of(sourced.value, sourced.origin)
 
 
-def our_default(name: str, why: str) -> Origin:
+def default_origin(name: str, why: str) -> Origin:
     """Return the origin of a setting that nobody set and that we send all the same."""
     return Origin(OriginKind.SETTING, name, f"{name}: {why}")
 
 
-def passed_on(name: str) -> Origin:
+def captured_origin(name: str) -> Origin:
     """Return the origin of a setting that a captured request had and we only pass on."""
     return Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
 
 
-def flag(value: bool, origin: Origin) -> Lit:
+def boolean(value: bool, origin: Origin) -> Lit:
     """Return `true` or `false`."""
     return Lit(value, origin)
 
 
-def own_form(turn: Turn, protocol: Protocol) -> WireForm | None:
+def native_form(turn: Turn, protocol: Protocol) -> WireForm | None:
     """Return how the turn was written, where it was written in this protocol."""
     form = turn.semantics.wire
     return form if form is not None and form.protocol is protocol else None
 
 
-def parsed(data: str, origin: Origin, what: str) -> Tree:
+def parse_json(data: str, origin: Origin, what: str) -> Tree:
     """Return the tree of a value that was kept as JSON text."""
-    return tree_of(json.loads(data), field_of(origin, what))
+    return tree_of(json.loads(data), field_origin(origin, what))
 
 
-def merged(items: Items, extras: str, origin: Origin) -> Items:
+def merge_extras(items: Items, extras: str, origin: Origin) -> Items:
     """Return an object's items with the extras (compact JSON) over them, objects into objects."""
     if not extras:
         return items
-    more = cast("Obj", parsed(extras, origin, "what only its provider understands"))
-    return list(_over(items, more))
+    more = cast("Obj", parse_json(extras, origin, "what only its provider understands"))
+    return list(_merge(items, more))
 
 
-def _over(items: Items, more: Obj) -> Items:
+def _merge(items: Items, more: Obj) -> Items:
     result = dict(items)
     for key, value in more.items:
         known = result.get(key)
         if isinstance(known, Obj) and isinstance(value, Obj):
-            result[key] = Obj(tuple(_over(list(known.items), value)), known.origin)
+            result[key] = Obj(tuple(_merge(list(known.items), value)), known.origin)
         else:
             result[key] = value
     return list(result.items())
@@ -99,25 +99,20 @@ def arguments_object(call: ToolCall, origin: Origin) -> tuple[Obj, bool]:
     """Return a call's arguments as the object that some protocols demand, and whether they
     were one. What is no JSON object is kept whole, under the key `arguments`.
     """
-    source = field_of(origin, f"arguments of {call.name}")
+    source = field_origin(origin, f"arguments of {call.name}")
     try:
         value: Any = json.loads(call.arguments) if call.arguments.strip() else {}
         if isinstance(value, dict):
             return cast("Obj", tree_of(cast("dict[str, Any]", value), source)), True
     except (ValueError, RecursionError):  # NaN and Infinity too, which Python's reader lets pass
         pass
-    return Obj((("arguments", quote(call.arguments, origin, source.name)),), source), False
+    return Obj((("arguments", field_string(call.arguments, origin, source.name)),), source), False
 
 
-def bad_arguments(turn: Turn, call: ToolCall) -> Note:
+def arguments_note(turn: Turn, call: ToolCall) -> Note:
     """Return the note for arguments that had to be wrapped."""
     sentence = f"The arguments of “{call.name}” are no JSON object; they are sent as text in one."
     return Note(Level.WARNING, "arguments-wrapped", sentence, turn.origin)
-
-
-def own_reasoning(turn: Turn, protocol: Protocol) -> list[ReasoningBlock]:
-    """Return the reasoning that came from this protocol."""
-    return [block for block in turn.semantics.reasoning if block.protocol is protocol]
 
 
 NOTHING_TO_SEND = Note(Level.ERROR, "nothing-to-send", "There is no message to send yet.")

@@ -14,13 +14,13 @@ from http import HTTPStatus
 
 from tui_chat.errors import Refused
 from tui_chat.models.text import clean
-from tui_chat.protocols.common.lenient_json import JsonObject, items, load, mapping
+from tui_chat.protocols.common.lenient_json import JsonObject, as_array, as_object, load_json
 
 
-def refused(status: int, body: bytes) -> Refused:
+def response_error(status: int, body: bytes) -> Refused:
     """Put an HTTP error into words."""
-    complaint = _read(body)
-    label = f"HTTP {status} {_phrase(status)}".strip()
+    complaint = _read_error(body)
+    label = f"HTTP {status} {_status_phrase(status)}".strip()
     if complaint.code not in ("", str(status)):
         label = f"HTTP {status}, {complaint.code}"
     verb = "failed" if status >= 500 else "refused the request"
@@ -34,7 +34,7 @@ def refused(status: int, body: bytes) -> Refused:
     )
 
 
-def broke_off(complaint: Complaint) -> Refused:
+def stream_error(complaint: ErrorBody) -> Refused:
     """Put an error inside a stream, or inside an answer with status 200, into words."""
     label = f" ({complaint.code})" if complaint.code else ""
     return Refused(
@@ -58,7 +58,7 @@ _UNPAID = re.compile(
 )
 _KEY = re.compile(r"api.?key|authenticat|unauthor|invalid.?token|\bcredentials?\b", re.IGNORECASE)
 _WAIT = re.compile(r"rate.?limit|too many requests|resource.?exhausted|throttl", re.IGNORECASE)
-_THEIRS = re.compile(
+_SERVER_FAULT = re.compile(
     r"overloaded|server.?error|api_error|unavailable|\binternal\b|time[d_ -]?out|deadline"
     r"|bad gateway|try again later",
     re.IGNORECASE,
@@ -67,40 +67,40 @@ _MODEL = re.compile(
     r"model.{0,40}(not.?found|not exist|not supported for)|not.?found", re.IGNORECASE
 )
 
-_SHORTEN = (
+_ADVICE_SHORTEN = (
     "Shorten the conversation, or lower the context limit or the reply limit, and send again."
 )
-_PAY = "Check plan and credit with the provider."
-_CHECK_KEY = "Check the key of this endpoint, and that it may use this model."
-_CHECK_PLACE = "Ask another model, or check this one's name and the endpoint's base URL."
-_AGAIN = "The trouble is on the provider's side; try again in a moment."
+_ADVICE_PAY = "Check plan and credit with the provider."
+_ADVICE_KEY = "Check the key of this endpoint, and that it may use this model."
+_ADVICE_MODEL = "Ask another model, or check this one's name and the endpoint's base URL."
+_ADVICE_RETRY = "The trouble is on the provider's side; try again in a moment."
 
 
-def advice(status: int | None, complaint: Complaint) -> str:
+def advice(status: int | None, complaint: ErrorBody) -> str:
     """Return what to do about it; empty where the provider's words say it all."""
     said = f"{complaint.code} {complaint.words}"
     if status in (None, 400, 413, 422) and _TOO_LONG.search(said):
-        return _SHORTEN
+        return _ADVICE_SHORTEN
     if status == 402 or (status in (None, 400, 403, 429) and _UNPAID.search(said)):
-        return _PAY
+        return _ADVICE_PAY
     if status in (401, 403) or (status in (None, 400) and _KEY.search(said)):
-        return _CHECK_KEY
+        return _ADVICE_KEY
     if status == 429 or (status is None and _WAIT.search(said)):
-        return _wait(complaint.retry_after)
+        return _wait_advice(complaint.retry_after)
     if status == 413:
-        return _SHORTEN
+        return _ADVICE_SHORTEN
     if status in (404, 405) or (status in (None, 400) and _MODEL.search(said)):
-        return _CHECK_PLACE
+        return _ADVICE_MODEL
     if status is not None and 300 <= status < 400:
         return "The address leads elsewhere; check the endpoint's base URL."
     if status in (408, 409, 425) or (status or 0) >= 500:
-        return _AGAIN
-    if status is None and _THEIRS.search(said):
-        return _AGAIN
+        return _ADVICE_RETRY
+    if status is None and _SERVER_FAULT.search(said):
+        return _ADVICE_RETRY
     return ""
 
 
-def _wait(seconds: float | None) -> str:
+def _wait_advice(seconds: float | None) -> str:
     if seconds is None:
         return "Wait a while, then send again."
     whole = max(1, int(seconds + 0.999))
@@ -108,33 +108,33 @@ def _wait(seconds: float | None) -> str:
     return f"Wait {span}, then send again."
 
 
-def _read(body: bytes) -> Complaint:
+def _read_error(body: bytes) -> ErrorBody:
     text = body.decode("utf-8-sig", "replace")
     try:
-        value = load(text)
+        value = load_json(text)
     except ValueError:
-        return complaint_in_text(text)
-    found = find_complaint(value)
+        return error_in_text(text)
+    found = find_error(value)
     if found is None:
-        found = complaint_in_text(value if isinstance(value, str) else text if value else "")
+        found = error_in_text(value if isinstance(value, str) else text if value else "")
     return found
 
 
-def _phrase(status: int) -> str:
+def _status_phrase(status: int) -> str:
     try:
         return HTTPStatus(status).phrase
     except ValueError:
         return ""
 
 
-_LONGEST = 600
-_LOOK_AT = 8192
+_MAX_LENGTH = 600
+_LONGEST_PAGE = 8192
 """Of a page, so that a hostile one costs little."""
-_DEEPEST = 4
+_MAX_DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class ErrorBody:
     """A provider's words about what went wrong."""
 
     words: str = ""
@@ -147,32 +147,32 @@ class Complaint:
     """Seconds to wait, where the body says so."""
 
 
-def find_complaint(value: object) -> Complaint | None:
+def find_error(value: object) -> ErrorBody | None:
     """Return what an answer complains of, or None where it does not."""
-    for error in _errors(value, _DEEPEST):
-        words = _words(error)
+    for error in _errors(value, _MAX_DEPTH):
+        words = _message(error)
         if words or error.get("code") or error.get("type"):
-            return Complaint(words, _code(error), _status(error), _retry_after(error, words))
+            return ErrorBody(words, _code(error), _status(error), _retry_after(error, words))
     return None
 
 
-def complaint_in_text(text: str) -> Complaint:
+def error_in_text(text: str) -> ErrorBody:
     """Return what an answer that is not JSON says: a page's title, or its text."""
-    text = text[:_LOOK_AT]
+    text = text[:_LONGEST_PAGE]
     title = re.search(r"<title[^>]*>([^<]*)", text, re.IGNORECASE)
     if title and (words := one_line(html.unescape(title[1]))):
-        return Complaint(f"it answered with a web page titled “{words}”")
+        return ErrorBody(f"it answered with a web page titled “{words}”")
     if re.match(r"\s*<(!doctype|html|\?xml)", text, re.IGNORECASE):
         words = one_line(html.unescape(re.sub(r"<[^<>]*>", " ", text)))
-        return Complaint(f"it answered with a web page: {words}" if words else "")
-    return Complaint(one_line(text))
+        return ErrorBody(f"it answered with a web page: {words}" if words else "")
+    return ErrorBody(one_line(text))
 
 
 # Cc and the bidi controls of Cf: what would move the cursor or turn the line around.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\\s]+")
 
 
-def one_line(text: str, longest: int = _LONGEST) -> str:
+def one_line(text: str, longest: int = _MAX_LENGTH) -> str:
     """Return the text in one line without control characters, cut to `longest` characters."""
     line = _CONTROL.sub(" ", clean(text[: 8 * longest])).strip()
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
@@ -182,39 +182,39 @@ def _errors(value: object, depth: int) -> Iterator[JsonObject]:
     """Yield the objects that may describe the error, the likeliest first."""
     if not depth:
         return
-    for each in items(value)[:8]:
+    for each in as_array(value)[:8]:
         yield from _errors(each, depth - 1)
-    if said := mapping(value):
+    if said := as_object(value):
         for key in ("error", "errors"):
             yield from _errors(said.get(key), depth - 1)
         yield said
 
 
-def _words(error: JsonObject) -> str:
+def _message(error: JsonObject) -> str:
     for key in ("message", "error", "detail", "msg", "error_description", "title"):
         value = error.get(key)
         if isinstance(value, str) and (words := one_line(value)):
-            return words + _upstream(error, words)
-        if said := [s for v in items(value)[:4] if (s := _finding(v))]:
+            return words + _upstream_message(error, words)
+        if said := [s for v in as_array(value)[:4] if (s := _validation_message(v))]:
             return one_line("; ".join(said))
     return ""
 
 
-def _finding(value: object) -> str:
+def _validation_message(value: object) -> str:
     """Return one entry of FastAPI's list: where, and what is wrong there."""
     if isinstance(value, str):
         return one_line(value)
-    entry = mapping(value)
+    entry = as_object(value)
     message = entry.get("msg") or entry.get("message")
     if not isinstance(message, str):
         return ""
-    path = ".".join(str(part) for part in items(entry.get("loc"))[:8])
+    path = ".".join(str(part) for part in as_array(entry.get("loc"))[:8])
     return one_line(f"{path}: {message}" if path else message)
 
 
-def _upstream(error: JsonObject, words: str) -> str:
+def _upstream_message(error: JsonObject, words: str) -> str:
     """Return what a gateway quotes of the provider behind it (OpenRouter's `metadata.raw`)."""
-    raw = mapping(error.get("metadata")).get("raw")
+    raw = as_object(error.get("metadata")).get("raw")
     if not isinstance(raw, str) or not (quoted := one_line(raw, 300)) or quoted in words:
         return ""
     return f" ({quoted})"
@@ -247,8 +247,8 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def _retry_after(error: JsonObject, words: str) -> float | None:
-    for each in items(error.get("details")):
-        delay = mapping(each).get("retryDelay")
+    for each in as_array(error.get("details")):
+        delay = as_object(each).get("retryDelay")
         if isinstance(delay, str) and (seconds := _seconds(delay)) is not None:
             return seconds
     told = _RETRY_IN.search(words)

@@ -19,42 +19,42 @@ from tui_chat.models.text import clean
 
 JsonObject: TypeAlias = Mapping[str, object]
 
-_NOTHING: JsonObject = {}
-_MOST = 2**53
+_EMPTY: JsonObject = {}
+_MAX_COUNT = 2**53
 """Counts beyond this are nonsense, and would not fit a database column."""
 
 
-MOST_VALUES = 400_000
+MAX_VALUES = 400_000
 """Values in one JSON text, about. Three characters of JSON (`[],`) become 80 bytes of memory, and
 16 MB of them take 1.6 seconds to parse; so many take a tenth of one."""
-_FEW_ENOUGH = 1_000_000
+_UNCHECKED_LENGTH = 1_000_000
 """Characters of JSON that cannot have too many values."""
 
 
-def load(data: str) -> object:
+def load_json(data: str) -> object:
     """Parse JSON. Raises ValueError, and nothing else, where it is none or has more than about
     `MOST_VALUES` values. NaN is null.
     """
-    if len(data) > _FEW_ENOUGH and sum(map(data.count, "[{,")) > MOST_VALUES:
+    if len(data) > _UNCHECKED_LENGTH and sum(map(data.count, "[{,")) > MAX_VALUES:
         raise ValueError("too many values")
     try:
         value = _DECODER.decode(data)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    if data.count("[") + data.count("{") > DEEPEST:
+    if data.count("[") + data.count("{") > MAX_DEPTH:
         _check_depth(value)
     return value
 
 
-DEEPEST = 200
+MAX_DEPTH = 200
 """Levels of JSON. Python's reader takes a thousand; what is kept of a reply is written, hashed and
 drawn later by functions that call themselves once or twice a level."""
 
 
 def _check_depth(value: object) -> None:
     level: list[object] = [value]
-    for _ in range(DEEPEST):
-        level = [child for each in level for child in (*mapping(each).values(), *items(each))]
+    for _ in range(MAX_DEPTH):
+        level = [child for each in level for child in (*as_object(each).values(), *as_array(each))]
         if not level:
             return
     raise ValueError("nested too deeply")
@@ -63,43 +63,43 @@ def _check_depth(value: object) -> None:
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)
 
 
-def mapping(value: object) -> JsonObject:
+def as_object(value: object) -> JsonObject:
     """Return the JSON object, or an empty one."""
-    return cast("JsonObject", value) if isinstance(value, dict) else _NOTHING
+    return cast("JsonObject", value) if isinstance(value, dict) else _EMPTY
 
 
-def items(value: object) -> list[object]:
+def as_array(value: object) -> list[object]:
     """Return the JSON array, or an empty one."""
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
-def string(value: object) -> str:
+def as_string(value: object) -> str:
     """Return the string, fit for UTF-8, or an empty one."""
     if not isinstance(value, str):
         return ""
     return value if value.isascii() else clean(value)
 
 
-def raw_string(value: object) -> str:
+def as_raw_string(value: object) -> str:
     """Return the string as it came, or an empty one: for deltas, whose ends may be halves."""
     return value if isinstance(value, str) else ""
 
 
-def count(value: object) -> int | None:
+def as_count(value: object) -> int | None:
     """Return a number of things, or None."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MAX_COUNT:
         return None
     return int(value)
 
 
-def compact(value: object) -> str:
+def to_json(value: object) -> str:
     """Write a value that came as JSON as JSON again, in as few characters as it takes."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError:  # 1e999 was read as infinity
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         # JSON has no word for it; a string keeps what was meant.
-        return compact(_DECODER.decode(text))
+        return to_json(_DECODER.decode(text))
     except RecursionError:
         return ""
     return clean(text)

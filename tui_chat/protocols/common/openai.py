@@ -12,14 +12,14 @@ def read_schema(form: Fields) -> ResponseFormat:
     """Return what `name`, `description`, `schema` and `strict` say."""
     return ResponseFormat(
         "schema",
-        form.mapping("schema"),
-        name=form.text("name"),
-        description=form.text("description"),
-        strict=form.flag("strict"),
+        form.take_object("schema"),
+        name=form.take_text("name"),
+        description=form.take_text("description"),
+        strict=form.take_boolean("strict"),
     )
 
 
-def say_schema(form: ResponseFormat) -> dict[str, Any]:
+def write_schema(form: ResponseFormat) -> dict[str, Any]:
     """Return those fields."""
     said: dict[str, Any] = {"name": form.name or "reply"}
     if form.description:

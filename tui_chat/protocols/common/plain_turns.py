@@ -15,7 +15,7 @@ from tui_chat.models.json_tree import Frame, Later, Str
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
-from tui_chat.protocols.common.encoding import word
+from tui_chat.protocols.common.encoding import constant
 
 Said = Mapping[MessageRole, Frame]
 """What is said around a text, by who says it; who is not named always takes the long way."""
@@ -35,7 +35,7 @@ def plain_turns(protocol: Protocol, said: Said) -> Memo[Turn, Later | None]:
 
 def role_and_content(role: str) -> Frame:
     """Return the frame of a message of role and content alone."""
-    named = ("role", word(role))
+    named = ("role", constant(role))
     return Frame(lambda text, _: (named, ("content", Str(text))))
 
 

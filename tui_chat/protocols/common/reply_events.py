@@ -27,15 +27,21 @@ from tui_chat.models.reply import (
     advance,
 )
 from tui_chat.models.text import clean
-from tui_chat.protocols.common.error_body import Complaint, broke_off, find_complaint, one_line
-from tui_chat.protocols.common.lenient_json import JsonObject, compact, items, load, mapping
+from tui_chat.protocols.common.error_body import ErrorBody, find_error, one_line, stream_error
+from tui_chat.protocols.common.lenient_json import (
+    JsonObject,
+    as_array,
+    as_object,
+    load_json,
+    to_json,
+)
 
 _Channel: TypeAlias = str | tuple[str, int]
 """What a delta belongs to: text, refusal, or one block or call."""
 
 
 class ReplyEvents:
-    """The events of one reply; `take` hands out those since the last time.
+    """The events of one reply; `drain` hands out those since the last time.
 
     A character beyond the BMP may be cut between two deltas by a gateway that counts in UTF-16.
     Its first half is held back until the second half, other text or the end comes.
@@ -54,12 +60,12 @@ class ReplyEvents:
         """Whether the provider has said why it stopped."""
         self._spoke = self._refused = False
 
-    def take(self) -> list[StreamEvent]:
+    def drain(self) -> list[StreamEvent]:
         """Hand out the events since the last time."""
         out, self._out = self._out, []
         return out
 
-    def started(self, model: str, id: str, *, kept: bool = False) -> None:
+    def start(self, model: str, id: str, *, kept: bool = False) -> None:
         """Tell that the reply begins, or that a name for it is known only now."""
         if self.began and (not model or self._model) and (not id or self._id):
             return
@@ -68,31 +74,31 @@ class ReplyEvents:
         self._id = self._id or id
         self._out.append(Started(self._model, self._id, kept))
 
-    def renamed(self, id: str) -> None:
+    def start_next(self, id: str) -> None:
         """Tell that another reply follows in the same stream; its id is what can be continued."""
         self.ended = False
         if id and id != self._id and self.began:
             self._id = id
             self._out.append(Started(self._model, id))
 
-    def text(self, text: str, *, signature: str = "", id: str = "", phase: str = "") -> None:
+    def add_text(self, text: str, *, signature: str = "", id: str = "", phase: str = "") -> None:
         """More text."""
-        text = self._joined("text", text)
+        text = self._join_surrogates("text", text)
         if text or signature or id:
             self._spoke = self._spoke or bool(text)
             self._out.append(TextDelta(text, signature, id, phase))
 
-    def refusal(self, text: str) -> None:
+    def add_refusal(self, text: str) -> None:
         """More of a refusal."""
-        if text := self._joined("refusal", text):
+        if text := self._join_surrogates("refusal", text):
             self._refused = True
             self._out.append(RefusalDelta(text))
 
-    def block(self, key: Hashable) -> int:
+    def block_index(self, key: Hashable) -> int:
         """Return the number of a reasoning block, a new one where the key is new."""
         return self._blocks.setdefault(key, len(self._blocks))
 
-    def reasoning(
+    def add_reasoning(
         self,
         index: int,
         text: str = "",
@@ -103,14 +109,14 @@ class ReplyEvents:
         kind: str = "",
     ) -> None:
         """More of the reasoning block `index`."""
-        text = self._joined(("reasoning", index), text)
+        text = self._join_surrogates(("reasoning", index), text)
         self._out.append(ReasoningDelta(index, text, signature, encrypted, id, kind))
 
-    def call(self, key: Hashable) -> int:
+    def call_index(self, key: Hashable) -> int:
         """Return the number of a tool call, a new one where the key is new."""
         return self._calls.setdefault(key, len(self._calls))
 
-    def tool(
+    def add_tool_call(
         self,
         index: int,
         arguments: str = "",
@@ -125,20 +131,20 @@ class ReplyEvents:
         A call that came without an id keeps none: an id made up here would pass for the
         provider's. Where a protocol demands one, its encoder makes it from the place.
         """
-        arguments = self._joined(("call", index), arguments)
+        arguments = self._join_surrogates(("call", index), arguments)
         self._out.append(ToolCallDelta(index, id, name, arguments, signature, item_id))
 
-    def other(self, name: str, block: object) -> None:
+    def add_other(self, name: str, block: object) -> None:
         """Something whole that only the provider understands."""
-        self._out.append(OtherBlock(name, compact(block)))
+        self._out.append(OtherBlock(name, to_json(block)))
 
-    def usage(self, usage: Usage) -> None:
+    def set_usage(self, usage: Usage) -> None:
         """Usage so far; some repeat it with every chunk."""
         if usage != self._usage:
             self._usage = usage
             self._out.append(UsageReport(usage))
 
-    def finished(self, reason: FinishReason, raw: str, detail: str = "") -> None:
+    def finish(self, reason: FinishReason, raw: str, detail: str = "") -> None:
         """Tell why the provider stopped. Some say `stop` always; what came tells more."""
         self.flush()
         if reason == "stop" and self._calls:
@@ -151,7 +157,7 @@ class ReplyEvents:
     def close(self) -> Sequence[StreamEvent]:
         """Tell that the stream ended. Raises ReplyCut if the reply had not."""
         if not self.ended:
-            raise cut(began=self.began)
+            raise incomplete_reply(began=self.began)
         return ()
 
     def flush(self) -> None:
@@ -169,7 +175,7 @@ class ReplyEvents:
                 case _:
                     self._out.append(TextDelta(text))
 
-    def _joined(self, channel: _Channel, text: str) -> str:
+    def _join_surrogates(self, channel: _Channel, text: str) -> str:
         if not self._held and text.isascii():
             return text
         if not text:
@@ -181,21 +187,21 @@ class ReplyEvents:
         return clean(text)
 
 
-def folded(events: ReplyEvents) -> Reply:
+def fold_reply(events: ReplyEvents) -> Reply:
     """Return the reply that the events collected so far make."""
     reply = Reply()
-    for event in events.take():
+    for event in events.drain():
         reply = advance(reply, event)
     return reply
 
 
-def read_body(body: bytes) -> object:
+def load_body(body: bytes) -> object:
     """Parse an answer that came whole. Raises ReplyCut where it is not JSON, and Refused where
     it is an error in spite of its status.
     """
     text = body.decode("utf-8-sig", "replace")
     try:
-        value = load(text)
+        value = load_json(text)
     except ValueError:
         raise ReplyCut(
             f"The answer is not JSON: “{excerpt}”."
@@ -203,12 +209,12 @@ def read_body(body: bytes) -> object:
             else "The answer is empty.",
             advice="Check that the base URL is that of the API and the protocol fits it.",
         ) from None
-    for answer in (mapping(value), *map(mapping, items(value)[:1])):
-        _check(answer)
+    for answer in (as_object(value), *map(as_object, as_array(value)[:1])):
+        _raise_for_error(answer)
     return value
 
 
-def chunks_of(event: str, data: str, *, whole: bool) -> list[JsonObject]:
+def load_event(event: str, data: str, *, whole: bool) -> list[JsonObject]:
     """Return the objects in one event of a stream: one, as a rule, or none.
 
     `whole` says that the reply has already ended, so that rubbish can be passed over. Raises
@@ -219,33 +225,33 @@ def chunks_of(event: str, data: str, *, whole: bool) -> list[JsonObject]:
     if not data or data == "[DONE]":
         return []
     try:
-        value = load(data)
+        value = load_json(data)
     except ValueError:
         if event == "error":
-            raise broke_off(Complaint(one_line(data))) from None
+            raise stream_error(ErrorBody(one_line(data))) from None
         if whole:
             return []
         raise ReplyCut(
             f"The provider sent a piece of the reply that cannot be read: “{one_line(data, 120)}”.",
             advice="What came before it is kept; send again for a whole reply.",
         ) from None
-    found = [mapping(each) for each in items(value) or [value]]
+    found = [as_object(each) for each in as_array(value) or [value]]
     for chunk in found:
         if event == "error":
-            raise broke_off(find_complaint(chunk) or Complaint(one_line(data)))
-        _check(chunk)
+            raise stream_error(find_error(chunk) or ErrorBody(one_line(data)))
+        _raise_for_error(chunk)
     return found
 
 
-def _check(chunk: JsonObject) -> None:
+def _raise_for_error(chunk: JsonObject) -> None:
     error = chunk.get("error")
     if error or "error" in (chunk.get("type"), chunk.get("object")):  # `object`: vLLM
-        raise broke_off(find_complaint(chunk) or Complaint())
+        raise stream_error(find_error(chunk) or ErrorBody())
 
 
-def no_reply(answer: object) -> ReplyCut:
+def not_a_reply(answer: object) -> ReplyCut:
     """Return the error for JSON that is not a reply of the protocol."""
-    said = find_complaint(answer)
+    said = find_error(answer)
     words = f": {said.words}" if said and said.words else "."
     return ReplyCut(
         f"The answer is JSON, but no reply{words}",
@@ -253,7 +259,7 @@ def no_reply(answer: object) -> ReplyCut:
     )
 
 
-def too_much(what: str, most: int, unit: str) -> TooLarge:
+def too_large(what: str, most: int, unit: str) -> TooLarge:
     """Return the error for something that a parser keeps until it is whole, and that has no end."""
     return TooLarge(
         f"The {what} have more than {most:,} {unit}; what came before that is kept.",
@@ -261,7 +267,7 @@ def too_much(what: str, most: int, unit: str) -> TooLarge:
     )
 
 
-def cut(*, began: bool) -> ReplyCut:
+def incomplete_reply(*, began: bool) -> ReplyCut:
     """Return the error for a stream that ended before the reply did."""
     return ReplyCut(
         "The connection ended in the middle of the reply."

@@ -23,7 +23,7 @@ from tui_chat.models.envelope import Level, Note, Sourced, ToolDefinition
 from tui_chat.models.namespaces import NativeTool
 from tui_chat.models.text import Origin, OriginKind, clean
 
-DEEPEST = 200
+MAX_DEPTH = 200
 """Objects within objects, more than any schema needs and less than Python's stack."""
 
 
@@ -37,15 +37,15 @@ def load_request(body: bytes, protocol: Protocol) -> tuple[Fields, list[Note]]:
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise InputError(f"{title}: not JSON, {not_json(error)}.") from error
+        raise InputError(f"{title}: not JSON, {describe_json_error(error)}.") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{title}: {not_json(error)}.") from error
+        raise InputError(f"{title}: {describe_json_error(error)}.") from error
     if not isinstance(value, dict):
-        raise InputError(f"{title}: it is {kind_of(value)} and not an object.")
-    if _depth(cast("object", value)) > DEEPEST:
-        raise InputError(f"{title}: it is nested deeper than {DEEPEST} levels.")
+        raise InputError(f"{title}: it is {type_name(value)} and not an object.")
+    if _depth(cast("object", value)) > MAX_DEPTH:
+        raise InputError(f"{title}: it is nested deeper than {MAX_DEPTH} levels.")
     notes: list[Note] = []
-    if "\\u" in text and (fit := cleaned(value)) != value:
+    if "\\u" in text and (fit := sanitize_json(value)) != value:
         value = fit
         sentence = (
             "Half of a surrogate pair stood alone in the request; it is no character and cannot be "
@@ -55,7 +55,7 @@ def load_request(body: bytes, protocol: Protocol) -> tuple[Fields, list[Note]]:
     return Fields(cast("dict[str, Any]", value), ""), notes
 
 
-def not_json(error: Exception) -> str:
+def describe_json_error(error: Exception) -> str:
     """Return in words what Python's reader of JSON stumbled on, and where it tells that."""
     match error:
         case json.JSONDecodeError():
@@ -87,7 +87,7 @@ def _depth(value: object) -> int:
     """Return how deep a value nests, or one more than the deepest allowed; without recursion."""
     level: list[object] = [value]
     depth = 0
-    while level and depth <= DEEPEST:
+    while level and depth <= MAX_DEPTH:
         depth += 1
         level = [
             child
@@ -102,32 +102,32 @@ def _depth(value: object) -> int:
     return depth
 
 
-def cleaned(value: Any) -> Any:
+def sanitize_json(value: Any) -> Any:
     """Return a JSON value whose texts can be sent as UTF-8."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
-        return [cleaned(each) for each in cast("list[Any]", value)]
+        return [sanitize_json(each) for each in cast("list[Any]", value)]
     if isinstance(value, dict):
-        return {clean(k): cleaned(v) for k, v in cast("dict[str, Any]", value).items()}
+        return {clean(k): sanitize_json(v) for k, v in cast("dict[str, Any]", value).items()}
     return value
 
 
-def compact(value: object) -> str:
+def to_json(value: object) -> str:
     """Write a JSON value in as few characters as it takes."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def shown(value: object) -> str:
+def excerpt(value: object) -> str:
     """Return a JSON value as a sentence can name it, however large it is."""
-    said = compact(value)
-    return said if len(said) <= _MOST_SHOWN else f"{said[:_MOST_SHOWN]}…"
+    said = to_json(value)
+    return said if len(said) <= _EXCERPT_LENGTH else f"{said[:_EXCERPT_LENGTH]}…"
 
 
-_MOST_SHOWN = 60
+_EXCERPT_LENGTH = 60
 
 
-def kind_of(value: object) -> str:
+def type_name(value: object) -> str:
     """Return what a JSON value is, in words."""
     match value:
         case None:
@@ -147,112 +147,103 @@ def kind_of(value: object) -> str:
 class Fields:
     """A JSON object being taken apart. It works on a copy."""
 
-    __slots__ = ("left", "place")
+    __slots__ = ("place", "remaining")
 
     def __init__(self, value: Mapping[str, Any], place: str) -> None:
-        self.left = dict(value)
+        self.remaining = dict(value)
         """What nobody has taken yet."""
         self.place = place
         """Where it stands in the body, for errors: `messages[3]`."""
 
-    def text(self, key: str) -> str:
+    def take_text(self, key: str) -> str:
         """Take a string that is not empty; leave anything else and return the empty string."""
-        value = self.left.get(key)
+        value = self.remaining.get(key)
         if isinstance(value, str) and value:
-            del self.left[key]
+            del self.remaining[key]
             return value
         return ""
 
-    def number(self, key: str) -> float | None:
+    def take_number(self, key: str) -> float | None:
         """Take a number."""
-        value = self.left.get(key)
+        value = self.remaining.get(key)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
-        del self.left[key]
+        del self.remaining[key]
         return value
 
-    def integer(self, key: str) -> int | None:
+    def take_integer(self, key: str) -> int | None:
         """Take a whole number."""
-        value = self.left.get(key)
+        value = self.remaining.get(key)
         if isinstance(value, bool) or not isinstance(value, int):
             return None
-        del self.left[key]
+        del self.remaining[key]
         return value
 
-    def flag(self, key: str) -> bool | None:
+    def take_boolean(self, key: str) -> bool | None:
         """Take `true` or `false`."""
-        value = self.left.get(key)
-        return self.left.pop(key) if isinstance(value, bool) else None
+        value = self.remaining.get(key)
+        return self.remaining.pop(key) if isinstance(value, bool) else None
 
-    def mapping(self, key: str) -> dict[str, Any] | None:
+    def take_object(self, key: str) -> dict[str, Any] | None:
         """Take an object that is not empty."""
-        value = self.left.get(key)
-        return self.left.pop(key) if isinstance(value, dict) and value else None
+        value = self.remaining.get(key)
+        return self.remaining.pop(key) if isinstance(value, dict) and value else None
 
-    def sequence(self, key: str) -> list[Any] | None:
-        """Take a list that is not empty."""
-        value = self.left.get(key)
-        return self.left.pop(key) if isinstance(value, list) and value else None
-
-    def strings(self, key: str) -> tuple[str, ...]:
+    def take_strings(self, key: str) -> tuple[str, ...]:
         """Take a list of strings that is not empty."""
-        value = self.left.get(key)
+        value = self.remaining.get(key)
         if not isinstance(value, list) or not value:
             return ()
         texts = cast("list[object]", value)
         if not all(isinstance(each, str) for each in texts):
             return ()
-        del self.left[key]
+        del self.remaining[key]
         return tuple(cast("list[str]", texts))
 
-    def exactly(self, key: str, value: object) -> bool:
+    def take_equal(self, key: str, value: object) -> bool:
         """Take a key if it has this very value."""
-        found = self.left.get(key, _NOTHING)
-        if (
-            found is _NOTHING
-            or found != value
-            or isinstance(found, bool) != isinstance(value, bool)
-        ):
+        found = self.remaining.get(key, _ABSENT)
+        if found is _ABSENT or found != value or isinstance(found, bool) != isinstance(value, bool):
             return False
-        del self.left[key]
+        del self.remaining[key]
         return True
 
-    def inner(self, key: str) -> Fields | None:
+    def take_fields(self, key: str) -> Fields | None:
         """Take an object that is not empty apart in its turn; give back what is left of it with
         `put_back`.
         """
-        value = self.left.get(key)
+        value = self.remaining.get(key)
         if not isinstance(value, dict) or not value:
             return None
-        del self.left[key]
-        return Fields(cast("dict[str, Any]", value), self.at(key))
+        del self.remaining[key]
+        return Fields(cast("dict[str, Any]", value), self.path(key))
 
     def put_back(self, key: str, inner: Fields) -> None:
         """Keep what is left of an inner object under its key."""
-        if inner.left:
-            self.left[key] = inner.left
+        if inner.remaining:
+            self.remaining[key] = inner.remaining
 
-    def objects(self, key: str) -> Iterator[Fields]:
+    def take_list(self, key: str) -> Iterator[Fields]:
         """Take a list of objects. Raises InputError where it is none."""
-        value = self.left.pop(key, None)
+        value = self.remaining.pop(key, None)
         if not isinstance(value, list):
-            raise InputError(f"{self.at(key)} must be a list, not {kind_of(value)}.")
+            raise InputError(f"{self.path(key)} must be a list, not {type_name(value)}.")
         for index, each in enumerate(cast("list[object]", value)):
-            place = f"{self.at(key)}[{index}]"
+            place = f"{self.path(key)}[{index}]"
             if not isinstance(each, dict):
-                raise InputError(f"{place} must be an object, not {kind_of(each)}.")
+                raise InputError(f"{place} must be an object, not {type_name(each)}.")
             yield Fields(cast("dict[str, Any]", each), place)
 
-    def at(self, key: str) -> str:
+    def path(self, key: str) -> str:
         """Return where a key stands."""
         return f"{self.place}.{key}" if self.place else key
 
-    def rest(self) -> str:
+    def remaining_json(self) -> str:
         """Return what is left as compact JSON; empty where nothing is."""
-        return compact(self.left) if self.left else ""
+        return to_json(self.remaining) if self.remaining else ""
 
 
-_NOTHING = object()
+_ABSENT = object()
 
 
 T = TypeVar("T")
@@ -267,13 +258,13 @@ def sourced(name: str, value: T | None) -> Sourced[T] | None:
     return Sourced(value, origin)
 
 
-def model_of(name: str) -> Sourced[str]:
+def captured_model(name: str) -> Sourced[str]:
     """Return the model, which may be unknown."""
     origin = Origin(OriginKind.SETTING, "model", "model, from the captured request")
     return Sourced(name, origin)
 
 
-def settings_of(kind: type[S], left: dict[str, Any], *, spelled: Mapping[str, str]) -> S:
+def read_settings(kind: type[S], left: dict[str, Any], *, spelled: Mapping[str, str]) -> S:
     """Take the keys that a namespace has fields for out of `left`, and return the namespace.
 
     `spelled` gives the key of a field where it is not the field's own name.
@@ -283,37 +274,37 @@ def settings_of(kind: type[S], left: dict[str, Any], *, spelled: Mapping[str, st
     return kind(**found)
 
 
-def tools_of(
+def read_tools(
     request: Fields, protocol: Protocol, read: Callable[[Fields], ToolDefinition | None]
 ) -> tuple[tuple[ToolDefinition, ...] | None, tuple[NativeTool, ...]]:
     """Take `tools` apart: the functions that `read` knows, and whatever else the protocol has."""
-    if request.left.get("tools") is None:
+    if request.remaining.get("tools") is None:
         return None, ()
     tools: list[ToolDefinition] = []
     native: list[NativeTool] = []
-    for position, entry in enumerate(request.objects("tools")):
-        whole = dict(entry.left)
+    for position, entry in enumerate(request.take_list("tools")):
+        whole = dict(entry.remaining)
         tool = read(entry)
         if tool is None:
             kind = str(whole.get("type") or whole.get("name") or "tool")
-            native.append(NativeTool(protocol, position, kind, compact(whole)))
+            native.append(NativeTool(protocol, position, kind, to_json(whole)))
         else:
             tools.append(tool)
     return tuple(tools), tuple(native)
 
 
-def take_if_said_back(
+def take_if_reversible(
     fields: Fields, key: str, read: Callable[[Any], T | None], write: Callable[[T], Any]
 ) -> T | None:
     """Return what a key means. Take it where `write` says the very same again; else leave it to
     the protocol's namespace, whose word then wins in its own protocol.
     """
-    value = fields.left.get(key)
+    value = fields.remaining.get(key)
     if value is None:
         return None
     meaning = read(value)
     if meaning is not None and write(meaning) == value:
-        del fields.left[key]
+        del fields.remaining[key]
     return meaning
 
 

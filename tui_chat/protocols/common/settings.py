@@ -28,11 +28,11 @@ from tui_chat.models.envelope import (
 from tui_chat.models.json_tree import Tree, tree_of
 from tui_chat.models.model_facts import ModelFacts, is_newer_claude
 from tui_chat.models.namespaces import UNSET, NativeTool
-from tui_chat.protocols.common.encoding import Items, passed_on, setting
-from tui_chat.protocols.common.loss_notes import default_invented, setting_changed, setting_left_out
+from tui_chat.protocols.common.encoding import Items, captured_origin, setting_value
+from tui_chat.protocols.common.loss_notes import default_note, setting_changed_note, setting_note
 
 
-def numbers(
+def numeric_settings(
     asked: Sequence[tuple[str, Sourced[Any] | None, float, float]], notes: list[Note], *, own: bool
 ) -> Iterator[tuple[str, Tree]]:
     """Yield numeric settings under their names on the wire, those out of range left out."""
@@ -40,13 +40,13 @@ def numbers(
         if value is None:
             continue
         if own or low <= value.value <= high:
-            yield key, setting(value)
+            yield key, setting_value(value)
         else:
             why = f"{value.value} is not within {low:g} and {high:g}"
-            notes.append(setting_left_out(value, key, why))
+            notes.append(setting_note(value, key, why))
 
 
-def sampling(
+def sampling_settings(
     asked: Sequence[tuple[str, Sourced[Any] | None, float, float]],
     parameters: Parameters,
     facts: ModelFacts,
@@ -57,7 +57,7 @@ def sampling(
     """Yield sampling settings, unless the model is known to take none, or likely to."""
     why = "" if own else _sampling_refused(parameters, facts)
     if not why:
-        yield from numbers(asked, notes, own=own)
+        yield from numeric_settings(asked, notes, own=own)
         return
     for key, value, _, _ in asked:
         if value is not None:
@@ -90,7 +90,7 @@ def reply_limit(
     if limit is None or envelope.semantics.source is endpoint.protocol:
         return limit
     if limit.value <= 0:
-        notes.append(setting_left_out(limit, "max_tokens", f"{limit.value} allows no reply"))
+        notes.append(setting_note(limit, "max_tokens", f"{limit.value} allows no reply"))
         return None
     model = envelope.parameters.model.value
     most = endpoint.facts_of(model).max_output
@@ -105,24 +105,24 @@ def reply_limit(
 _EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
 
 
-def effort(asked: Parameters, notes: list[Note], *, own: bool) -> Sourced[str] | None:
+def openai_effort(asked: Parameters, notes: list[Note], *, own: bool) -> Sourced[str] | None:
     """Return how much OpenAI is to reason, where it is a word that OpenAI knows."""
     if asked.effort is None or own or asked.effort.value in _EFFORTS:
         return asked.effort
     why = f"“{asked.effort.value}” is none of {', '.join(sorted(_EFFORTS))}"
-    notes.append(setting_left_out(asked.effort, "reasoning effort", why))
+    notes.append(setting_note(asked.effort, "reasoning effort", why))
     return None
 
 
-def effort_left_out(effort: Sourced[str] | None, protocol: Protocol) -> list[Note]:
+def effort_notes(effort: Sourced[str] | None, protocol: Protocol) -> list[Note]:
     """Return the note for OpenAI's reasoning effort, which is not translated for others yet."""
     if effort is None:
         return []
     why = f"it is not translated into a setting of {protocol.label}"
-    return [setting_left_out(effort, f"the reasoning effort “{effort.value}”", why)]
+    return [setting_note(effort, f"the reasoning effort “{effort.value}”", why)]
 
 
-def stops(
+def stop_sequences(
     stop: Sourced[tuple[str, ...]] | None, most: int, notes: list[Note], *, blank: bool = True
 ) -> Sourced[tuple[str, ...]] | None:
     """Return the stop sequences that may be sent: the first ones, and no blank ones if `blank`
@@ -134,15 +134,15 @@ def stops(
     gone = [repr(text) for text in stop.value if not (blank or text.strip())]
     if gone:
         why = "a stop sequence of nothing but white space is refused"
-        notes.append(setting_left_out(stop, f"stop {', '.join(gone)}", why))
+        notes.append(setting_note(stop, f"stop {', '.join(gone)}", why))
     if len(fit) + len(gone) < len(stop.value):
         rest = [repr(text) for text in stop.value if blank or text.strip()][most:]
         why = f"at most {most} stop sequences are taken"
-        notes.append(setting_left_out(stop, f"stop {', '.join(rest)}", why))
+        notes.append(setting_note(stop, f"stop {', '.join(rest)}", why))
     return Sourced(tuple(fit), stop.origin) if fit else None
 
 
-def usable_choice(
+def usable_tool_choice(
     envelope: ChatEnvelope,
     protocol: Protocol,
     sent: Collection[str],
@@ -158,7 +158,7 @@ def usable_choice(
     if not sent:
         # A choice of none takes nothing away where there are no tools.
         level = Level.INFO if choice.value.mode == "none" else Level.WARNING
-        notes.append(setting_left_out(choice, "tool_choice", "no tools are sent", level))
+        notes.append(setting_note(choice, "tool_choice", "no tools are sent", level))
         return None
     if not choice.value.names or choice.value.mode == "none":
         return choice
@@ -166,7 +166,7 @@ def usable_choice(
     known = tuple(name for name in names if name in sent)
     if known != names:
         gone = ", ".join(name for name in names if name not in sent)
-        notes.append(setting_left_out(choice, f"tool_choice {gone}", "no such tool is sent"))
+        notes.append(setting_note(choice, f"tool_choice {gone}", "no such tool is sent"))
         if not known:
             return None
     if len(known) > 1 and set(known) == set(sent):
@@ -182,27 +182,27 @@ def namespace_items(
         value = getattr(namespace, field.name)
         if value is not UNSET and field.name not in skip:
             key = spelled.get(field.name, field.name) if spelled else field.name
-            yield key, tree_of(value, passed_on(key))
+            yield key, tree_of(value, captured_origin(key))
 
 
 def extra_items(envelope: ChatEnvelope, protocol: Protocol) -> Iterator[tuple[str, Tree]]:
     """Yield the top-level keys that nobody documents, for the protocol they came from."""
     for key, value in envelope.semantics.provider_extras.get(protocol, {}).items():
-        yield key, tree_of(value, passed_on(key))
+        yield key, tree_of(value, captured_origin(key))
 
 
-def in_order(
+def all_tools(
     tools: Sequence[Tree], native: Sequence[NativeTool], protocol: Protocol
 ) -> tuple[Tree, ...]:
     """Return all tools at the places that they had: ours, and the provider's own."""
     said = list(tools)
     for tool in sorted(native, key=lambda tool: tool.position):
         if tool.protocol is protocol:
-            said.insert(tool.position, tree_of(json.loads(tool.data), passed_on("tools")))
+            said.insert(tool.position, tree_of(json.loads(tool.data), captured_origin("tools")))
     return tuple(said)
 
 
-def over(items: Items, more: Iterator[tuple[str, Tree]]) -> Items:
+def override(items: Items, more: Iterator[tuple[str, Tree]]) -> Items:
     """Return the items with more of them; a later one wins."""
     return list((dict(items) | dict(more)).items())
 
@@ -212,10 +212,10 @@ _GEMINI_TYPES = frozenset({"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "O
 
 def json_schema(schema: Mapping[str, Any], dialect: str) -> dict[str, Any]:
     """Return a schema as JSON Schema: Gemini's own form has types in capitals, and `nullable`."""
-    return dict(schema) if dialect == "json" else _lowered(schema)
+    return dict(schema) if dialect == "json" else _from_gemini_schema(schema)
 
 
-def _lowered(value: Any) -> Any:
+def _from_gemini_schema(value: Any) -> Any:
     if isinstance(value, Mapping):
         found: dict[str, Any] = {}
         for key, inner in value.items():  # type: ignore[misc]
@@ -226,12 +226,12 @@ def _lowered(value: Any) -> Any:
             elif key in ("enum", "example", "default", "required"):
                 found[key] = inner
             else:
-                found[str(key)] = _lowered(inner)  # type: ignore[arg-type]
+                found[str(key)] = _from_gemini_schema(inner)  # type: ignore[arg-type]
         if found.pop("nullable", False) is True and isinstance(found.get("type"), str):
             found["type"] = [found["type"], "null"]
         return found
     if isinstance(value, list):
-        return [_lowered(each) for each in value]  # type: ignore[misc]
+        return [_from_gemini_schema(each) for each in value]  # type: ignore[misc]
     return value
 
 
@@ -241,20 +241,20 @@ def object_schema(tool: ToolDefinition) -> dict[str, Any]:
     return schema if schema.get("type") == "object" else {**schema, "type": "object"}
 
 
-def says_json(envelope: ChatEnvelope) -> bool:
+def mentions_json(envelope: ChatEnvelope) -> bool:
     """Whether the conversation says the word “json”, which OpenAI's `json_object` demands."""
     return any("json" in turn.text.plain.lower() for turn in envelope.turns)
 
 
-def open_format(
+def openai_format(
     form: Sourced[ResponseFormat] | None, envelope: ChatEnvelope, notes: list[Note]
 ) -> Sourced[ResponseFormat] | None:
     """Return the reply's form as OpenAI takes it."""
     if form is None or form.value.kind == "text":
         return None
-    if form.value.kind == "json" and not says_json(envelope):
+    if form.value.kind == "json" and not mentions_json(envelope):
         why = "without a schema it demands the word “json” in the messages, and they lack it"
-        notes.append(setting_left_out(form, "the response format “json”", why))
+        notes.append(setting_note(form, "the response format “json”", why))
         return None
     if form.value.kind == "schema":
         schema = json_schema(form.value.schema or {}, form.value.dialect)
@@ -262,7 +262,7 @@ def open_format(
         if not fit.name:
             fit = dataclasses.replace(fit, name=_schema_name(schema))
             sentence = f"The reply's schema has no name and OpenAI demands one: “{fit.name}”."
-            notes.append(default_invented(form.origin, sentence))
+            notes.append(default_note(form.origin, sentence))
         return Sourced(fit, form.origin)
     return form
 
@@ -276,7 +276,7 @@ def _schema_name(schema: Mapping[str, Any]) -> str:
     return title if isinstance(title, str) and _SCHEMA_NAME.fullmatch(title) else "reply"
 
 
-def enforced_format(
+def schema_only_format(
     form: Sourced[ResponseFormat], protocol: Protocol, notes: list[Note]
 ) -> Sourced[ResponseFormat]:
     """Return the reply's form for a protocol that has no words for it but the schema, and holds
@@ -289,16 +289,16 @@ def enforced_format(
     for level, what, value in lost:
         if value:
             why = f"{protocol.label} has no place for it"
-            notes.append(setting_left_out(form, f"the {what} of the reply's schema", why, level))
+            notes.append(setting_note(form, f"the {what} of the reply's schema", why, level))
     strict = form.value.strict
     if strict is False or (strict is True and protocol is Protocol.GEMINI):
         said = "true" if strict else "false"
         sentence = f"{protocol.label} has no “strict” for the reply's schema and holds every reply "
         sentence += f"to it; “strict: {said}” is left out."
-        notes.append(setting_changed(form, sentence, Level.INFO if strict else Level.WARNING))
+        notes.append(setting_changed_note(form, sentence, Level.INFO if strict else Level.WARNING))
     if form.value.kind == "schema" and not form.value.schema:
         sentence = f"The reply's schema is empty; {protocol.label} is asked for any JSON."
-        notes.append(setting_changed(form, sentence))
+        notes.append(setting_changed_note(form, sentence))
     return form
 
 
@@ -306,7 +306,7 @@ def closed_schema(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """Return a JSON Schema whose objects take no other properties than those they name, as
     Anthropic demands it, and whether that changed anything.
     """
-    closed = {key: _closed_value(key, value) for key, value in schema.items()}
+    closed = {key: _closed(key, value) for key, value in schema.items()}
     kind: Any = closed.get("type")
     is_object = (
         kind == "object" or "properties" in closed or (isinstance(kind, list) and "object" in kind)
@@ -322,18 +322,18 @@ _SCHEMAS = frozenset(
 )
 
 
-def _closed_value(key: str, value: Any) -> Any:
+def _closed(key: str, value: Any) -> Any:
     if key in _SCHEMAS_BY_NAME and isinstance(value, Mapping):
         named = cast("Mapping[str, Any]", value)
-        return {name: _closed_value("items", inner) for name, inner in named.items()}
+        return {name: _closed("items", inner) for name, inner in named.items()}
     if key in _SCHEMAS and isinstance(value, Mapping):
         return closed_schema(cast("Mapping[str, Any]", value))[0]
     if key in _SCHEMAS and isinstance(value, list):
-        return [_closed_value("items", each) for each in cast("list[Any]", value)]
+        return [_closed("items", each) for each in cast("list[Any]", value)]
     return value
 
 
-def strict_left_out(tools: Sequence[ToolDefinition], protocol: Protocol) -> Iterator[Note]:
+def strict_notes(tools: Sequence[ToolDefinition], protocol: Protocol) -> Iterator[Note]:
     """Yield a note for each tool that says whether its arguments follow the schema strictly, for a
     protocol that has no such word.
     """
@@ -343,4 +343,4 @@ def strict_left_out(tools: Sequence[ToolDefinition], protocol: Protocol) -> Iter
             sentence = f"{protocol.label} has no “strict” for tools; “strict: {said}” of "
             sentence += f"“{tool.name}” is left out."
             level = Level.WARNING if tool.strict else Level.INFO
-            yield Note(level, "tool-extras-left-out", sentence, passed_on("tools"))
+            yield Note(level, "tool-extras-left-out", sentence, captured_origin("tools"))

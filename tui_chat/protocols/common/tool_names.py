@@ -33,9 +33,9 @@ class NameRule:
         return self.pattern.fullmatch(name) is not None
 
 
-PLAIN_64 = NameRule(re.compile(r"[A-Za-z0-9_-]{1,64}"), re.compile(r"[^A-Za-z0-9_-]"), 64)
-PLAIN_128 = NameRule(re.compile(r"[A-Za-z0-9_-]{1,128}"), re.compile(r"[^A-Za-z0-9_-]"), 128)
-GEMINI = NameRule(
+NAMES_64 = NameRule(re.compile(r"[A-Za-z0-9_-]{1,64}"), re.compile(r"[^A-Za-z0-9_-]"), 64)
+NAMES_128 = NameRule(re.compile(r"[A-Za-z0-9_-]{1,128}"), re.compile(r"[^A-Za-z0-9_-]"), 128)
+NAMES_GEMINI = NameRule(
     re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}"), re.compile(r"[^A-Za-z0-9_.:-]"), 128, "_"
 )
 
@@ -53,18 +53,18 @@ def aliases_for(
             continue
         alias = given.get(name)
         if alias is None or alias in taken:
-            alias = _free(_plain(name, rule), taken, rule)
+            alias = _unique(_sanitize(name, rule), taken, rule)
         taken.add(alias)
         aliases[name] = alias
     return aliases
 
 
-def _plain(name: str, rule: NameRule) -> str:
+def _sanitize(name: str, rule: NameRule) -> str:
     alias = rule.forbidden.sub("_", name)[: rule.longest] or "_"
     return alias if rule.allows(alias) else (rule.start + alias)[: rule.longest]
 
 
-def _free(alias: str, taken: set[str], rule: NameRule) -> str:
+def _unique(alias: str, taken: set[str], rule: NameRule) -> str:
     free, number = alias, 2
     while free in taken:
         ending = f"_{number}"
@@ -73,7 +73,7 @@ def _free(alias: str, taken: set[str], rule: NameRule) -> str:
     return free
 
 
-def distinct(tools: Sequence[ToolDefinition], notes: list[Note]) -> tuple[ToolDefinition, ...]:
+def unique_tools(tools: Sequence[ToolDefinition], notes: list[Note]) -> tuple[ToolDefinition, ...]:
     """Return the tools, of those with one name the first: providers refuse a second."""
     first = {tool.name: tool for tool in reversed(tools)}
     for tool in tools:
@@ -83,7 +83,7 @@ def distinct(tools: Sequence[ToolDefinition], notes: list[Note]) -> tuple[ToolDe
     return tuple(tool for tool in tools if first[tool.name] is tool)
 
 
-def renamed(tool: ToolDefinition, aliases: dict[str, str]) -> ToolDefinition:
+def rename_tool(tool: ToolDefinition, aliases: dict[str, str]) -> ToolDefinition:
     """Return a tool under its name on the wire."""
     alias = aliases.get(tool.name)
     return tool if alias is None else replace(tool, name=alias)

@@ -54,7 +54,7 @@ class PairingRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class PairedTurns:
     """The turns as they are to be sent."""
 
     turns: Sequence[Turn]
@@ -68,20 +68,20 @@ def pair_tools(
     rules: PairingRules,
     tool_names: Sequence[str] = (),
     known_aliases: Sequence[tuple[str, str]] = (),
-) -> Paired:
+) -> PairedTurns:
     """Bring calls and results into order. `tool_names` are those of the defined tools."""
-    if all(map(rules.names.allows, tool_names)) and _is_right(turns, rules):
-        return Paired(turns)
+    if all(map(rules.names.allows, tool_names)) and _is_in_order(turns, rules):
+        return PairedTurns(turns)
     called = (call.name for turn in turns for call in turn.tool_calls)
     aliases = aliases_for((*tool_names, *called), rules.names, known_aliases)
     notes = [_alias_note(name, alias) for name, alias in aliases.items()]
-    if _is_right(turns, rules, aliases=True) and not aliases.keys() & {
+    if _is_in_order(turns, rules, aliases=True) and not aliases.keys() & {
         call.name for turn in turns for call in turn.tool_calls
     }:
-        return Paired(turns, aliases, tuple(notes))
+        return PairedTurns(turns, aliases, tuple(notes))
     pairing = _Pairing(turns, rules, aliases)
     pairing.match()
-    return Paired(tuple(pairing.ordered()), aliases, (*notes, *pairing.notes))
+    return PairedTurns(tuple(pairing.ordered()), aliases, (*notes, *pairing.notes))
 
 
 def _alias_note(name: str, alias: str) -> Note:
@@ -89,7 +89,7 @@ def _alias_note(name: str, alias: str) -> Note:
     return Note(Level.WARNING, "tool-renamed", sentence, GLUE)
 
 
-def _is_right(turns: Sequence[Turn], rules: PairingRules, *, aliases: bool = False) -> bool:
+def _is_in_order(turns: Sequence[Turn], rules: PairingRules, *, aliases: bool = False) -> bool:
     """Whether all calls and results are in order as they stand."""
     look, seen = _segment_ids(rules), list[str]()
     for segment in segments(turns):
@@ -120,7 +120,7 @@ def _ids_of(turns: Sequence[Turn], rules: PairingRules) -> tuple[str, ...] | Non
             start = index - 1
             while index < count and turns[index].role == "tool":
                 index += 1
-            if not _is_right_run(turns[start:index], rules):
+            if not _is_run_in_order(turns[start:index], rules):
                 return None
             seen += [call.id for call in turn.tool_calls]
         elif turn.role == "tool":
@@ -128,7 +128,7 @@ def _ids_of(turns: Sequence[Turn], rules: PairingRules) -> tuple[str, ...] | Non
     return tuple(seen)
 
 
-def _is_right_run(run: Sequence[Turn], rules: PairingRules) -> bool:
+def _is_run_in_order(run: Sequence[Turn], rules: PairingRules) -> bool:
     """Whether a call turn and the results behind it are right as they stand."""
     calls = run[0].tool_calls
     ids = [call.id for call in calls]
@@ -144,7 +144,7 @@ def _is_right_run(run: Sequence[Turn], rules: PairingRules) -> bool:
 
 
 @dataclass(slots=True)
-class _Call:
+class _OpenCall:
     """A call and what became of it."""
 
     turn: int
@@ -165,26 +165,26 @@ class _Pairing:
         self._turns = turns
         self._rules = rules
         self._aliases = aliases
-        self._calls: dict[int, list[_Call]] = {}
+        self._calls: dict[int, list[_OpenCall]] = {}
         """By the index of their turn."""
         allowed = ("tool", "assistant") if rules.by_run else ("tool",)
         others = (turn.role not in allowed for turn in turns)
         self._others = list(accumulate(others, initial=0))
         """How many turns before each one may not stand between a call and its result."""
-        self._answers: dict[int, _Call] = {}
+        self._answers: dict[int, _OpenCall] = {}
         """The call that a result, by its index, answers."""
         self.notes: list[Note] = []
 
     def match(self) -> None:
         """Find the call of every result."""
-        open_calls: list[_Call] = []
+        open_calls: list[_OpenCall] = []
         used: set[str] = set()
         for index, turn in enumerate(self._turns):
             if turn.tool_calls:
                 if not self._rules.unique_ids:
                     used = set()
                 calls = [
-                    _Call(index, call, number, self._fit(call, used))
+                    _OpenCall(index, call, number, self._assign_id(call, used))
                     for number, call in enumerate(turn.tool_calls)
                 ]
                 self._calls[index] = calls
@@ -192,13 +192,13 @@ class _Pairing:
                 again = {call.call.id for call in calls if call.call.id}
                 open_calls = [c for c in open_calls if c.call.id not in again] + calls
             elif turn.role == "tool":
-                call = _answered(turn, open_calls)
+                call = _find_call(turn, open_calls)
                 if call is not None:
                     open_calls.remove(call)
                     call.result = index
                     self._answers[index] = call
 
-    def _fit(self, call: ToolCall, used: set[str]) -> str:
+    def _assign_id(self, call: ToolCall, used: set[str]) -> str:
         """Return the id that a call has on the wire, and take it."""
         fit = call.id
         if self._rules.id_forbidden:
@@ -221,7 +221,7 @@ class _Pairing:
     def ordered(self) -> Iterator[Turn]:
         """Yield the turns in the order in which they are sent."""
         rules = self._rules
-        waiting: list[_Call] = []
+        waiting: list[_OpenCall] = []
         for index, turn in enumerate(self._turns):
             answered = self._answers.get(index)
             if turn.role == "tool":
@@ -250,10 +250,10 @@ class _Pairing:
                 yield from (self._missing(c) for c in calls if self._is_missing(c))
         yield from self._results(waiting)
 
-    def _is_missing(self, call: _Call) -> bool:
+    def _is_missing(self, call: _OpenCall) -> bool:
         return call.result is None and not self._rules.open_ended
 
-    def _results(self, calls: list[_Call]) -> Iterator[Turn]:
+    def _results(self, calls: list[_OpenCall]) -> Iterator[Turn]:
         """Yield the results of the calls of one turn, or of one run of turns."""
         if not calls:
             return
@@ -274,12 +274,12 @@ class _Pairing:
             elif self._is_missing(call):
                 yield self._missing(call)
 
-    def _moved(self, call: _Call) -> bool:
+    def _moved(self, call: _OpenCall) -> bool:
         """Whether anything but results of the same turn stood between a call and its result."""
         assert call.result is not None
         return self._others[max(call.result, call.turn + 1)] > self._others[call.turn + 1]
 
-    def _missing(self, call: _Call) -> Turn:
+    def _missing(self, call: _OpenCall) -> Turn:
         sentence = f"The call of “{call.call.name}” was never answered; its result is sent empty."
         origin = self._turns[call.turn].origin
         self.notes.append(Note(Level.WARNING, "result-missing", sentence, origin))
@@ -287,10 +287,10 @@ class _Pairing:
         return variant(
             self._turns[call.turn],
             ("missing", call.number, call.id, name),
-            lambda turn: Turn("tool", Text(), GLUE, _FILLED, tool_call_id=call.id, name=name),
+            lambda turn: Turn("tool", Text(), GLUE, _PLACEMENT, tool_call_id=call.id, name=name),
         )
 
-    def _result(self, call: _Call) -> Turn:
+    def _result(self, call: _OpenCall) -> Turn:
         assert call.result is not None
         turn = self._turns[call.result]
         wanted = self._aliases.get(call.call.name, call.call.name)
@@ -301,7 +301,7 @@ class _Pairing:
             turn, (call.id, name), lambda old: replace(old, tool_call_id=call.id, name=name)
         )
 
-    def _renamed(self, turn: Turn, calls: list[_Call]) -> Turn:
+    def _renamed(self, turn: Turn, calls: list[_OpenCall]) -> Turn:
         said = tuple(
             ToolCall(c.id, self._aliases.get(c.call.name, c.call.name), c.call.arguments)
             for c in calls
@@ -323,7 +323,7 @@ class _Pairing:
             "user message."
         )
         self.notes.append(Note(Level.WARNING, "result-without-call", sentence, turn.origin))
-        yield variant(turn, "user", _as_user)
+        yield variant(turn, "user", _as_user_turn)
 
 
 _HASH = 12
@@ -334,10 +334,10 @@ def _hash(identity: str) -> str:
     return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
 
 
-_FILLED = Placement("history", rule="Every tool call has to be answered.")
+_PLACEMENT = Placement("history", rule="Every tool call has to be answered.")
 
 
-def _as_user(turn: Turn) -> Turn:
+def _as_user_turn(turn: Turn) -> Turn:
     semantics = replace(turn.semantics, wire=None, failed=None)
     layout = semantics.layout
     if layout is not None:
@@ -346,7 +346,7 @@ def _as_user(turn: Turn) -> Turn:
     return replace(turn, role="user", tool_call_id="", name="", semantics=semantics)
 
 
-def _answered(turn: Turn, open_calls: list[_Call]) -> _Call | None:
+def _find_call(turn: Turn, open_calls: list[_OpenCall]) -> _OpenCall | None:
     """Return the open call that a result answers."""
     if turn.tool_call_id:
         return next((c for c in open_calls if c.call.id == turn.tool_call_id), None)

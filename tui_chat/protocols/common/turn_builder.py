@@ -21,7 +21,7 @@ from tui_chat.models.semantics import (
     WireForm,
 )
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.protocols.common.request_fields import Fields, compact
+from tui_chat.protocols.common.request_fields import Fields, to_json
 
 _PLACEMENT = Placement("history", rule="It stood here in the captured request.")
 _ORDER: dict[ContentKind, int] = {
@@ -57,45 +57,40 @@ class TurnBuilder:
         self.slot = ""
         self.extras = ""
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was added yet."""
-        return not self.pieces
-
-    def text(self, text: str, **marks: Any) -> None:
+    def add_text(self, text: str, **marks: Any) -> None:
         """Add a block of text."""
         self.texts.append(text)
         self.pieces.append(Piece("text", len(text), **marks))
 
-    def think(self, block: ReasoningBlock, **marks: Any) -> None:
+    def add_reasoning(self, block: ReasoningBlock, **marks: Any) -> None:
         """Add a block of reasoning."""
         self.reasoning.append(block)
         self.pieces.append(Piece("reasoning", **marks))
 
-    def part(self, part: Part, **marks: Any) -> None:
+    def add_part(self, part: Part, **marks: Any) -> None:
         """Add a picture, a sound or a file."""
         self.parts.append(part)
         self.pieces.append(Piece("part", **marks))
 
-    def call(self, call: ToolCall, **marks: Any) -> None:
+    def add_call(self, call: ToolCall, **marks: Any) -> None:
         """Add a tool call."""
         self.calls.append(call)
         self.pieces.append(Piece("call", **marks))
 
-    def refuse(self, refusal: str, **marks: Any) -> None:
+    def add_refusal(self, refusal: str, **marks: Any) -> None:
         """Add the words of a refusal that stands among the content."""
         self.refusal = refusal
         self.pieces.append(Piece("refusal", **marks))
 
-    def result(self, **marks: Any) -> None:
+    def add_result(self, **marks: Any) -> None:
         """Begin the content of a tool result."""
         self.pieces.append(Piece("result", **marks))
 
-    def other(self, name: str, block: object) -> None:
+    def add_other(self, name: str, block: object) -> None:
         """Add something that only the protocol understands."""
-        self.pieces.append(Piece("other", name=name, data=compact(block)))
+        self.pieces.append(Piece("other", name=name, data=to_json(block)))
 
-    def turn(self) -> Turn:
+    def build(self) -> Turn:
         """Return the turn."""
         text = "".join(self.texts)
         called = "tool result" if self.role == "tool" else self.role
@@ -141,16 +136,16 @@ class TurnBuilder:
 _CACHE_MARKS = tuple({"type": "ephemeral", **ttl} for ttl in ({}, {"ttl": "5m"}, {"ttl": "1h"}))
 
 
-def cache_of(block: Fields) -> str:
+def take_cache_mark(block: Fields) -> str:
     """Take a block's `cache_control`, as compact JSON, where it is one that Anthropic takes."""
-    value = block.left.get("cache_control")
+    value = block.remaining.get("cache_control")
     if value not in _CACHE_MARKS:
         return ""
-    del block.left["cache_control"]
-    return compact(value)
+    del block.remaining["cache_control"]
+    return to_json(value)
 
 
-def marks_of(block: Fields) -> dict[str, Any]:
+def take_marks(block: Fields) -> dict[str, Any]:
     """Return what is left of a block as marks of its piece."""
-    cache = cache_of(block)
-    return cast("dict[str, Any]", {"cache": cache, "extras": block.rest()})
+    cache = take_cache_mark(block)
+    return cast("dict[str, Any]", {"cache": cache, "extras": block.remaining_json()})

@@ -23,16 +23,16 @@ from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.protocols.common.request_fields import (
     Fields,
     camel,
-    compact,
+    captured_model,
     load_request,
-    model_of,
-    settings_of,
+    read_settings,
     sourced,
-    take_if_said_back,
+    take_if_reversible,
+    to_json,
 )
 from tui_chat.protocols.common.turn_builder import TurnBuilder
 from tui_chat.protocols.gemini.spelling import camel_fields, camel_inner
-from tui_chat.protocols.gemini.tools import read_choice, read_declaration, read_format, say_choice
+from tui_chat.protocols.gemini.tools import read_choice, read_format, read_tool, write_choice
 
 _GEMINI = Protocol.GEMINI
 _ROLES: dict[str, MessageRole] = {
@@ -51,16 +51,16 @@ def decode(body: bytes) -> ChatEnvelope:
     """Decode a request body. Raises InputError where it is none of this protocol."""
     loaded, notes = load_request(body, _GEMINI)
     spelled: set[str] = set()
-    request = camel_fields(loaded.left, "", spelled)
-    if "contents" not in request.left:
+    request = camel_fields(loaded.remaining, "", spelled)
+    if "contents" not in request.remaining:
         raise InputError("This is no Gemini request: it has no “contents”.")
     turns, about_system = _system(request, spelled)
-    for content in request.objects("contents"):
+    for content in request.take_list("contents"):
         turns += _turns(content, len(turns) + 1)
     tools, groups, shape = _tools(request, spelled)
     parameters = _parameters(request, spelled)
     settings = replace(
-        settings_of(GeminiSettings, request.left, spelled=_CAMEL),
+        read_settings(GeminiSettings, request.remaining, spelled=_CAMEL),
         system_instruction=about_system,
         tool_groups=groups,
         tools_shape=shape,
@@ -69,7 +69,7 @@ def decode(body: bytes) -> ChatEnvelope:
     semantics = Semantics(
         source=_GEMINI,
         gemini=settings,
-        provider_extras={_GEMINI: request.left} if request.left else {},
+        provider_extras={_GEMINI: request.remaining} if request.remaining else {},
     )
     return ChatEnvelope(tuple(turns), parameters, tools, notes=tuple(notes), semantics=semantics)
 
@@ -81,22 +81,22 @@ def _system(request: Fields, spelled: set[str]) -> tuple[list[Turn], Any]:
         return [], UNSET
     builder = TurnBuilder(_GEMINI, "system", 1)
     builder.slot = "systemInstruction"
-    if not instruction.left.get("parts"):
+    if not instruction.remaining.get("parts"):
         request.put_back("systemInstruction", instruction)
         return [], UNSET
-    for part in instruction.objects("parts"):
+    for part in instruction.take_list("parts"):
         read_part(part, builder)
-    return [builder.turn()], instruction.left or UNSET
+    return [builder.build()], instruction.remaining or UNSET
 
 
 def _turns(content: Fields, number: int) -> Iterator[Turn]:
     """Yield the turns of a content."""
-    word = content.left.pop("role", "absent")
+    word = content.remaining.pop("role", "absent")
     role = _ROLES.get(word) if isinstance(word, str) else None
     if role is None:
-        raise InputError(f"{content.at('role')} must be user or model, not {word!r}.")
-    had_parts = content.left.get("parts") is not None
-    parts = list(content.objects("parts")) if had_parts else []
+        raise InputError(f"{content.path('role')} must be user or model, not {word!r}.")
+    had_parts = content.remaining.get("parts") is not None
+    parts = list(content.take_list("parts")) if had_parts else []
     first = True
 
     def begin(role: MessageRole) -> TurnBuilder:
@@ -105,7 +105,7 @@ def _turns(content: Fields, number: int) -> Iterator[Turn]:
         builder.shape = "parts" if had_parts else "absent"
         builder.joined = not first
         if first:
-            builder.extras = content.rest()
+            builder.extras = content.remaining_json()
             builder.role_word = word if word in ("absent", "function") else ""
         first = False
         number += 1
@@ -115,64 +115,64 @@ def _turns(content: Fields, number: int) -> Iterator[Turn]:
     for part in parts:
         if is_response(part) and role == "user":
             if builder is not None:
-                yield builder.turn()
+                yield builder.build()
                 builder = None
             response = begin("tool")
             read_response(part, response)
-            yield response.turn()
+            yield response.build()
         else:
             builder = builder or begin(role)
             read_part(part, builder)
     if builder is not None or first:
-        yield (builder or begin(role)).turn()
+        yield (builder or begin(role)).build()
 
 
 def _tools(
     request: Fields, spelled: set[str]
 ) -> tuple[tuple[ToolDefinition, ...] | None, tuple[tuple[int, str], ...], Any]:
     """Return the tools, how they were grouped, and whether `tools` was one bare object."""
-    given = request.left.get("tools")
+    given = request.remaining.get("tools")
     if given is None:
         return None, (), ""
     shape = ""
     if isinstance(given, dict):
         shape = "object"
-        request.left["tools"] = [given]
+        request.remaining["tools"] = [given]
     tools: list[ToolDefinition] = []
     groups: list[tuple[int, str]] = []
-    for raw in request.objects("tools"):
-        entry = camel_fields(raw.left, raw.place, spelled)
+    for raw in request.take_list("tools"):
+        entry = camel_fields(raw.remaining, raw.place, spelled)
         count = 0
-        if entry.left.get("functionDeclarations"):
+        if entry.remaining.get("functionDeclarations"):
             named = [
-                camel_fields(each.left, each.place, spelled)
-                for each in entry.objects("functionDeclarations")
+                camel_fields(each.remaining, each.place, spelled)
+                for each in entry.take_list("functionDeclarations")
             ]
             for each in named:
-                tool = read_declaration(each)
+                tool = read_tool(each)
                 if tool is None:
                     raise InputError(f"{each.place} has no name.")
                 tools.append(tool)
                 count += 1
-        groups.append((count, entry.rest()))
+        groups.append((count, entry.remaining_json()))
     return tuple(tools), tuple(groups), shape
 
 
 def _parameters(request: Fields, spelled: set[str]) -> Parameters:
     config = camel_inner(request, "generationConfig", spelled) or Fields({}, "generationConfig")
-    stop = config.strings("stopSequences")
+    stop = config.take_strings("stopSequences")
     form = read_format(config)
     asked = Parameters(
-        model=model_of(str(request.left.get("model") or "").removeprefix("models/")),
-        temperature=sourced("temperature", config.number("temperature")),
-        max_tokens=sourced("maxOutputTokens", config.integer("maxOutputTokens")),
+        model=captured_model(str(request.remaining.get("model") or "").removeprefix("models/")),
+        temperature=sourced("temperature", config.take_number("temperature")),
+        max_tokens=sourced("maxOutputTokens", config.take_integer("maxOutputTokens")),
         stream=False,
-        top_p=sourced("topP", config.number("topP")),
-        top_k=sourced("topK", config.integer("topK")),
+        top_p=sourced("topP", config.take_number("topP")),
+        top_k=sourced("topK", config.take_integer("topK")),
         stop=sourced("stopSequences", stop or None),
-        seed=sourced("seed", config.integer("seed")),
-        presence_penalty=sourced("presencePenalty", config.number("presencePenalty")),
-        frequency_penalty=sourced("frequencyPenalty", config.number("frequencyPenalty")),
+        seed=sourced("seed", config.take_integer("seed")),
+        presence_penalty=sourced("presencePenalty", config.take_number("presencePenalty")),
+        frequency_penalty=sourced("frequencyPenalty", config.take_number("frequencyPenalty")),
         response_format=sourced("responseSchema", form),
         tool_choice=sourced("functionCallingConfig", _choice(request, spelled)),
     )
@@ -188,9 +188,9 @@ def _choice(request: Fields, spelled: set[str]) -> Any:
     if calling is None:
         request.put_back("toolConfig", config)
         return None
-    holder = Fields({"functionCallingConfig": calling.left}, "")
-    choice = take_if_said_back(holder, "functionCallingConfig", read_choice, say_choice)
-    config.left |= holder.left
+    holder = Fields({"functionCallingConfig": calling.remaining}, "")
+    choice = take_if_reversible(holder, "functionCallingConfig", read_choice, write_choice)
+    config.remaining |= holder.remaining
     request.put_back("toolConfig", config)
     return choice
 
@@ -211,39 +211,41 @@ def kind_of_mime(mime: str) -> PartKind:
 def is_response(part: Fields) -> bool:
     """Whether a part answers a call of ours."""
     return any(
-        isinstance(part.left.get(k), dict) for k in ("functionResponse", "function_response")
+        isinstance(part.remaining.get(k), dict) for k in ("functionResponse", "function_response")
     )
 
 
 def read_part(part: Fields, builder: TurnBuilder) -> None:
     """Take one part into a turn."""
-    whole = dict(part.left)
+    whole = dict(part.remaining)
     spelled: set[str] = set()
-    fields = camel_fields(part.left, part.place, spelled)
-    signature = fields.text("thoughtSignature")
-    text = fields.left.get("text")
+    fields = camel_fields(part.remaining, part.place, spelled)
+    signature = fields.take_text("thoughtSignature")
+    text = fields.remaining.get("text")
     if isinstance(text, str):
-        del fields.left["text"]
-        if fields.exactly("thought", True):
+        del fields.remaining["text"]
+        if fields.take_equal("thought", True):
             block = ReasoningBlock(_GEMINI, text, signature)
-            builder.think(block, **_marks(fields, spelled))
+            builder.add_reasoning(block, **_marks(fields, spelled))
         else:
-            builder.text(text, signature=signature, **_marks(fields, spelled))
+            builder.add_text(text, signature=signature, **_marks(fields, spelled))
     elif (
         builder.role == "assistant"
         and (call := camel_inner(fields, "functionCall", spelled)) is not None
     ):
-        arguments = call.left.get("args")
+        arguments = call.remaining.get("args")
         if isinstance(arguments, dict):
-            del call.left["args"]
-        said = compact(cast("object", arguments)) if isinstance(arguments, dict) else ""
-        identity, name = call.text("id"), call.text("name")
+            del call.remaining["args"]
+        said = to_json(cast("object", arguments)) if isinstance(arguments, dict) else ""
+        identity, name = call.take_text("id"), call.take_text("name")
         fields.put_back("functionCall", call)
-        builder.call(ToolCall(identity, name, said), signature=signature, **_marks(fields, spelled))
+        builder.add_call(
+            ToolCall(identity, name, said), signature=signature, **_marks(fields, spelled)
+        )
     elif (media := read_media(fields, spelled)) is not None and not signature:
-        builder.part(media, **_marks(fields, spelled))
+        builder.add_part(media, **_marks(fields, spelled))
     else:
-        builder.other(next((key for key in whole if key not in _ASIDE), "part"), whole)
+        builder.add_other(next((key for key in whole if key not in _ASIDE), "part"), whole)
 
 
 _KEPT = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/")
@@ -255,17 +257,20 @@ _ASIDE = ("thought", "thoughtSignature", "thought_signature", "videoMetadata", "
 def read_media(fields: Fields, spelled: set[str]) -> Part | None:
     """Return the bytes or the file of a part, its keys taken; None where it has neither."""
     if (inner := camel_inner(fields, "inlineData", spelled)) is not None:
-        mime = inner.text("mimeType")
+        mime = inner.take_text("mimeType")
         part = Part(
-            kind_of_mime(mime), mime, data=inner.text("data"), name=inner.text("displayName")
+            kind_of_mime(mime),
+            mime,
+            data=inner.take_text("data"),
+            name=inner.take_text("displayName"),
         )
         fields.put_back("inlineData", inner)
         return part if part.data and part.mime else None
     if (inner := camel_inner(fields, "fileData", spelled)) is not None:
-        mime = inner.text("mimeType")
-        uri = inner.text("fileUri")
+        mime = inner.take_text("mimeType")
+        uri = inner.take_text("fileUri")
         owner = _GEMINI if _KEPT.match(uri) else None
-        name = inner.text("displayName")
+        name = inner.take_text("displayName")
         part = Part(kind_of_mime(mime), mime, url=uri, protocol=owner, name=name)
         fields.put_back("fileData", inner)
         return part if part.url else None
@@ -275,38 +280,38 @@ def read_media(fields: Fields, spelled: set[str]) -> Part | None:
 def read_response(part: Fields, builder: TurnBuilder) -> None:
     """Take a `functionResponse` as a turn of its own."""
     spelled: set[str] = set()
-    fields = camel_fields(part.left, part.place, spelled)
+    fields = camel_fields(part.remaining, part.place, spelled)
     answer = camel_inner(fields, "functionResponse", spelled)
     if answer is None:  # an empty object
-        builder.other("functionResponse", part.left)
+        builder.add_other("functionResponse", part.remaining)
         return
-    builder.tool_call_id, builder.name = answer.text("id"), answer.text("name")
-    response = answer.left.get("response")
+    builder.tool_call_id, builder.name = answer.take_text("id"), answer.take_text("name")
+    response = answer.remaining.get("response")
     name = ""
     text: str | None = None
     if isinstance(response, dict):
-        del answer.left["response"]
+        del answer.remaining["response"]
         said = cast("dict[str, Any]", response)
         key = next(iter(said), "")
         if len(said) == 1 and key in ("output", "error") and isinstance(said[key], str):
             text = said[key]
             builder.failed = True if key == "error" else None
         else:
-            name, text = "object", compact(said)
+            name, text = "object", to_json(said)
     media = _media_parts(answer, spelled)
     fields.put_back("functionResponse", answer)
-    builder.result(name=name, **_marks(fields, spelled))
+    builder.add_result(name=name, **_marks(fields, spelled))
     if text:
-        builder.text(text)
+        builder.add_text(text)
     elif text is None:
         builder.shape = "absent"
     for each, marks in media:
-        builder.part(each, **marks)
+        builder.add_part(each, **marks)
 
 
 def _media_parts(answer: Fields, spelled: set[str]) -> list[tuple[Part, dict[str, Any]]]:
     """Return the parts of a response that are bytes or files; nothing where one is neither."""
-    given = answer.left.get("parts")
+    given = answer.remaining.get("parts")
     if not isinstance(given, list) or not given:
         return []
     found: list[tuple[Part, dict[str, Any]]] = []
@@ -319,9 +324,9 @@ def _media_parts(answer: Fields, spelled: set[str]) -> list[tuple[Part, dict[str
         if media is None:
             return []
         found.append((media, _marks(fields, own)))
-    del answer.left["parts"]
+    del answer.remaining["parts"]
     return found
 
 
 def _marks(fields: Fields, spelled: set[str]) -> dict[str, Any]:
-    return {"extras": fields.rest(), "spelled": tuple(sorted(spelled))}
+    return {"extras": fields.remaining_json(), "spelled": tuple(sorted(spelled))}

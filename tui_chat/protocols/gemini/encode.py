@@ -24,34 +24,36 @@ from tui_chat.models.envelope import (
 from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
 from tui_chat.models.namespaces import UNSET, GeminiSettings
 from tui_chat.protocols.base import Encoded
-from tui_chat.protocols.common.encoding import Items, merged, passed_on, setting
-from tui_chat.protocols.common.loss_notes import envelope_notes, no_place
+from tui_chat.protocols.common.encoding import Items, captured_origin, merge_extras, setting_value
+from tui_chat.protocols.common.loss_notes import envelope_notes, unsupported_notes
 from tui_chat.protocols.common.request_fields import camel
 from tui_chat.protocols.common.settings import (
-    effort_left_out,
-    enforced_format,
+    effort_notes,
     extra_items,
     namespace_items,
-    numbers,
-    over,
+    numeric_settings,
+    override,
     reply_limit,
-    sampling,
-    stops,
-    strict_left_out,
-    usable_choice,
+    sampling_settings,
+    schema_only_format,
+    stop_sequences,
+    strict_notes,
+    usable_tool_choice,
 )
-from tui_chat.protocols.common.tool_names import GEMINI, distinct, renamed
+from tui_chat.protocols.common.tool_names import NAMES_GEMINI, rename_tool, unique_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
 from tui_chat.protocols.gemini.messages import converse
 from tui_chat.protocols.gemini.spelling import as_spelled
-from tui_chat.protocols.gemini.tools import say_choice, say_format
+from tui_chat.protocols.gemini.tools import write_choice, write_format
 
 VERSION = "v1beta"
 """The API version in the path, unless the endpoint names another."""
 
 _GEMINI = Protocol.GEMINI
-_RULES = PairingRules(GEMINI, ids=False, named_results=True)
-_OWN_RULES = PairingRules(GEMINI, in_call_order=False, by_run=True, ids=False, named_results=True)
+_RULES = PairingRules(NAMES_GEMINI, ids=False, named_results=True)
+_OWN_RULES = PairingRules(
+    NAMES_GEMINI, in_call_order=False, by_run=True, ids=False, named_results=True
+)
 _MOST_STOPS = 5
 _NOT_SAID = (
     "system_instruction",
@@ -84,8 +86,8 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
         body.append(("generationConfig", config))
     if own:
         namespace = envelope.semantics.gemini
-        body = over(body, namespace_items(namespace, _NOT_SAID, _CAMEL))
-        body = over(body, extra_items(envelope, _GEMINI))
+        body = override(body, namespace_items(namespace, _NOT_SAID, _CAMEL))
+        body = override(body, extra_items(envelope, _GEMINI))
     tree = as_spelled(Obj(tuple(body)), envelope.semantics.gemini.spelled if own else ())
     return Encoded(
         _path(envelope, endpoint.api_version or VERSION),
@@ -108,7 +110,7 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
     own = envelope.semantics.source is _GEMINI
     namespace = envelope.semantics.gemini
     given = envelope.tools or ()
-    ours = [renamed(tool, aliases) for tool in (given if own else distinct(given, notes))]
+    ours = [rename_tool(tool, aliases) for tool in (given if own else unique_tools(given, notes))]
     said = [_declaration(tool, own, namespace.spelled if own else ()) for tool in ours]
     items: Items = []
     if own and sum(count for count, _ in namespace.tool_groups) == len(said):
@@ -117,18 +119,20 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
     elif said or (envelope.tools is not None and envelope.semantics.source is None):
         items.append(("tools", Arr((Obj((("functionDeclarations", Arr(tuple(said))),)),))))
     if not own:
-        notes += strict_left_out(ours, _GEMINI)
+        notes += strict_notes(ours, _GEMINI)
     calling: Items = []
-    choice = usable_choice(envelope, _GEMINI, [tool.name for tool in ours], aliases, notes)
+    choice = usable_tool_choice(envelope, _GEMINI, [tool.name for tool in ours], aliases, notes)
     if choice is not None:
-        calling.append(("functionCallingConfig", tree_of(say_choice(choice.value), choice.origin)))
+        calling.append(
+            ("functionCallingConfig", tree_of(write_choice(choice.value), choice.origin))
+        )
     if own:
         calling = _over_config(calling, namespace.tool_config)
     if calling or (own and namespace.tool_config is not UNSET):
         items.append(("toolConfig", _respelled(Obj(tuple(calling)), namespace if own else None)))
     parallel = envelope.parameters.parallel_tool_calls
     if parallel is not None and not parallel.value:
-        notes += no_place(_GEMINI, [("parallel_tool_calls", parallel)])
+        notes += unsupported_notes(_GEMINI, [("parallel_tool_calls", parallel)])
     return items
 
 
@@ -139,7 +143,7 @@ def _grouped(said: list[Obj], namespace: GeminiSettings) -> Tree:
     for count, extras in namespace.tool_groups:
         declared = tuple(next(rest) for _ in range(count))
         items: Items = [("functionDeclarations", Arr(declared))] if declared else []
-        group = Obj(tuple(merged(items, extras, passed_on("tools"))))
+        group = Obj(tuple(merge_extras(items, extras, captured_origin("tools"))))
         groups.append(as_spelled(group, namespace.spelled))
     return groups[0] if namespace.tools_shape == "object" and groups else Arr(tuple(groups))
 
@@ -152,7 +156,7 @@ def _declaration(tool: ToolDefinition, own: bool, spelled: tuple[str, ...]) -> O
         key = "parameters" if tool.dialect == "gemini" else "parametersJsonSchema"
         items.append((key, tree_of(tool.parameters)))
     if own:
-        items = merged(items, tool.extras, passed_on("tools"))
+        items = merge_extras(items, tool.extras, captured_origin("tools"))
     return as_spelled(Obj(tuple(items)), spelled)
 
 
@@ -168,22 +172,22 @@ def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tr
         ("presencePenalty", asked.presence_penalty, -2, 2),
         ("frequencyPenalty", asked.frequency_penalty, -2, 2),
     ]
-    items: Items = list(sampling(wanted, asked, facts, notes, own=own))
-    items += numbers([("seed", asked.seed, -(2**31), 2**31 - 1)], notes, own=own)
-    notes += effort_left_out(asked.effort, _GEMINI)
+    items: Items = list(sampling_settings(wanted, asked, facts, notes, own=own))
+    items += numeric_settings([("seed", asked.seed, -(2**31), 2**31 - 1)], notes, own=own)
+    notes += effort_notes(asked.effort, _GEMINI)
     limit = reply_limit(envelope, endpoint, notes)
     if limit is not None:
-        items.append(("maxOutputTokens", setting(limit)))
-    stop = asked.stop if own else stops(asked.stop, _MOST_STOPS, notes)
+        items.append(("maxOutputTokens", setting_value(limit)))
+    stop = asked.stop if own else stop_sequences(asked.stop, _MOST_STOPS, notes)
     if stop is not None:
         items.append(("stopSequences", tree_of(stop.value, stop.origin)))
     form = asked.response_format
     if form is not None and (own or form.value.kind != "text"):
-        items += _format(form if own else enforced_format(form, _GEMINI, notes))
+        items += _format(form if own else schema_only_format(form, _GEMINI, notes))
     if own:
         rest = namespace.generation_config
         if rest is not UNSET:
-            more = tree_of(rest, passed_on("generationConfig"))
+            more = tree_of(rest, captured_origin("generationConfig"))
             if not isinstance(more, Obj):
                 return more
             items += more.items
@@ -192,14 +196,14 @@ def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tr
 
 
 def _format(form: Sourced[ResponseFormat]) -> Items:
-    said = tree_of(say_format(form.value), form.origin)
+    said = tree_of(write_format(form.value), form.origin)
     return list(cast("Obj", said).items)
 
 
 def _over_config(calling: Items, rest: Any) -> Items:
     if isinstance(rest, dict):
-        more = cast("Obj", tree_of(cast("dict[str, Any]", rest), passed_on("toolConfig")))
-        return over(calling, iter(more.items))
+        more = cast("Obj", tree_of(cast("dict[str, Any]", rest), captured_origin("toolConfig")))
+        return override(calling, iter(more.items))
     return calling
 
 

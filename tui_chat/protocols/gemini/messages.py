@@ -21,17 +21,17 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Frame, Obj, Str, Tree, tree_of
 from tui_chat.models.semantics import Layout, Piece
-from tui_chat.protocols.common.content_order import laid_out
+from tui_chat.protocols.common.content_order import ordered_content
 from tui_chat.protocols.common.encoding import (
     FILLER,
     NOTHING_TO_SEND,
     Items,
+    captured_origin,
+    constant,
     filler_note,
-    own_form,
-    passed_on,
-    word,
+    native_form,
 )
-from tui_chat.protocols.common.loss_notes import system_moved
+from tui_chat.protocols.common.loss_notes import system_moved_note
 from tui_chat.protocols.common.plain_turns import plain_turns
 from tui_chat.protocols.common.segments import run_memo, segments
 from tui_chat.protocols.common.tool_pairing import variant
@@ -43,12 +43,12 @@ _GEMINI = Protocol.GEMINI
 STAND_IN = "skip_thought_signature_validator"
 """The signature that Google documents for calls which have none of their own."""
 
-_FILLER = Obj((("role", word("user")), ("parts", Arr((Obj((("text", word(FILLER)),)),)))))
+_FILLER = Obj((("role", constant("user")), ("parts", Arr((Obj((("text", constant(FILLER)),)),)))))
 
 
 def _role_and_part(role: str) -> Frame:
     """Return the frame of a content of one text."""
-    named = ("role", word(role))
+    named = ("role", constant(role))
     return Frame(
         lambda text, origin: (named, ("parts", Arr((Obj((("text", Str(text)),), origin),), origin)))
     )
@@ -101,7 +101,7 @@ def _begins_with_call(turns: Sequence[Turn]) -> bool:
     """Whether the first content has a tool call, and was not captured so."""
     spoken = [turn for turn in turns if turn.role != "system"]  # the rest is moved away
     for index, turn in enumerate(spoken):
-        if turn.role != "assistant" or own_form(turn, _GEMINI) is not None:
+        if turn.role != "assistant" or native_form(turn, _GEMINI) is not None:
             return False
         if turn.tool_calls:
             return index == 0 or _joins(spoken[index - 1], turn)
@@ -116,7 +116,7 @@ def _encode_segment(turns: Sequence[Turn]) -> Conversation:
     for turn in turns:
         if turn.role == "system":
             why = "Gemini takes none between the others"
-            part.notes.append(system_moved(turn, "moved to the system instruction", why))
+            part.notes.append(system_moved_note(turn, "moved to the system instruction", why))
             part.system.append(turn)
             continue
         plain = _plainly(turn)
@@ -140,7 +140,7 @@ _segment = run_memo(_encode_segment)
 
 def _joins(before: Turn, turn: Turn) -> bool:
     """Whether a turn belongs into the content of the turn before it."""
-    form = own_form(turn, _GEMINI)
+    form = native_form(turn, _GEMINI)
     if form is not None:
         return form.joined
     if turn.role == "assistant":
@@ -191,7 +191,7 @@ def _signed(envelope: ChatEnvelope, turns: tuple[Turn, ...], notes: list[Note]) 
 
 
 def _with_signature(turn: Turn, notes: list[Note]) -> Turn:
-    first = next((p for p, _ in laid_out(turn, _GEMINI) if p.kind == "call"), None)
+    first = next((p for p, _ in ordered_content(turn, _GEMINI) if p.kind == "call"), None)
     if first is None or first.signature:
         return turn
     sentence = (
@@ -203,7 +203,7 @@ def _with_signature(turn: Turn, notes: list[Note]) -> Turn:
 
 
 def _sign(turn: Turn) -> Turn:
-    pieces = [piece for piece, _ in laid_out(turn, _GEMINI)]
+    pieces = [piece for piece, _ in ordered_content(turn, _GEMINI)]
     index = next(i for i, piece in enumerate(pieces) if piece.kind == "call")
     pieces[index] = replace(pieces[index], signature=STAND_IN)
     kept: list[Piece] = [piece for piece in pieces if piece.kind != "other"]
@@ -217,12 +217,14 @@ def _instruction(envelope: ChatEnvelope, so_far: Conversation) -> Tree | None:
     if not turns:
         return None
     namespace = envelope.semantics.gemini
-    if len(turns) == 1 and own_form(turns[0], _GEMINI) is not None:
+    if len(turns) == 1 and native_form(turns[0], _GEMINI) is not None:
         parts = said(turns[0]).parts
         about = namespace.system_instruction
         items: Items = [("parts", Arr(parts, turns[0].origin))]
         if isinstance(about, dict):
-            rest = cast("Obj", tree_of(cast("dict[str, Any]", about), passed_on("instruction")))
+            rest = cast(
+                "Obj", tree_of(cast("dict[str, Any]", about), captured_origin("instruction"))
+            )
             items += rest.items
         return as_spelled(Obj(tuple(items)), namespace.spelled)
     for turn in turns:

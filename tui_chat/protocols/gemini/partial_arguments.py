@@ -11,8 +11,8 @@ import re
 from typing import TypeAlias, cast
 
 from tui_chat.models.reply import ARGUMENTS_SIZE
-from tui_chat.protocols.common.lenient_json import JsonObject, mapping, raw_string
-from tui_chat.protocols.common.reply_events import too_much
+from tui_chat.protocols.common.lenient_json import JsonObject, as_object, as_raw_string
+from tui_chat.protocols.common.reply_events import too_large
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,4})\]|\[(?:"([^"]*)"|'([^']*)')\]""")
 _MOST_STEPS = 64
@@ -28,7 +28,7 @@ class PartialArguments:
     """The arguments of one call, so far; put together when they are asked for."""
 
     def __init__(self, begun: object = None) -> None:
-        self._begun = mapping(begun)
+        self._begun = as_object(begun)
         self._strings: dict[str, list[str]] = {}
         self._values: dict[str, object] = {}
         """By path, in order of arrival; a string is its list of pieces."""
@@ -36,13 +36,13 @@ class PartialArguments:
 
     def add(self, piece: JsonObject) -> None:
         """Add one of `partialArgs`. Raises TooLarge where there is too much of them."""
-        path = raw_string(piece.get("jsonPath"))
-        self._size += len(path) + len(raw_string(piece.get("stringValue")))
+        path = as_raw_string(piece.get("jsonPath"))
+        self._size += len(path) + len(as_raw_string(piece.get("stringValue")))
         if self._size > ARGUMENTS_SIZE:
-            raise too_much("arguments of a tool call", ARGUMENTS_SIZE, "characters")
+            raise too_large("arguments of a tool call", ARGUMENTS_SIZE, "characters")
         if "stringValue" in piece:
             pieces = self._strings.setdefault(path, [])
-            pieces.append(raw_string(piece.get("stringValue")))
+            pieces.append(as_raw_string(piece.get("stringValue")))
             self._values[path] = pieces
             return
         for name in ("numberValue", "boolValue", "nullValue"):

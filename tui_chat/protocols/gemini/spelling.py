@@ -28,8 +28,8 @@ def camel_fields(value: Mapping[str, Any], place: str, spelled: set[str]) -> Fie
 
 def camel_inner(fields: Fields, key: str, spelled: set[str]) -> Fields | None:
     """Take an inner object apart in the same way."""
-    inner = fields.inner(key)
-    return camel_fields(inner.left, inner.place, spelled) if inner else None
+    inner = fields.take_fields(key)
+    return camel_fields(inner.remaining, inner.place, spelled) if inner else None
 
 
 def as_spelled(tree: Obj, spelled: Collection[str]) -> Obj:

@@ -17,22 +17,22 @@ from collections.abc import Sequence
 
 from tui_chat.errors import Refused
 from tui_chat.models.reply import FinishReason, Reply, StreamEvent, Usage
-from tui_chat.protocols.common.error_body import refused
+from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
-    compact,
-    count,
-    items,
-    mapping,
-    raw_string,
-    string,
+    as_array,
+    as_count,
+    as_object,
+    as_raw_string,
+    as_string,
+    to_json,
 )
 from tui_chat.protocols.common.reply_events import (
     ReplyEvents,
-    chunks_of,
-    folded,
-    no_reply,
-    read_body,
+    fold_reply,
+    load_body,
+    load_event,
+    not_a_reply,
 )
 from tui_chat.protocols.gemini.partial_arguments import PartialArguments
 
@@ -74,9 +74,9 @@ class GeminiParser:
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
         """Take one event of the stream."""
-        for chunk in chunks_of(event, data, whole=self._events.ended):
+        for chunk in load_event(event, data, whole=self._events.ended):
             self.take_in(chunk)
-        return self._events.take()
+        return self._events.drain()
 
     def close(self) -> Sequence[StreamEvent]:
         """Tell that the stream ended."""
@@ -84,96 +84,100 @@ class GeminiParser:
 
     def take_in(self, response: JsonObject) -> None:
         """Read one response, of a stream or whole."""
-        candidates = items(response.get("candidates"))
-        feedback = mapping(response.get("promptFeedback"))
+        candidates = as_array(response.get("candidates"))
+        feedback = as_object(response.get("promptFeedback"))
         if candidates or feedback or "usageMetadata" in response:
-            self._events.started(
-                string(response.get("modelVersion")), string(response.get("responseId"))
+            self._events.start(
+                as_string(response.get("modelVersion")), as_string(response.get("responseId"))
             )
         for each in candidates:
-            candidate = mapping(each)
-            if count(candidate.get("index")) in (None, 0):
+            candidate = as_object(each)
+            if as_count(candidate.get("index")) in (None, 0):
                 self._candidate(candidate)
-        if (blocked := string(feedback.get("blockReason"))) and not candidates:
-            self._events.finished(
-                "content_filter", blocked, string(feedback.get("blockReasonMessage"))
+        if (blocked := as_string(feedback.get("blockReason"))) and not candidates:
+            self._events.finish(
+                "content_filter", blocked, as_string(feedback.get("blockReasonMessage"))
             )
-        self._usage(mapping(response.get("usageMetadata")))
+        self._usage(as_object(response.get("usageMetadata")))
 
     def finish(self) -> Reply:
         """Return the reply of an answer that came whole and has been taken in."""
         if not self._events.ended:
             self._settle()
-            self._events.finished("stop", "")
-        return folded(self._events)
+            self._events.finish("stop", "")
+        return fold_reply(self._events)
 
     def _candidate(self, candidate: JsonObject) -> None:
-        for part in items(mapping(candidate.get("content")).get("parts")):
-            self._part(mapping(part))
-        raw = string(candidate.get("finishReason"))
+        for part in as_array(as_object(candidate.get("content")).get("parts")):
+            self._part(as_object(part))
+        raw = as_string(candidate.get("finishReason"))
         if raw not in _UNSPECIFIED:
             self._settle()
-            detail = string(candidate.get("finishMessage"))
-            self._events.finished(_REASONS.get(raw, "other"), raw, detail)
+            detail = as_string(candidate.get("finishMessage"))
+            self._events.finish(_REASONS.get(raw, "other"), raw, detail)
 
     def _part(self, part: JsonObject) -> None:
-        signature = string(part.get("thoughtSignature"))
+        signature = as_string(part.get("thoughtSignature"))
         if part.get("thought") is True and "text" in part:
-            self._thought(raw_string(part.get("text")), signature)
+            self._thought(as_raw_string(part.get("text")), signature)
             return
         content = next((name for name in part if name not in _ASIDE), "text")
         if content == "text":
-            text = raw_string(part.get("text"))
+            text = as_raw_string(part.get("text"))
             if text:
                 self._thinking = False
-            self._events.text(text, signature=signature)
+            self._events.add_text(text, signature=signature)
             return
         self._thinking = False
         if "functionCall" in part:
-            self._call(mapping(part.get("functionCall")), signature)
+            self._call(as_object(part.get("functionCall")), signature)
         else:
-            self._events.other(content, part)
+            self._events.add_other(content, part)
 
     def _thought(self, text: str, signature: str) -> None:
         if not self._thinking:
             self._thoughts += 1
         self._thinking = not signature
-        self._events.reasoning(self._events.block(self._thoughts), text, signature=signature)
+        self._events.add_reasoning(
+            self._events.block_index(self._thoughts), text, signature=signature
+        )
 
     def _call(self, call: JsonObject, signature: str) -> None:
-        name = string(call.get("name"))
+        name = as_string(call.get("name"))
         if name or not self._calls:
             self._settle()
             self._calls += 1
-        number = self._events.call(self._calls)
+        number = self._events.call_index(self._calls)
         more = call.get("willContinue") is True
         if more or "partialArgs" in call or self._partial is not None:
             if self._partial is None:
                 self._partial = PartialArguments(call.get("args"))
-            for piece in items(call.get("partialArgs")):
-                self._partial.add(mapping(piece))
-            self._events.tool(number, id=string(call.get("id")), name=name, signature=signature)
+            for piece in as_array(call.get("partialArgs")):
+                self._partial.add(as_object(piece))
+            self._events.add_tool_call(
+                number, id=as_string(call.get("id")), name=name, signature=signature
+            )
             if not more:
                 self._settle()
             return
-        arguments = compact(call.get("args") or {})
-        self._events.tool(
-            number, arguments, id=string(call.get("id")), name=name, signature=signature
+        arguments = to_json(call.get("args") or {})
+        self._events.add_tool_call(
+            number, arguments, id=as_string(call.get("id")), name=name, signature=signature
         )
 
     def _settle(self) -> None:
         """Hand out the arguments of a call that came in pieces."""
         if self._partial is not None:
             arguments, self._partial = self._partial.whole(), None
-            self._events.tool(self._events.call(self._calls), compact(arguments))
+            self._events.add_tool_call(self._events.call_index(self._calls), to_json(arguments))
 
     def _usage(self, said: JsonObject) -> None:
         for name in _COUNTED:
-            if (number := count(said.get(name))) is not None:
+            if (number := as_count(said.get(name))) is not None:
                 self._counts[name] = number
         counts = self._counts
         output = [counts[n] for n in ("candidatesTokenCount", "thoughtsTokenCount") if n in counts]
-        self._events.usage(
+        self._events.set_usage(
             Usage(
                 input=counts.get("promptTokenCount"),
                 output=sum(output) if output else None,
@@ -194,10 +198,10 @@ _COUNTED = (
 
 def read(body: bytes) -> Reply:
     """Read an answer that came whole; a stream without `alt=sse` is a list of responses."""
-    answer = read_body(body)
-    responses = [mapping(each) for each in items(answer)] or [mapping(answer)]
+    answer = load_body(body)
+    responses = [as_object(each) for each in as_array(answer)] or [as_object(answer)]
     if not any("candidates" in r or "promptFeedback" in r for r in responses):
-        raise no_reply(answer)
+        raise not_a_reply(answer)
     parser = GeminiParser()
     for response in responses:
         parser.take_in(response)
@@ -206,4 +210,4 @@ def read(body: bytes) -> Reply:
 
 def refusal(status: int, body: bytes) -> Refused:
     """Put an HTTP error into words."""
-    return refused(status, body)
+    return response_error(status, body)

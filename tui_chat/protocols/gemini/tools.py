@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from tui_chat.models.envelope import ResponseFormat, ToolChoice, ToolDefinition
-from tui_chat.protocols.common.lenient_json import items, mapping, string
+from tui_chat.protocols.common.lenient_json import as_array, as_object, as_string
 from tui_chat.protocols.common.request_fields import Fields
 
 _MODES = {"AUTO": "auto", "ANY": "required", "NONE": "none", "VALIDATED": "auto"}
@@ -13,35 +13,35 @@ _WORDS = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 JSON_MIME = "application/json"
 
 
-def read_declaration(entry: Fields) -> ToolDefinition | None:
+def read_tool(entry: Fields) -> ToolDefinition | None:
     """Return a function's declaration; None where it has no name."""
-    name = entry.text("name")
+    name = entry.take_text("name")
     if not name:
         return None
-    description = entry.text("description")
-    schema, own = entry.mapping("parametersJsonSchema"), None
+    description = entry.take_text("description")
+    schema, own = entry.take_object("parametersJsonSchema"), None
     if schema is None:
-        own = entry.mapping("parameters")
+        own = entry.take_object("parameters")
     return ToolDefinition(
         name,
         description,
         schema or own or {},
         dialect="gemini" if own else "json",
-        extras=entry.rest(),
+        extras=entry.remaining_json(),
     )
 
 
 def read_choice(value: Any) -> ToolChoice | None:
     """Return what `functionCallingConfig` means; None where it cannot be said in our terms."""
-    said = mapping(value)
-    mode: Any = _MODES.get(string(said.get("mode")))
-    names = items(said.get("allowedFunctionNames"))
+    said = as_object(value)
+    mode: Any = _MODES.get(as_string(said.get("mode")))
+    names = as_array(said.get("allowedFunctionNames"))
     if mode is None or not all(isinstance(name, str) for name in names):
         return None
     return ToolChoice(mode, tuple(cast("list[str]", names)))
 
 
-def say_choice(choice: ToolChoice) -> dict[str, Any]:
+def write_choice(choice: ToolChoice) -> dict[str, Any]:
     """Return `functionCallingConfig` on the wire."""
     said: dict[str, Any] = {"mode": _WORDS[choice.mode]}
     if choice.names and choice.mode != "none":
@@ -53,17 +53,17 @@ def say_choice(choice: ToolChoice) -> dict[str, Any]:
 
 def read_format(config: Fields) -> ResponseFormat | None:
     """Take the reply's form out of `generationConfig`; None where it says none we know."""
-    if config.left.get("responseMimeType") != JSON_MIME:
+    if config.remaining.get("responseMimeType") != JSON_MIME:
         return None
-    del config.left["responseMimeType"]
-    if schema := config.mapping("responseJsonSchema"):
+    del config.remaining["responseMimeType"]
+    if schema := config.take_object("responseJsonSchema"):
         return ResponseFormat("schema", schema)
-    if schema := config.mapping("responseSchema"):
+    if schema := config.take_object("responseSchema"):
         return ResponseFormat("schema", schema, "gemini")
     return ResponseFormat("json")
 
 
-def say_format(form: ResponseFormat) -> dict[str, Any]:
+def write_format(form: ResponseFormat) -> dict[str, Any]:
     """Return the keys of `generationConfig` that ask for this form."""
     if form.kind == "text":
         return {"responseMimeType": "text/plain"}

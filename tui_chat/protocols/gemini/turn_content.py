@@ -23,19 +23,19 @@ from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.quick import quick
 from tui_chat.models.semantics import Piece, ReasoningBlock, WireForm
 from tui_chat.models.text import Origin, Text
-from tui_chat.protocols.common.content_order import laid_out
+from tui_chat.protocols.common.content_order import ordered_content
 from tui_chat.protocols.common.encoding import (
     Items,
+    arguments_note,
     arguments_object,
-    bad_arguments,
-    field_of,
-    merged,
-    own_form,
-    parsed,
-    quote,
-    word,
+    constant,
+    field_origin,
+    field_string,
+    merge_extras,
+    native_form,
+    parse_json,
 )
-from tui_chat.protocols.common.loss_notes import left_out, turn_notes
+from tui_chat.protocols.common.loss_notes import part_note, turn_notes
 from tui_chat.protocols.gemini.spelling import as_spelled
 from tui_chat.protocols.roles import adapted_role
 
@@ -67,15 +67,17 @@ class _Saying:
 
 
 def _said(turn: Turn) -> Said:
-    form, origin = own_form(turn, _GEMINI), turn.origin
+    form, origin = native_form(turn, _GEMINI), turn.origin
     saying = _Saying(turn, form)
     if turn.role == "tool":
         saying.parts.append(response(turn, turn.name, saying.notes))
     else:
-        for piece, what in laid_out(turn, _GEMINI):
+        for piece, what in ordered_content(turn, _GEMINI):
             _say(saying, piece, what)
         if turn.semantics.refusal and not saying.said_refusal:
-            saying.parts.append(_text(quote(turn.semantics.refusal, origin, "refusal"), origin))
+            saying.parts.append(
+                _text(field_string(turn.semantics.refusal, origin, "refusal"), origin)
+            )
         if not saying.parts and form is None:
             saying.parts.append(_text(Str(turn.text), origin))
     saying.notes += turn_notes(turn, _GEMINI, lost=saying.lost, named=turn.role == "tool")
@@ -90,13 +92,13 @@ said = Memo(_said)
 
 def content_of(turn: Turn, role: str, parts: tuple[Obj, ...]) -> Obj:
     """Return a content; the turn is its first."""
-    form = own_form(turn, _GEMINI)
+    form = native_form(turn, _GEMINI)
     items: Items = []
     if form is None or form.role != "absent":
-        items.append(("role", word((form.role if form else "") or role)))
+        items.append(("role", constant((form.role if form else "") or role)))
     if parts or form is None or form.shape == "parts":
         items.append(("parts", Arr(parts, turn.origin)))
-    return Obj(tuple(merged(items, form.extras if form else "", turn.origin)), turn.origin)
+    return Obj(tuple(merge_extras(items, form.extras if form else "", turn.origin)), turn.origin)
 
 
 def _say(saying: _Saying, piece: Piece, what: object) -> None:
@@ -108,16 +110,21 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
             if what.protocol is not _GEMINI:
                 saying.lost.append(what)
                 return
-            items: Items = [("text", quote(what.text, origin, "thought")), ("thought", Lit(True))]
+            items: Items = [
+                ("text", field_string(what.text, origin, "thought")),
+                ("thought", Lit(True)),
+            ]
             if what.signature:
-                items.append(("thoughtSignature", quote(what.signature, origin, "signature")))
+                items.append(
+                    ("thoughtSignature", field_string(what.signature, origin, "signature"))
+                )
             saying.parts.append(_marked(items, piece, origin))
         case ToolCall():
             saying.parts.append(_call(saying, what, piece))
         case Part():
             part = _part(what, origin)
             if part is None or turn.role == "system":
-                saying.notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _GEMINI))
+                saying.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _GEMINI))
                 return
             if what.url and what.protocol is None and saying.form is None:
                 sentence = "Gemini fetches only some links; this one is passed on as it is."
@@ -125,9 +132,9 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
             saying.parts.append(_marked(part, piece, origin))
         case _:
             if piece.kind == "other" and _is_own(turn):
-                saying.parts.append(cast("Obj", parsed(piece.data, origin, piece.name)))
+                saying.parts.append(cast("Obj", parse_json(piece.data, origin, piece.name)))
             elif piece.kind == "refusal" and turn.semantics.refusal:
-                refusal = quote(turn.semantics.refusal, origin, "refusal")
+                refusal = field_string(turn.semantics.refusal, origin, "refusal")
                 saying.parts.append(_text(refusal, origin))
                 saying.said_refusal = True
 
@@ -144,12 +151,12 @@ def _text(text: Str, origin: Origin, piece: Piece | None = None) -> Obj:
 
 def _signed(items: Items, piece: Piece, origin: Origin) -> Obj:
     if piece.signature:
-        items.append(("thoughtSignature", quote(piece.signature, origin, "signature")))
+        items.append(("thoughtSignature", field_string(piece.signature, origin, "signature")))
     return _marked(items, piece, origin)
 
 
 def _marked(items: Items, piece: Piece, origin: Origin) -> Obj:
-    items = merged(items, piece.extras, origin)
+    items = merge_extras(items, piece.extras, origin)
     if piece.spelled:
         items = [
             (k, as_spelled(v, piece.spelled) if k in _HOLDERS and isinstance(v, Obj) else v)
@@ -163,12 +170,12 @@ _HOLDERS = ("inlineData", "fileData", "functionCall", "functionResponse")
 
 def _call(saying: _Saying, call: ToolCall, piece: Piece) -> Obj:
     origin = saying.turn.origin
-    fields: Items = [("id", quote(call.id, origin, "tool call id"))] if call.id else []
-    fields.append(("name", quote(call.name, origin, "tool name")))
+    fields: Items = [("id", field_string(call.id, origin, "tool call id"))] if call.id else []
+    fields.append(("name", field_string(call.name, origin, "tool name")))
     if call.arguments or saying.form is None:
         arguments, right = arguments_object(call, origin)
         if not right:
-            saying.notes.append(bad_arguments(saying.turn, call))
+            saying.notes.append(arguments_note(saying.turn, call))
         fields.append(("args", arguments))
     return _signed([("functionCall", Obj(tuple(fields), origin))], piece, origin)
 
@@ -177,21 +184,21 @@ def response(turn: Turn, name: str, notes: list[Note]) -> Obj:
     """Return a tool result as a part; `name` is the function's."""
     origin = turn.origin
     mark, media = Piece("result"), list[Tree]()
-    for piece, what in laid_out(turn, _GEMINI):
+    for piece, what in ordered_content(turn, _GEMINI):
         if piece.kind == "result":
             mark = piece
         elif isinstance(what, Part):
             part = _part(_as_bytes(what), origin)
             if part is None:
-                notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _GEMINI))
+                notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _GEMINI))
             else:
                 media.append(_marked(part, piece, origin))
     fields: Items = []
     if turn.tool_call_id:
-        fields.append(("id", quote(turn.tool_call_id, origin, "tool call id")))
-    if name or own_form(turn, _GEMINI) is None:
-        fields.append(("name", quote(name or turn.tool_call_id or "_", origin, "tool name")))
-    form = own_form(turn, _GEMINI)
+        fields.append(("id", field_string(turn.tool_call_id, origin, "tool call id")))
+    if name or native_form(turn, _GEMINI) is None:
+        fields.append(("name", field_string(name or turn.tool_call_id or "_", origin, "tool name")))
+    form = native_form(turn, _GEMINI)
     if form is None or form.shape != "absent":
         fields.append(("response", _response(turn, mark)))
     if media:
@@ -214,7 +221,7 @@ def _response(turn: Turn, mark: Piece) -> Tree:
         except (ValueError, RecursionError):  # the text was edited and is no object any more
             value = None
         if isinstance(value, dict):
-            return tree_of(cast("dict[str, Any]", value), field_of(turn.origin, "response"))
+            return tree_of(cast("dict[str, Any]", value), field_origin(turn.origin, "response"))
     key = "error" if turn.semantics.failed else "output"
     return Obj(((key, Str(turn.text)),), turn.origin)
 
@@ -222,20 +229,20 @@ def _response(turn: Turn, mark: Piece) -> Tree:
 def _part(part: Part, origin: Origin) -> Items | None:
     """Return bytes, a link or a plain document as a part; None for another provider's file."""
     if part.text:
-        return [("text", quote(part.text, origin, "document"))]
+        return [("text", field_string(part.text, origin, "document"))]
     mime = part.mime or mimetypes.guess_type(part.url.partition("?")[0])[0] or ""
-    named: Items = [("displayName", quote(part.name, origin, "name"))] if part.name else []
+    named: Items = [("displayName", field_string(part.name, origin, "name"))] if part.name else []
     if part.data:
         kind = mime or _UNKNOWN.get(part.kind, "application/octet-stream")
         inner: Items = [
             ("mimeType", tree_of(kind)),
-            ("data", quote(part.data, origin, part.kind)),
+            ("data", field_string(part.data, origin, part.kind)),
             *named,
         ]
         return [("inlineData", Obj(tuple(inner), origin))]
     if part.url:
         inner = [("mimeType", tree_of(mime))] if mime else []
-        inner += [("fileUri", quote(part.url, origin, "link")), *named]
+        inner += [("fileUri", field_string(part.url, origin, "link")), *named]
         return [("fileData", Obj(tuple(inner), origin))]
     return None
 

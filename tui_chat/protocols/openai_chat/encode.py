@@ -24,47 +24,47 @@ from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,
     Items,
-    flag,
-    merged,
-    our_default,
-    passed_on,
-    setting,
-    word,
+    boolean,
+    captured_origin,
+    constant,
+    default_origin,
+    merge_extras,
+    setting_value,
 )
 from tui_chat.protocols.common.loss_notes import (
-    default_invented,
+    default_note,
     envelope_notes,
-    no_place,
-    setting_left_out,
+    setting_note,
+    unsupported_notes,
 )
 from tui_chat.protocols.common.plain_turns import openai_roles, plain_turns
 from tui_chat.protocols.common.segments import run_memo, segments
 from tui_chat.protocols.common.settings import (
-    effort,
+    all_tools,
     extra_items,
-    in_order,
     json_schema,
     namespace_items,
-    numbers,
-    open_format,
-    over,
+    numeric_settings,
+    openai_effort,
+    openai_format,
+    override,
     reply_limit,
-    sampling,
-    stops,
-    usable_choice,
+    sampling_settings,
+    stop_sequences,
+    usable_tool_choice,
 )
-from tui_chat.protocols.common.tool_names import PLAIN_64, distinct, renamed
+from tui_chat.protocols.common.tool_names import NAMES_64, rename_tool, unique_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
-from tui_chat.protocols.openai_chat.tools import say_choice, say_format
+from tui_chat.protocols.openai_chat.tools import write_choice, write_format
 from tui_chat.protocols.openai_chat.turn_content import messages
 from tui_chat.protocols.openai_chat.unknown_keys import about_unknown, unknown_keys, without_unknown
 
 _CHAT = Protocol.OPENAI_CHAT
-_STREAM = our_default("stream", "the reply is shown as it arrives")
-_RULES = PairingRules(PLAIN_64)
-_STRICT_RULES = PairingRules(PLAIN_64, longest_id=40)
+_STREAM = default_origin("stream", "the reply is shown as it arrives")
+_RULES = PairingRules(NAMES_64)
+_STRICT_RULES = PairingRules(NAMES_64, longest_id=40)
 """“Expected a string with maximum length 40” (vercel/ai#5171)."""
-_OWN_RULES = PairingRules(PLAIN_64, in_call_order=False)
+_OWN_RULES = PairingRules(NAMES_64, in_call_order=False)
 _MOST_STOPS = 4
 
 
@@ -92,12 +92,12 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
         messages_of, told = segment(turns)
         said += messages_of
         notes += told
-    body: Items = [("model", setting(model))] if model.value or not own else []
+    body: Items = [("model", setting_value(model))] if model.value or not own else []
     body.append(("messages", Arr(tuple(said))))
     body += _tools(envelope, paired.aliases, notes, may_be_empty=not facts.strict_keys)
     body += _settings(envelope, endpoint, notes)
     if own:
-        body = over(body, extra_items(envelope, _CHAT))
+        body = override(body, extra_items(envelope, _CHAT))
     if not said:
         notes.append(NOTHING_TO_SEND)
     return Encoded(
@@ -149,8 +149,8 @@ def _tools(
     """Return the tools and the choice among them."""
     own = envelope.semantics.source is _CHAT
     given = envelope.tools or ()
-    ours = [renamed(tool, aliases) for tool in (given if own else distinct(given, notes))]
-    said = in_order([_tool(tool, own) for tool in ours], envelope.semantics.tools.native, _CHAT)
+    ours = [rename_tool(tool, aliases) for tool in (given if own else unique_tools(given, notes))]
+    said = all_tools([_tool(tool, own) for tool in ours], envelope.semantics.tools.native, _CHAT)
     items: Items = []
     if said:
         items.append(("tools", Arr(said)))
@@ -160,18 +160,18 @@ def _tools(
             items.append(("tools", Arr(said)))
         else:
             sentence = "An empty list of tools is left out: this server refuses one."
-        notes.append(Note(Level.WARNING, "tools-empty", sentence, passed_on("tools")))
+        notes.append(Note(Level.WARNING, "tools-empty", sentence, captured_origin("tools")))
     parallel = envelope.parameters.parallel_tool_calls
     if parallel is not None and (said or own):
-        items.append(("parallel_tool_calls", setting(parallel)))
+        items.append(("parallel_tool_calls", setting_value(parallel)))
     elif parallel is not None:
         why = "no tools are sent"
-        notes.append(setting_left_out(parallel, "parallel_tool_calls", why, Level.INFO))
+        notes.append(setting_note(parallel, "parallel_tool_calls", why, Level.INFO))
     if own and envelope.semantics.openai_chat.tool_choice is not UNSET:
         return items  # said by the namespace
-    choice = usable_choice(envelope, _CHAT, [tool.name for tool in ours], aliases, notes)
+    choice = usable_tool_choice(envelope, _CHAT, [tool.name for tool in ours], aliases, notes)
     if choice is not None:
-        items.append(("tool_choice", tree_of(say_choice(choice.value), choice.origin)))
+        items.append(("tool_choice", tree_of(write_choice(choice.value), choice.origin)))
     return items
 
 
@@ -183,8 +183,8 @@ def _tool(tool: ToolDefinition, own: bool) -> Obj:
         function["parameters"] = json_schema(tool.parameters, tool.dialect)
     if tool.strict is not None:
         function["strict"] = tool.strict
-    items: Items = [("type", word("function")), ("function", tree_of(function))]
-    return Obj(tuple(merged(items, tool.extras, passed_on("tools")) if own else items))
+    items: Items = [("type", constant("function")), ("function", tree_of(function))]
+    return Obj(tuple(merge_extras(items, tool.extras, captured_origin("tools")) if own else items))
 
 
 def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
@@ -198,33 +198,33 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
         key = (
             key if isinstance(key, str) and key else facts.max_tokens_key or endpoint.max_tokens_key
         )
-        items.append((key, setting(limit)))
+        items.append((key, setting_value(limit)))
     wanted = [
         ("temperature", asked.temperature, 0, 2),
         ("top_p", asked.top_p, 0, 1),
         ("presence_penalty", asked.presence_penalty, -2, 2),
         ("frequency_penalty", asked.frequency_penalty, -2, 2),
     ]
-    items += sampling(wanted, asked, facts, notes, own=own)
-    items += numbers([("seed", asked.seed, -math.inf, math.inf)], notes, own=own)
-    notes += no_place(_CHAT, [("top_k", asked.top_k)])
-    stop = asked.stop if own else stops(asked.stop, _MOST_STOPS, notes)
+    items += sampling_settings(wanted, asked, facts, notes, own=own)
+    items += numeric_settings([("seed", asked.seed, -math.inf, math.inf)], notes, own=own)
+    notes += unsupported_notes(_CHAT, [("top_k", asked.top_k)])
+    stop = asked.stop if own else stop_sequences(asked.stop, _MOST_STOPS, notes)
     if stop is not None:
         items.append(("stop", tree_of(stop.value, stop.origin)))
-    if (reasoning := effort(asked, notes, own=own)) is not None:
-        items.append(("reasoning_effort", setting(reasoning)))
-    form = asked.response_format if own else open_format(asked.response_format, envelope, notes)
+    if (reasoning := openai_effort(asked, notes, own=own)) is not None:
+        items.append(("reasoning_effort", setting_value(reasoning)))
+    form = asked.response_format if own else openai_format(asked.response_format, envelope, notes)
     if form is not None:
-        items.append(("response_format", tree_of(say_format(form.value), form.origin)))
+        items.append(("response_format", tree_of(write_format(form.value), form.origin)))
     if asked.stream:
-        items.append(("stream", flag(True, _STREAM)))
+        items.append(("stream", boolean(True, _STREAM)))
         if not own and facts.stream_usage is not False:
-            usage = Obj((("include_usage", flag(True, _STREAM)),), _STREAM)
+            usage = Obj((("include_usage", boolean(True, _STREAM)),), _STREAM)
             items.append(("stream_options", usage))
             if envelope.semantics.source is not None:
                 sentence = "The stream is asked to tell the tokens it took (include_usage)."
-                notes.append(default_invented(_STREAM, sentence))
+                notes.append(default_note(_STREAM, sentence))
     if own:
         skip = ("max_tokens_key", *(("stream",) if asked.stream else ()))
-        items = over(items, namespace_items(namespace, skip))
+        items = override(items, namespace_items(namespace, skip))
     return items

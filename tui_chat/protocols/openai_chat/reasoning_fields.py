@@ -23,20 +23,20 @@ _DETAIL_TEXT = {"reasoning.text": "text", "reasoning.summary": "summary"}
 def read_thoughts(message: Fields, builder: TurnBuilder) -> None:
     """Take a message's reasoning into the turn."""
     for block in _blocks(message):
-        builder.think(block)
+        builder.add_reasoning(block)
 
 
 def _blocks(message: Fields) -> Iterator[ReasoningBlock]:
     for key in PLAIN:
-        if text := message.text(key):
+        if text := message.take_text(key):
             yield ReasoningBlock(_CHAT, text, kind=key)
     for key, read in (("reasoning_details", _detail), ("thinking_blocks", _thinking)):
-        value = message.left.get(key)
+        value = message.remaining.get(key)
         if isinstance(value, list) and value:
             blocks = [read(each) for each in cast("list[object]", value)]
             known = [block for block in blocks if block is not None]
             if thoughts_as_said(known).get(key) == value:
-                del message.left[key]
+                del message.remaining[key]
                 yield from known
 
 
@@ -44,14 +44,14 @@ def _detail(value: object) -> ReasoningBlock | None:
     if not isinstance(value, dict):
         return None
     detail = Fields(cast("dict[str, Any]", value), "")
-    kind = detail.text("type")
-    form = detail.text("format")
+    kind = detail.take_text("type")
+    form = detail.take_text("format")
     return ReasoningBlock(
         _CHAT,
-        detail.text(_DETAIL_TEXT.get(kind, "text")),
-        detail.text("signature"),
-        detail.text("data"),
-        detail.text("id"),
+        detail.take_text(_DETAIL_TEXT.get(kind, "text")),
+        detail.take_text("signature"),
+        detail.take_text("data"),
+        detail.take_text("id"),
         f"{kind} {form}".strip(),
     )
 
@@ -61,7 +61,10 @@ def _thinking(value: object) -> ReasoningBlock | None:
         return None
     block = Fields(cast("dict[str, Any]", value), "")
     return ReasoningBlock(
-        Protocol.ANTHROPIC, block.text("thinking"), block.text("signature"), block.text("data")
+        Protocol.ANTHROPIC,
+        block.take_text("thinking"),
+        block.take_text("signature"),
+        block.take_text("data"),
     )
 
 

@@ -18,22 +18,22 @@ from collections.abc import Sequence
 
 from tui_chat.errors import Refused
 from tui_chat.models.reply import FinishReason, Reply, StreamEvent, Usage
-from tui_chat.protocols.common.error_body import refused
+from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
-    compact,
-    count,
-    items,
-    mapping,
-    raw_string,
-    string,
+    as_array,
+    as_count,
+    as_object,
+    as_raw_string,
+    as_string,
+    to_json,
 )
 from tui_chat.protocols.common.reply_events import (
     ReplyEvents,
-    chunks_of,
-    folded,
-    no_reply,
-    read_body,
+    fold_reply,
+    load_body,
+    load_event,
+    not_a_reply,
 )
 
 _REASONS: dict[str, FinishReason] = {
@@ -76,11 +76,11 @@ class OpenAIChatParser:
         if data.strip() == "[DONE]":
             self._done = True
             if not self._events.ended:
-                self._events.finished("stop", "")
+                self._events.finish("stop", "")
         elif not self._done:
-            for chunk in chunks_of(event, data, whole=self._events.ended):
+            for chunk in load_event(event, data, whole=self._events.ended):
                 self.take_in(chunk)
-        return self._events.take()
+        return self._events.drain()
 
     def close(self) -> Sequence[StreamEvent]:
         """Tell that the stream ended."""
@@ -88,20 +88,22 @@ class OpenAIChatParser:
 
     def take_in(self, chunk: JsonObject, *, is_whole: bool = False) -> None:
         """Read a chunk of a stream, or an answer that came whole."""
-        choices = items(chunk.get("choices"))
-        usage = mapping(chunk.get("usage")) or mapping(mapping(chunk.get("x_groq")).get("usage"))
+        choices = as_array(chunk.get("choices"))
+        usage = as_object(chunk.get("usage")) or as_object(
+            as_object(chunk.get("x_groq")).get("usage")
+        )
         if choices or usage or "choices" in chunk:
-            self._events.started(string(chunk.get("model")), string(chunk.get("id")))
+            self._events.start(as_string(chunk.get("model")), as_string(chunk.get("id")))
         for each in choices:
-            choice = mapping(each)
-            if count(choice.get("index")) not in (None, 0):
+            choice = as_object(each)
+            if as_count(choice.get("index")) not in (None, 0):
                 continue
             self._delta(self._said_by(choice, is_whole=is_whole))
-            usage = usage or mapping(choice.get("usage"))
-            if raw := string(choice.get("finish_reason")):
-                self._events.finished(_REASONS.get(raw.lower(), "other"), raw)
+            usage = usage or as_object(choice.get("usage"))
+            if raw := as_string(choice.get("finish_reason")):
+                self._events.finish(_REASONS.get(raw.lower(), "other"), raw)
         if usage:
-            self._events.usage(_usage(usage))
+            self._events.set_usage(_usage(usage))
 
     def _said_by(self, choice: JsonObject, *, is_whole: bool) -> JsonObject:
         """Return what a choice adds to the reply, whether it stands in `delta` or `message`."""
@@ -113,95 +115,95 @@ class OpenAIChatParser:
             return delta
         # Without deltas, messages are all there is. Beside an empty delta, a message may be a
         # repetition of deltas to come, unless the reply ends here.
-        last = choice.get("delta") is None or bool(string(choice.get("finish_reason")))
+        last = choice.get("delta") is None or bool(as_string(choice.get("finish_reason")))
         return message if last and not self._has_deltas else {}
 
     def finish(self) -> Reply:
         """Return the reply of an answer that came whole and has been taken in."""
         if not self._events.ended:
-            self._events.finished("stop", "")
-        return folded(self._events)
+            self._events.finish("stop", "")
+        return fold_reply(self._events)
 
     def _delta(self, delta: JsonObject) -> None:
         self._reason(delta)
-        google = mapping(mapping(delta.get("extra_content")).get("google"))
+        google = as_object(as_object(delta.get("extra_content")).get("google"))
         content = delta.get("content")
-        signature = string(google.get("thought_signature"))
-        if parts := items(content):
+        signature = as_string(google.get("thought_signature"))
+        if parts := as_array(content):
             self._parts(parts)
-            self._events.text("", signature=signature)
+            self._events.add_text("", signature=signature)
         else:
-            self._events.text(raw_string(content), signature=signature)
-        if refusal := raw_string(delta.get("refusal")):
-            self._events.refusal(refusal)
-        for each in items(delta.get("tool_calls")):
-            self._call(mapping(each))
-        if function := mapping(delta.get("function_call")):
+            self._events.add_text(as_raw_string(content), signature=signature)
+        if refusal := as_raw_string(delta.get("refusal")):
+            self._events.add_refusal(refusal)
+        for each in as_array(delta.get("tool_calls")):
+            self._call(as_object(each))
+        if function := as_object(delta.get("function_call")):
             self._function(_LEGACY, "", function)
 
     def _parts(self, parts: list[object]) -> None:
         for each in parts:
-            part = mapping(each)
+            part = as_object(each)
             match part.get("type"):
                 case "thinking":  # Mistral: text parts inside
-                    for inner in items(part.get("thinking")):
-                        text = raw_string(mapping(inner).get("text"))
-                        self._events.reasoning(
-                            self._events.block("thinking"), text, kind="thinking"
+                    for inner in as_array(part.get("thinking")):
+                        text = as_raw_string(as_object(inner).get("text"))
+                        self._events.add_reasoning(
+                            self._events.block_index("thinking"), text, kind="thinking"
                         )
                 case "refusal":
-                    self._events.refusal(raw_string(part.get("refusal")))
+                    self._events.add_refusal(as_raw_string(part.get("refusal")))
                 case _:
-                    self._events.text(raw_string(part.get("text")))
+                    self._events.add_text(as_raw_string(part.get("text")))
 
     def _reason(self, delta: JsonObject) -> None:
         spoke = False
-        for each in items(delta.get("reasoning_details")):
-            spoke = self._detail(mapping(each)) or spoke
+        for each in as_array(delta.get("reasoning_details")):
+            spoke = self._detail(as_object(each)) or spoke
         for field in () if spoke else _PLAIN_REASONING:
-            if text := raw_string(delta.get(field)):
-                self._events.reasoning(self._events.block(field), text, kind=field)
+            if text := as_raw_string(delta.get(field)):
+                self._events.add_reasoning(self._events.block_index(field), text, kind=field)
                 break
-        for each in items(delta.get("thinking_blocks")):  # litellm, beside reasoning_content
-            if signature := string(mapping(each).get("signature")):
-                block = self._events.block(_PLAIN_REASONING[0])
-                self._events.reasoning(block, signature=signature)
+        for each in as_array(delta.get("thinking_blocks")):  # litellm, beside reasoning_content
+            if signature := as_string(as_object(each).get("signature")):
+                block = self._events.block_index(_PLAIN_REASONING[0])
+                self._events.add_reasoning(block, signature=signature)
 
     def _detail(self, detail: JsonObject) -> bool:
         """Read one of OpenRouter's details; say whether it had readable text."""
-        kind = string(detail.get("type"))
-        text = raw_string(detail.get("text")) or raw_string(detail.get("summary"))
-        signature = string(detail.get("signature"))
-        encrypted = string(detail.get("data"))
+        kind = as_string(detail.get("type"))
+        text = as_raw_string(detail.get("text")) or as_raw_string(detail.get("summary"))
+        signature = as_string(detail.get("signature"))
+        encrypted = as_string(detail.get("data"))
         if text or signature or encrypted:
-            self._events.reasoning(
-                self._events.block((kind, count(detail.get("index")))),
+            self._events.add_reasoning(
+                self._events.block_index((kind, as_count(detail.get("index")))),
                 text,
                 signature=signature,
                 encrypted=encrypted,
-                id=string(detail.get("id")),
-                kind=f"{kind} {string(detail.get('format'))}".strip(),
+                id=as_string(detail.get("id")),
+                kind=f"{kind} {as_string(detail.get('format'))}".strip(),
             )
         return bool(text)
 
     def _call(self, call: JsonObject) -> None:
-        google = mapping(mapping(call.get("extra_content")).get("google"))
+        google = as_object(as_object(call.get("extra_content")).get("google"))
         self._function(
-            count(call.get("index")),
-            string(call.get("id")),
-            mapping(call.get("function")),
-            string(google.get("thought_signature")),
+            as_count(call.get("index")),
+            as_string(call.get("id")),
+            as_object(call.get("function")),
+            as_string(google.get("thought_signature")),
         )
 
     def _function(
         self, index: int | None, id: str, function: JsonObject, signature: str = ""
     ) -> None:
         said = function.get("arguments")
-        arguments = "" if said is None else said if isinstance(said, str) else compact(said)
-        name = string(function.get("name"))
+        arguments = "" if said is None else said if isinstance(said, str) else to_json(said)
+        name = as_string(function.get("name"))
         if arguments or name or id or signature:
             number = self._number(index, id, name)
-            self._events.tool(number, arguments, id=id, name=name, signature=signature)
+            self._events.add_tool_call(number, arguments, id=id, name=name, signature=signature)
 
     def _number(self, index: int | None, id: str, name: str) -> int:
         """Return the number of the call that a delta belongs to."""
@@ -215,7 +217,7 @@ class OpenAIChatParser:
             else:
                 again = other and bool(name and known)
         if number < 0 or again:
-            number = self._events.call(len(self._ids))
+            number = self._events.call_index(len(self._ids))
             self._ids.append(id)
         self._ids[number] = self._ids[number] or id
         if index is not None:
@@ -225,17 +227,19 @@ class OpenAIChatParser:
 
 def _fields_said(value: object) -> dict[str, object]:
     """Return the fields of a delta or message that say something; its role alone does not."""
-    return {k: v for k, v in mapping(value).items() if k != "role" and v not in (None, "", [], {})}
+    return {
+        k: v for k, v in as_object(value).items() if k != "role" and v not in (None, "", [], {})
+    }
 
 
 def _usage(said: JsonObject) -> Usage:
-    details = mapping(said.get("prompt_tokens_details"))
-    cached = count(details.get("cached_tokens"))
+    details = as_object(said.get("prompt_tokens_details"))
+    cached = as_count(details.get("cached_tokens"))
     if cached is None:
-        cached = count(said.get("prompt_cache_hit_tokens"))  # DeepSeek
-    prompt, output = count(said.get("prompt_tokens")), count(said.get("completion_tokens"))
-    reasoning = count(mapping(said.get("completion_tokens_details")).get("reasoning_tokens"))
-    total = count(said.get("total_tokens"))
+        cached = as_count(said.get("prompt_cache_hit_tokens"))  # DeepSeek
+    prompt, output = as_count(said.get("prompt_tokens")), as_count(said.get("completion_tokens"))
+    reasoning = as_count(as_object(said.get("completion_tokens_details")).get("reasoning_tokens"))
+    total = as_count(said.get("total_tokens"))
     # xAI counts reasoning beside the completion; its total gives it away.
     apart = 0
     if reasoning and total and total == (prompt or 0) + (output or 0) + reasoning:
@@ -244,7 +248,7 @@ def _usage(said: JsonObject) -> Usage:
         input=prompt,
         output=output,
         cached=cached,
-        cache_write=count(details.get("cache_write_tokens")),
+        cache_write=as_count(details.get("cache_write_tokens")),
         reasoning=reasoning,
         output_apart=apart,
     )
@@ -252,9 +256,9 @@ def _usage(said: JsonObject) -> Usage:
 
 def read(body: bytes) -> Reply:
     """Read an answer that came whole."""
-    answer = mapping(read_body(body))
-    if not items(answer.get("choices")):
-        raise no_reply(answer)
+    answer = as_object(load_body(body))
+    if not as_array(answer.get("choices")):
+        raise not_a_reply(answer)
     parser = OpenAIChatParser()
     parser.take_in(answer, is_whole=True)
     return parser.finish()
@@ -262,4 +266,4 @@ def read(body: bytes) -> Reply:
 
 def refusal(status: int, body: bytes) -> Refused:
     """Put an HTTP error into words."""
-    return refused(status, body)
+    return response_error(status, body)

@@ -5,24 +5,27 @@ from __future__ import annotations
 from typing import Any, cast
 
 from tui_chat.models.envelope import ResponseFormat, ToolChoice, ToolDefinition
-from tui_chat.protocols.common.lenient_json import items, mapping, string
-from tui_chat.protocols.common.openai import read_schema, say_schema
+from tui_chat.protocols.common.lenient_json import as_array, as_object, as_string
+from tui_chat.protocols.common.openai import read_schema, write_schema
 from tui_chat.protocols.common.request_fields import Fields
 
 
 def read_tool(entry: Fields) -> ToolDefinition | None:
     """Return a function's definition; None where the entry is no function with a name."""
-    if entry.left.get("type") != "function":
+    if entry.remaining.get("type") != "function":
         return None
-    function = entry.inner("function")
-    name = function.text("name") if function else ""
+    function = entry.take_fields("function")
+    name = function.take_text("name") if function else ""
     if function is None or not name:
         return None
-    del entry.left["type"]
-    description, parameters = function.text("description"), function.mapping("parameters") or {}
-    strict = function.flag("strict")
+    del entry.remaining["type"]
+    description, parameters = (
+        function.take_text("description"),
+        function.take_object("parameters") or {},
+    )
+    strict = function.take_boolean("strict")
     entry.put_back("function", function)
-    return ToolDefinition(name, description, parameters, strict, extras=entry.rest())
+    return ToolDefinition(name, description, parameters, strict, extras=entry.remaining_json())
 
 
 def read_choice(value: Any) -> ToolChoice | None:
@@ -34,12 +37,12 @@ def read_choice(value: Any) -> ToolChoice | None:
     said = cast("dict[str, Any]", value)
     match said.get("type"):
         case "function":
-            name = mapping(said.get("function")).get("name")
+            name = as_object(said.get("function")).get("name")
             return ToolChoice("required", (name,)) if isinstance(name, str) else None
         case "allowed_tools":
-            allowed = mapping(said.get("allowed_tools"))
-            entries = map(mapping, items(allowed.get("tools")))
-            names = [string(mapping(entry.get("function")).get("name")) for entry in entries]
+            allowed = as_object(said.get("allowed_tools"))
+            entries = map(as_object, as_array(allowed.get("tools")))
+            names = [as_string(as_object(entry.get("function")).get("name")) for entry in entries]
             mode: Any = allowed.get("mode")
             if (mode == "auto" or mode == "required") and names and all(names):
                 return ToolChoice(mode, tuple(names))
@@ -48,7 +51,7 @@ def read_choice(value: Any) -> ToolChoice | None:
             return None
 
 
-def say_choice(choice: ToolChoice) -> Any:
+def write_choice(choice: ToolChoice) -> Any:
     """Return `tool_choice` on the wire."""
     if not choice.names or choice.mode == "none":
         return choice.mode
@@ -69,12 +72,12 @@ def read_format(value: Any) -> ResponseFormat | None:
         case "json_object":
             return ResponseFormat("json")
         case "json_schema":
-            return read_schema(Fields(mapping(said.get("json_schema")), ""))
+            return read_schema(Fields(as_object(said.get("json_schema")), ""))
         case _:
             return None
 
 
-def say_format(form: ResponseFormat) -> dict[str, Any]:
+def write_format(form: ResponseFormat) -> dict[str, Any]:
     """Return `response_format` on the wire."""
     match form.kind:
         case "text":
@@ -82,4 +85,4 @@ def say_format(form: ResponseFormat) -> dict[str, Any]:
         case "json":
             return {"type": "json_object"}
         case "schema":
-            return {"type": "json_schema", "json_schema": say_schema(form)}
+            return {"type": "json_schema", "json_schema": write_schema(form)}

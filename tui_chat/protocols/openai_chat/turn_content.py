@@ -23,17 +23,17 @@ from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.quick import quick
 from tui_chat.models.semantics import Piece, WireForm
 from tui_chat.models.text import GLUE, Origin, Text
-from tui_chat.protocols.common.content_order import laid_out
+from tui_chat.protocols.common.content_order import ordered_content
 from tui_chat.protocols.common.encoding import (
     Items,
-    field_of,
-    merged,
-    own_form,
-    parsed,
-    quote,
-    word,
+    constant,
+    field_origin,
+    field_string,
+    merge_extras,
+    native_form,
+    parse_json,
 )
-from tui_chat.protocols.common.loss_notes import left_out, turn_notes
+from tui_chat.protocols.common.loss_notes import part_note, turn_notes
 from tui_chat.protocols.common.urls import data_url
 from tui_chat.protocols.openai_chat.reasoning_fields import PLAIN, goes_back, thoughts_as_said
 from tui_chat.protocols.roles import adapted_role
@@ -82,27 +82,27 @@ def messages(developer: bool) -> Callable[[Turn], Message]:
 
 def _message(turn: Turn, developer: bool) -> Message:
     saying = _Saying(turn)
-    for piece, what in laid_out(turn, _CHAT):
+    for piece, what in ordered_content(turn, _CHAT):
         _say(saying, piece, what)
-    form = own_form(turn, _CHAT)
+    form = native_form(turn, _CHAT)
     role = adapted_role(turn.role, _CHAT, developer=developer)
     role = (form.role or turn.role) if form else role
     origin = turn.origin
-    items: Items = [("role", word(role)), *_content(saying, form.shape if form else "")]
+    items: Items = [("role", constant(role)), *_content(saying, form.shape if form else "")]
     if turn.semantics.refusal and not saying.said_refusal:
-        items.append(("refusal", quote(turn.semantics.refusal, origin, "refusal")))
+        items.append(("refusal", field_string(turn.semantics.refusal, origin, "refusal")))
     items += _thoughts(saying, form)
     named = form is not None or _NAME.fullmatch(turn.name) is not None
     if turn.name and named and (turn.role != "tool" or form is not None):
-        items.append(("name", quote(turn.name, origin, "name")))
+        items.append(("name", field_string(turn.name, origin, "name")))
     if saying.old_call is not None:
         items.append(("function_call", saying.old_call))
     if saying.calls:
         items.append(("tool_calls", Arr(tuple(saying.calls), origin)))
     if turn.role == "tool" and turn.tool_call_id and role != "function":
-        items.append(("tool_call_id", quote(turn.tool_call_id, origin, "tool call id")))
+        items.append(("tool_call_id", field_string(turn.tool_call_id, origin, "tool call id")))
     if form is not None:
-        items = merged(items, form.extras, origin)
+        items = merge_extras(items, form.extras, origin)
     lost = () if form else [each for each in turn.semantics.reasoning if not goes_back(each)]
     saying.notes += turn_notes(turn, _CHAT, lost=lost, named=named)
     if turn.semantics.failed and form is None:
@@ -111,7 +111,7 @@ def _message(turn: Turn, developer: bool) -> Message:
     follows = None
     if saying.follows:
         follows = Obj(
-            (("role", word("user")), ("content", Arr(tuple(saying.follows), origin))), origin
+            (("role", constant("user")), ("content", Arr(tuple(saying.follows), origin))), origin
         )
     return Message(Obj(tuple(items), origin), follows, tuple(saying.notes))
 
@@ -128,7 +128,7 @@ def _thoughts(saying: _Saying, form: WireForm | None) -> Items:
             sentence = "Reasoning in plain text goes back only beside tool calls."
             note = Note(Level.INFO, "reasoning-left-out", sentence, turn.origin)
             saying.notes.append(note)
-    origin = field_of(turn.origin, "reasoning")
+    origin = field_origin(turn.origin, "reasoning")
     return [(key, tree_of(value, origin)) for key, value in thoughts.items()]
 
 
@@ -139,8 +139,8 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
             if saying.calls:
                 sentence = "Its text stands before its tool calls; it came after them."
                 saying.notes.append(Note(Level.WARNING, "order-changed", sentence, origin))
-            block: Items = [("type", word("text")), ("text", Str(what))]
-            own = own_form(turn, _CHAT) is not None
+            block: Items = [("type", constant("text")), ("text", Str(what))]
+            own = native_form(turn, _CHAT) is not None
             saying.marked = saying.marked or bool(piece.extras or (piece.cache and own))
             saying.texts.append(what)
             saying.content.append(_marked(block, piece, turn))
@@ -152,18 +152,18 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
         case Part():
             part = say_part(what, origin)
             if part is None or turn.role in ("assistant", "system"):
-                saying.notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _CHAT))
+                saying.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _CHAT))
             elif turn.role == "tool":
                 saying.follows.append(_marked(part, piece, turn))
                 sentence = "A picture or file of a tool result follows it in a user message."
                 saying.notes.append(Note(Level.WARNING, "part-moved", sentence, origin))
             else:
                 saying.content.append(_marked(part, piece, turn))
-        case None if piece.kind == "other" and own_form(turn, _CHAT) is not None:
-            saying.content.append(parsed(piece.data, origin, piece.name))
+        case None if piece.kind == "other" and native_form(turn, _CHAT) is not None:
+            saying.content.append(parse_json(piece.data, origin, piece.name))
         case None if piece.kind == "refusal" and turn.semantics.refusal:
-            refusal = quote(turn.semantics.refusal, origin, "refusal")
-            block = [("type", word("refusal")), ("refusal", refusal)]
+            refusal = field_string(turn.semantics.refusal, origin, "refusal")
+            block = [("type", constant("refusal")), ("refusal", refusal)]
             saying.content.append(_marked(block, piece, turn))
             saying.said_refusal = True
         case _:
@@ -172,9 +172,9 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
 
 def _marked(block: Items, piece: Piece, turn: Turn) -> Obj:
     origin = turn.origin
-    if piece.cache and own_form(turn, _CHAT) is not None:
-        block.append(("cache_control", parsed(piece.cache, origin, "cache mark")))
-    return Obj(tuple(merged(block, piece.extras, origin)), origin)
+    if piece.cache and native_form(turn, _CHAT) is not None:
+        block.append(("cache_control", parse_json(piece.cache, origin, "cache mark")))
+    return Obj(tuple(merge_extras(block, piece.extras, origin)), origin)
 
 
 def _content(saying: _Saying, shape: str) -> Items:
@@ -200,23 +200,23 @@ def _content(saying: _Saying, shape: str) -> Items:
 
 
 def _call(call: ToolCall, piece: Piece, origin: Origin) -> Obj:
-    items: Items = [("id", quote(call.id, origin, "tool call id"))] if call.id else []
+    items: Items = [("id", field_string(call.id, origin, "tool call id"))] if call.id else []
     if piece.name == "custom":
         custom: Items = [
-            ("name", quote(call.name, origin, "tool name")),
-            ("input", quote(call.arguments, origin, f"input of {call.name}")),
+            ("name", field_string(call.name, origin, "tool name")),
+            ("input", field_string(call.arguments, origin, f"input of {call.name}")),
         ]
-        items += [("type", word("custom")), ("custom", Obj(tuple(custom), origin))]
+        items += [("type", constant("custom")), ("custom", Obj(tuple(custom), origin))]
     else:
         if piece.name != "untyped":
-            items.append(("type", word("function")))
+            items.append(("type", constant("function")))
         items.append(("function", Obj(tuple(_function(call, origin)), origin)))
-    return Obj(tuple(merged(items, piece.extras, origin)), origin)
+    return Obj(tuple(merge_extras(items, piece.extras, origin)), origin)
 
 
 def _function(call: ToolCall, origin: Origin) -> Items:
-    arguments = quote(call.arguments, origin, f"arguments of {call.name}")
-    return [("name", quote(call.name, origin, "tool name")), ("arguments", arguments)]
+    arguments = field_string(call.arguments, origin, f"arguments of {call.name}")
+    return [("name", field_string(call.name, origin, "tool name")), ("arguments", arguments)]
 
 
 _AUDIO_FORMAT = {
@@ -231,18 +231,18 @@ _AUDIO_FORMAT = {
 def say_part(part: Part, origin: Origin) -> Items | None:
     """Return a part on the wire; None where the protocol has no word for it."""
     if part.text:
-        return [("type", word("text")), ("text", quote(part.text, origin, "document"))]
+        return [("type", constant("text")), ("text", field_string(part.text, origin, "document"))]
     match part.kind:
         case "image" if part.data or part.url:
             url = data_url(part.mime, part.data) if part.data else part.url
-            inner: Items = [("url", quote(url, origin, "picture"))]
+            inner: Items = [("url", field_string(url, origin, "picture"))]
             if part.detail:
-                inner.append(("detail", word(part.detail)))
+                inner.append(("detail", constant(part.detail)))
             return _wrapped("image_url", inner, origin)
         case "audio" if part.data and part.mime in _AUDIO_FORMAT:
-            data = ("data", quote(part.data, origin, "sound"))
+            data = ("data", field_string(part.data, origin, "sound"))
             return _wrapped(
-                "input_audio", [data, ("format", word(_AUDIO_FORMAT[part.mime]))], origin
+                "input_audio", [data, ("format", constant(_AUDIO_FORMAT[part.mime]))], origin
             )
         case "file":
             return _say_file(part, origin)
@@ -253,18 +253,18 @@ def say_part(part: Part, origin: Origin) -> Items | None:
 def _say_file(part: Part, origin: Origin) -> Items | None:
     inner: Items = []
     if part.name:
-        inner.append(("filename", quote(part.name, origin, "file name")))
+        inner.append(("filename", field_string(part.name, origin, "file name")))
     if part.file_id and part.protocol in (_CHAT, Protocol.OPENAI_RESPONSES):
-        inner.append(("file_id", quote(part.file_id, origin, "file id")))
+        inner.append(("file_id", field_string(part.file_id, origin, "file id")))
     elif part.data:
         data = data_url(part.mime, part.data) if part.mime else part.data
-        inner.append(("file_data", quote(data, origin, "file")))
+        inner.append(("file_data", field_string(data, origin, "file")))
     elif part.url and part.protocol is _CHAT:
-        inner.append(("file_data", quote(part.url, origin, "file")))
+        inner.append(("file_data", field_string(part.url, origin, "file")))
     else:
         return None
     return _wrapped("file", inner, origin)
 
 
 def _wrapped(kind: str, inner: Items, origin: Origin) -> Items:
-    return [("type", word(kind)), (kind, Obj(tuple(inner), origin))]
+    return [("type", constant(kind)), (kind, Obj(tuple(inner), origin))]

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
-from tui_chat.protocols.common.encoding import passed_on
-from tui_chat.protocols.common.request_fields import compact
+from tui_chat.protocols.common.encoding import captured_origin
+from tui_chat.protocols.common.request_fields import to_json
 from tui_chat.protocols.common.tool_pairing import variant
 from tui_chat.protocols.openai_chat.reasoning_fields import thoughts_as_said
 
@@ -52,7 +52,7 @@ def about_unknown(keys: list[str], *, left_out: bool) -> Note:
         if left_out
         else f"Passed on as they came, though OpenAI itself refuses them: {', '.join(keys)}."
     )
-    return Note(Level.WARNING, "unknown-keys", sentence, passed_on("unknown keys"))
+    return Note(Level.WARNING, "unknown-keys", sentence, captured_origin("unknown keys"))
 
 
 def without_unknown(envelope: ChatEnvelope) -> ChatEnvelope:
@@ -117,7 +117,7 @@ def _fit(extras: str) -> str:
             if not value:
                 continue
         known[key] = value
-    return compact(known) if known else ""
+    return to_json(known) if known else ""
 
 
 def _loaded(extras: str) -> dict[str, Any]:

@@ -26,24 +26,24 @@ from tui_chat.models.namespaces import (
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.protocols.common.request_fields import (
     Fields,
-    compact,
-    kind_of,
+    captured_model,
+    excerpt,
     load_request,
-    model_of,
-    settings_of,
-    shown,
+    read_settings,
+    read_tools,
     sourced,
-    take_if_said_back,
-    tools_of,
+    take_if_reversible,
+    to_json,
+    type_name,
 )
-from tui_chat.protocols.common.turn_builder import TurnBuilder, marks_of
+from tui_chat.protocols.common.turn_builder import TurnBuilder, take_marks
 from tui_chat.protocols.common.urls import split_data_url
 from tui_chat.protocols.openai_responses.tools import (
     read_choice,
     read_format,
     read_tool,
-    say_choice,
-    say_format,
+    write_choice,
+    write_format,
 )
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
@@ -59,14 +59,14 @@ _CONTINUES = ("previous_response_id", "conversation", "prompt")
 def decode(body: bytes) -> ChatEnvelope:
     """Decode a request body. Raises InputError where it is none of this protocol."""
     request, notes = load_request(body, _RESPONSES)
-    shape = request.left.get("input")
-    if shape is None and not any(request.left.get(key) for key in _CONTINUES):
+    shape = request.remaining.get("input")
+    if shape is None and not any(request.remaining.get(key) for key in _CONTINUES):
         raise InputError("This is no OpenAI Responses request: it has no “input”.")
     turns = tuple(_turns(request))
-    tools, native = tools_of(request, _RESPONSES, read_tool)
+    tools, native = read_tools(request, _RESPONSES, read_tool)
     parameters = _parameters(request)
-    previous = request.text("previous_response_id")
-    settings = settings_of(ResponsesSettings, request.left, spelled={"input_shape": ""})
+    previous = request.take_text("previous_response_id")
+    settings = read_settings(ResponsesSettings, request.remaining, spelled={"input_shape": ""})
     if not isinstance(shape, list):
         settings = replace(settings, input_shape="string" if isinstance(shape, str) else "absent")
     semantics = Semantics(
@@ -74,38 +74,38 @@ def decode(body: bytes) -> ChatEnvelope:
         session=SessionSemantics(previous),
         tools=ToolSemantics(native=native),
         responses=settings,
-        provider_extras={_RESPONSES: request.left} if request.left else {},
+        provider_extras={_RESPONSES: request.remaining} if request.remaining else {},
     )
     return ChatEnvelope(turns, parameters, tools, notes=tuple(notes), semantics=semantics)
 
 
 def _turns(request: Fields) -> Iterator[Turn]:
     number = 1
-    if instructions := request.text("instructions"):
+    if instructions := request.take_text("instructions"):
         builder = TurnBuilder(_RESPONSES, "system", number)
         builder.slot = "instructions"
-        builder.text(instructions)
-        yield builder.turn()
+        builder.add_text(instructions)
+        yield builder.build()
         number += 1
-    given = request.left.get("input")
+    given = request.remaining.get("input")
     if given is None:
         return  # an explicit null stays among the extras
     if isinstance(given, str):
-        del request.left["input"]
+        del request.remaining["input"]
         builder = TurnBuilder(_RESPONSES, "user", number)
         if given:
-            builder.text(given)
-        yield builder.turn()
+            builder.add_text(given)
+        yield builder.build()
         return
     if not isinstance(given, list):
-        raise InputError(f"input must be a text or a list of items, not {kind_of(given)}.")
+        raise InputError(f"input must be a text or a list of items, not {type_name(given)}.")
     said: TurnBuilder | None = None
     after_message = False
-    for item in request.objects("input"):
+    for item in request.take_list("input"):
         message = is_message(item)
-        if (message and item.left["role"] == "assistant") or not (message or _is_output(item)):
+        if (message and item.remaining["role"] == "assistant") or not (message or _is_output(item)):
             if said is not None and message and after_message:
-                yield said.turn()
+                yield said.build()
                 number += 1
                 said = None
             said = said or TurnBuilder(_RESPONSES, "assistant", number)
@@ -113,63 +113,65 @@ def _turns(request: Fields) -> Iterator[Turn]:
             after_message = message
             continue
         if said is not None:
-            yield said.turn()
+            yield said.build()
             number += 1
             said = None
         yield _message(item, number) if message else _output(item, number)
         number += 1
     if said is not None:
-        yield said.turn()
+        yield said.build()
 
 
 def _is_output(item: Fields) -> bool:
-    return item.left.get("type") in ("function_call_output", "custom_tool_call_output")
+    return item.remaining.get("type") in ("function_call_output", "custom_tool_call_output")
 
 
 def _message(item: Fields, number: int) -> Turn:
-    word = item.left.pop("role")
+    word = item.remaining.pop("role")
     role = _ROLES.get(word) if isinstance(word, str) else None
     if role is None:
         known = ", ".join(_ROLES)
-        raise InputError(f"{item.at('role')} must be one of {known}, not {shown(word)}.")
+        raise InputError(f"{item.path('role')} must be one of {known}, not {excerpt(word)}.")
     builder = TurnBuilder(_RESPONSES, role, number)
     builder.role_word = "developer" if word == "developer" else ""
     read_content(item, "content", builder)
-    builder.extras = item.rest()
-    return builder.turn()
+    builder.extras = item.remaining_json()
+    return builder.build()
 
 
 def _output(item: Fields, number: int) -> Turn:
     builder = TurnBuilder(_RESPONSES, "tool", number)
-    custom = item.left.pop("type") == "custom_tool_call_output"
-    builder.tool_call_id = item.text("call_id")
-    identity = item.text("id")
+    custom = item.remaining.pop("type") == "custom_tool_call_output"
+    builder.tool_call_id = item.take_text("call_id")
+    identity = item.take_text("id")
     if identity or custom:
-        builder.result(id=identity, name="custom" if custom else "")
+        builder.add_result(id=identity, name="custom" if custom else "")
     read_content(item, "output", builder)
-    builder.extras = item.rest()
-    return builder.turn()
+    builder.extras = item.remaining_json()
+    return builder.build()
 
 
 def _parameters(request: Fields) -> Parameters:
-    text, form = request.inner("text"), None
+    text, form = request.take_fields("text"), None
     if text is not None:
-        form = take_if_said_back(text, "format", read_format, say_format)
+        form = take_if_reversible(text, "format", read_format, write_format)
         request.put_back("text", text)
-    reasoning, effort = request.inner("reasoning"), ""
+    reasoning, effort = request.take_fields("reasoning"), ""
     if reasoning is not None:
-        effort = reasoning.text("effort")
+        effort = reasoning.take_text("effort")
         request.put_back("reasoning", reasoning)
     return Parameters(
-        model=model_of(request.text("model")),
-        temperature=sourced("temperature", request.number("temperature")),
-        max_tokens=sourced("max_output_tokens", request.integer("max_output_tokens")),
-        stream=request.exactly("stream", True),
-        top_p=sourced("top_p", request.number("top_p")),
+        model=captured_model(request.take_text("model")),
+        temperature=sourced("temperature", request.take_number("temperature")),
+        max_tokens=sourced("max_output_tokens", request.take_integer("max_output_tokens")),
+        stream=request.take_equal("stream", True),
+        top_p=sourced("top_p", request.take_number("top_p")),
         tool_choice=sourced(
-            "tool_choice", take_if_said_back(request, "tool_choice", read_choice, say_choice)
+            "tool_choice", take_if_reversible(request, "tool_choice", read_choice, write_choice)
         ),
-        parallel_tool_calls=sourced("parallel_tool_calls", request.flag("parallel_tool_calls")),
+        parallel_tool_calls=sourced(
+            "parallel_tool_calls", request.take_boolean("parallel_tool_calls")
+        ),
         response_format=sourced("text.format", form),
         effort=sourced("reasoning.effort", effort or None),
     )
@@ -180,62 +182,64 @@ SUMMARY, REASONING_TEXT = "summary", "reasoning_text"
 
 def read_said(item: Fields, builder: TurnBuilder) -> None:
     """Take one item of the model's into its turn."""
-    kind = item.left.get("type")
+    kind = item.remaining.get("type")
     if is_message(item):
         _assistant_message(item, builder)
-    elif kind == "function_call" and isinstance(item.left.get("arguments"), str):
-        del item.left["type"]
-        arguments = item.left.pop("arguments")
-        call = ToolCall(item.text("call_id"), item.text("name"), arguments)
-        builder.call(call, id=item.text("id"), extras=item.rest())
-    elif kind == "custom_tool_call" and isinstance(item.left.get("input"), str):
-        del item.left["type"]
-        words = item.left.pop("input")
-        call = ToolCall(item.text("call_id"), item.text("name"), words)
-        builder.call(call, name="custom", id=item.text("id"), extras=item.rest())
+    elif kind == "function_call" and isinstance(item.remaining.get("arguments"), str):
+        del item.remaining["type"]
+        arguments = item.remaining.pop("arguments")
+        call = ToolCall(item.take_text("call_id"), item.take_text("name"), arguments)
+        builder.add_call(call, id=item.take_text("id"), extras=item.remaining_json())
+    elif kind == "custom_tool_call" and isinstance(item.remaining.get("input"), str):
+        del item.remaining["type"]
+        words = item.remaining.pop("input")
+        call = ToolCall(item.take_text("call_id"), item.take_text("name"), words)
+        builder.add_call(call, name="custom", id=item.take_text("id"), extras=item.remaining_json())
     elif kind == "reasoning" and (blocks := _reasoning(item)):
-        rest = item.rest()
+        rest = item.remaining_json()
         for index, block in enumerate(blocks):
-            builder.think(block, extras="" if index else rest)
+            builder.add_reasoning(block, extras="" if index else rest)
     else:
-        builder.other(str(kind or "item"), item.left)
+        builder.add_other(str(kind or "item"), item.remaining)
 
 
 def is_message(item: Fields) -> bool:
     """Whether an item is a message."""
-    return item.left.get("type", "message") == "message" and "role" in item.left
+    return item.remaining.get("type", "message") == "message" and "role" in item.remaining
 
 
 def _assistant_message(item: Fields, builder: TurnBuilder) -> None:
-    whole = dict(item.left)
-    content = item.left.pop("content", None)
-    del item.left["role"]
-    identity, phase = item.text("id"), item.text("phase")
+    whole = dict(item.remaining)
+    content = item.remaining.pop("content", None)
+    del item.remaining["role"]
+    identity, phase = item.take_text("id"), item.take_text("phase")
     if isinstance(content, str):
-        builder.text(content, id=identity, phase=phase, name="string", extras=item.rest())
+        builder.add_text(
+            content, id=identity, phase=phase, name="string", extras=item.remaining_json()
+        )
         return
     parts = cast("list[object]", content) if isinstance(content, list) else []
     if not parts or not all(_is_text(part) or _is_refusal(part) for part in parts):
-        builder.other("message", whole)
+        builder.add_other("message", whole)
         return
     if builder.refusal or sum(map(_is_refusal, parts)) > 1:
-        builder.other("message", whole)
+        builder.add_other("message", whole)
         return
     for index, each in enumerate(parts):
         part = Fields(cast("dict[str, Any]", each), "")
-        del part.left["type"]
-        words = str(part.left.pop("text", "") or part.left.pop("refusal", ""))
-        extras = dict(item.left) if index == 0 else {}
-        if part.left:
-            extras["content"] = part.left
+        del part.remaining["type"]
+        words = str(part.remaining.pop("text", "") or part.remaining.pop("refusal", ""))
+        extras = dict(item.remaining) if index == 0 else {}
+        if part.remaining:
+            extras["content"] = part.remaining
         marks: dict[str, Any] = {"name": "more" if index else ""}
         if index == 0:
             marks |= {"id": identity, "phase": phase}
-        marks["extras"] = compact(extras) if extras else ""
+        marks["extras"] = to_json(extras) if extras else ""
         if _is_refusal(each):
-            builder.refuse(words, **marks)
+            builder.add_refusal(words, **marks)
         else:
-            builder.text(words, **marks)
+            builder.add_text(words, **marks)
 
 
 def _is_text(part: object) -> bool:
@@ -250,13 +254,13 @@ def _is_refusal(part: object) -> bool:
 
 def _reasoning(item: Fields) -> list[ReasoningBlock]:
     """Return the blocks of a reasoning item, its keys taken; nothing where its parts are odd."""
-    summary = _texts(item.left.get("summary"), "summary_text")
-    content = _texts(item.left.get("content", []), "reasoning_text")
-    if summary is None or content is None or ("content" in item.left and not content):
+    summary = _texts(item.remaining.get("summary"), "summary_text")
+    content = _texts(item.remaining.get("content", []), "reasoning_text")
+    if summary is None or content is None or ("content" in item.remaining and not content):
         return []
-    del item.left["type"], item.left["summary"]
-    item.left.pop("content", None)
-    identity, encrypted = item.text("id"), item.text("encrypted_content")
+    del item.remaining["type"], item.remaining["summary"]
+    item.remaining.pop("content", None)
+    identity, encrypted = item.take_text("id"), item.take_text("encrypted_content")
     texts = [(SUMMARY, text) for text in summary] + [(REASONING_TEXT, text) for text in content]
     # An item without a summary is still an item.
     return [
@@ -280,60 +284,60 @@ def _texts(parts: object, kind: str) -> list[str] | None:
 
 def read_content(holder: Fields, key: str, builder: TurnBuilder) -> None:
     """Take the content of a message that is not the model's, or the output of a call."""
-    if key not in holder.left:
+    if key not in holder.remaining:
         builder.shape = "absent"
         return
-    content = holder.left.pop(key)
+    content = holder.remaining.pop(key)
     if content is None:
         builder.shape = "null"
     elif isinstance(content, str):
         builder.shape = "string"
         if content:
-            builder.text(content)
+            builder.add_text(content)
     elif isinstance(content, list):
         builder.shape = "parts"
         for index, each in enumerate(cast("list[object]", content)):
-            place = f"{holder.at(key)}[{index}]"
+            place = f"{holder.path(key)}[{index}]"
             if not isinstance(each, dict):
-                raise InputError(f"{place} must be an object, not {kind_of(each)}.")
+                raise InputError(f"{place} must be an object, not {type_name(each)}.")
             _part(Fields(cast("dict[str, Any]", each), place), builder)
     else:
-        place = holder.at(key)
-        raise InputError(f"{place} must be a text or a list of parts, not {kind_of(content)}.")
+        place = holder.path(key)
+        raise InputError(f"{place} must be a text or a list of parts, not {type_name(content)}.")
 
 
 def _part(block: Fields, builder: TurnBuilder) -> None:
-    whole = dict(block.left)
-    kind = block.text("type")
-    if kind == "input_text" and isinstance(block.left.get("text"), str):
-        builder.text(block.left.pop("text"), **marks_of(block))
+    whole = dict(block.remaining)
+    kind = block.take_text("type")
+    if kind == "input_text" and isinstance(block.remaining.get("text"), str):
+        builder.add_text(block.remaining.pop("text"), **take_marks(block))
     elif (kind == "input_image" and (part := _image(block)) is not None) or (
         kind == "input_file" and (part := _file(block)) is not None
     ):
-        builder.part(part, **marks_of(block))
+        builder.add_part(part, **take_marks(block))
     else:
-        builder.other(kind, whole)
+        builder.add_other(kind, whole)
 
 
 def _image(block: Fields) -> Part | None:
-    url, detail = block.text("image_url"), block.text("detail")
+    url, detail = block.take_text("image_url"), block.take_text("detail")
     if url and (split := split_data_url(url)) is not None:
         return Part("image", split[0], data=split[1], detail=detail)
     if url:
         return Part("image", url=url, detail=detail)
-    if file_id := block.text("file_id"):
+    if file_id := block.take_text("file_id"):
         return Part("image", file_id=file_id, protocol=_RESPONSES, detail=detail)
     return None
 
 
 def _file(block: Fields) -> Part | None:
-    name = block.text("filename")
-    if data := block.text("file_data"):
+    name = block.take_text("filename")
+    if data := block.take_text("file_data"):
         if (split := split_data_url(data)) is not None:
             return Part("file", split[0], data=split[1], name=name)
         return Part("file", data=data, name=name)
-    if url := block.text("file_url"):
+    if url := block.take_text("file_url"):
         return Part("file", url=url, name=name)
-    if file_id := block.text("file_id"):
+    if file_id := block.take_text("file_id"):
         return Part("file", file_id=file_id, protocol=_RESPONSES, name=name)
     return None

@@ -24,37 +24,37 @@ from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,
     Items,
-    flag,
-    merged,
-    our_default,
-    own_form,
-    passed_on,
-    setting,
-    word,
+    boolean,
+    captured_origin,
+    constant,
+    default_origin,
+    merge_extras,
+    native_form,
+    setting_value,
 )
-from tui_chat.protocols.common.loss_notes import default_invented, envelope_notes, no_place
+from tui_chat.protocols.common.loss_notes import default_note, envelope_notes, unsupported_notes
 from tui_chat.protocols.common.plain_turns import openai_roles, plain_turns
 from tui_chat.protocols.common.segments import run_memo, segments
 from tui_chat.protocols.common.settings import (
-    effort,
+    all_tools,
     extra_items,
-    in_order,
     json_schema,
     namespace_items,
-    open_format,
-    over,
+    openai_effort,
+    openai_format,
+    override,
     reply_limit,
-    sampling,
-    usable_choice,
+    sampling_settings,
+    usable_tool_choice,
 )
-from tui_chat.protocols.common.tool_names import PLAIN_64, PLAIN_128, distinct, renamed
+from tui_chat.protocols.common.tool_names import NAMES_64, NAMES_128, rename_tool, unique_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
-from tui_chat.protocols.openai_responses.tools import say_choice, say_format
+from tui_chat.protocols.openai_responses.tools import write_choice, write_format
 from tui_chat.protocols.openai_responses.turn_content import said_by
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
-_STREAM = our_default("stream", "the reply is shown as it arrives")
-_STORE = our_default("store", "whether the provider keeps the conversation, by the endpoint")
+_STREAM = default_origin("stream", "the reply is shown as it arrives")
+_STORE = default_origin("store", "whether the provider keeps the conversation, by the endpoint")
 _LEAST_TOKENS = 16
 _LONGEST_ID = 64
 """Characters of a call id: “Expected a string with maximum length 64” (dyad-sh/dyad#4304)."""
@@ -75,12 +75,12 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     )
     notes = [*about_kept, *paired.notes, *envelope_notes(envelope, _RESPONSES)]
     model = envelope.parameters.model
-    body: Items = [("model", setting(model))] if model.value or not own else []
+    body: Items = [("model", setting_value(model))] if model.value or not own else []
     body += _input(envelope, paired.turns, endpoint, notes)
     body += _tools(envelope, paired.aliases, notes)
     body += _settings(envelope, endpoint, notes)
     if own:
-        body = over(body, extra_items(envelope, _RESPONSES))
+        body = override(body, extra_items(envelope, _RESPONSES))
     return Encoded(
         "/responses",
         Obj(tuple(body)),
@@ -102,7 +102,7 @@ def _rules(envelope: ChatEnvelope, own: bool) -> PairingRules:
         for piece in layout.pieces
     )
     return PairingRules(
-        PLAIN_128 if own else PLAIN_64,
+        NAMES_128 if own else NAMES_64,
         longest_id=0 if own else _LONGEST_ID,
         adjacent=not own,
         in_call_order=not own,
@@ -120,7 +120,7 @@ def _input(
     segment = _segment(bool(facts.developer_role), captured)
     shape = envelope.semantics.responses.input_shape
     items: list[Tree] = []
-    form = own_form(turns[0], _RESPONSES) if turns else None
+    form = native_form(turns[0], _RESPONSES) if turns else None
     if form is not None and form.slot == "instructions":
         yield "instructions", Str(turns[0].text)
         turns = turns[1:]
@@ -163,30 +163,30 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
     """Return the tools and the choice among them."""
     own = envelope.semantics.source is _RESPONSES
     given = envelope.tools or ()
-    ours = [renamed(tool, aliases) for tool in (given if own else distinct(given, notes))]
+    ours = [rename_tool(tool, aliases) for tool in (given if own else unique_tools(given, notes))]
     native = envelope.semantics.tools.native
-    said = in_order([_tool(tool, own) for tool in ours], native, _RESPONSES)
+    said = all_tools([_tool(tool, own) for tool in ours], native, _RESPONSES)
     loose = [tool.name for tool in ours if tool.strict is None and not own]
     if loose and envelope.semantics.source is not None:
         sentence = "Nobody said whether these tools are strict, and Responses takes them to be: "
         sentence += f"strict false is sent for {', '.join(loose)}."
-        notes.append(default_invented(passed_on("tools"), sentence))
+        notes.append(default_note(captured_origin("tools"), sentence))
     items: Items = []
     if said or (envelope.tools is not None and (own or envelope.semantics.source is None)):
         items.append(("tools", Arr(said)))
     parallel = envelope.parameters.parallel_tool_calls
     if parallel is not None:
-        items.append(("parallel_tool_calls", setting(parallel)))
+        items.append(("parallel_tool_calls", setting_value(parallel)))
     if own and envelope.semantics.responses.tool_choice is not UNSET:
         return items  # said by the namespace
-    choice = usable_choice(envelope, _RESPONSES, [tool.name for tool in ours], aliases, notes)
+    choice = usable_tool_choice(envelope, _RESPONSES, [tool.name for tool in ours], aliases, notes)
     if choice is not None:
-        items.append(("tool_choice", tree_of(say_choice(choice.value), choice.origin)))
+        items.append(("tool_choice", tree_of(write_choice(choice.value), choice.origin)))
     return items
 
 
 def _tool(tool: ToolDefinition, own: bool) -> Obj:
-    items: Items = [("type", word("function")), ("name", tree_of(tool.name))]
+    items: Items = [("type", constant("function")), ("name", tree_of(tool.name))]
     if tool.description:
         items.append(("description", tree_of(tool.description)))
     if tool.parameters:
@@ -197,7 +197,7 @@ def _tool(tool: ToolDefinition, own: bool) -> Obj:
         items.append(("strict", Lit(tool.strict)))
     elif not own:  # strict is what Responses takes a tool to be that says nothing
         items.append(("strict", Lit(False)))
-    return Obj(tuple(merged(items, tool.extras, passed_on("tools")) if own else items))
+    return Obj(tuple(merge_extras(items, tool.extras, captured_origin("tools")) if own else items))
 
 
 def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
@@ -206,11 +206,11 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
     facts = endpoint.facts_of(asked.model.value)
     items: Items = []
     wanted = [("temperature", asked.temperature, 0, 2), ("top_p", asked.top_p, 0, 1)]
-    items += sampling(wanted, asked, facts, notes, own=own)
+    items += sampling_settings(wanted, asked, facts, notes, own=own)
     limit = reply_limit(envelope, endpoint, notes)
     if limit is not None:
         limit = limit if own else _enough(limit, notes)
-        items.append(("max_output_tokens", setting(limit)))
+        items.append(("max_output_tokens", setting_value(limit)))
     missing = [
         ("stop", asked.stop),
         ("seed", asked.seed),
@@ -218,41 +218,43 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
         ("presence_penalty", asked.presence_penalty),
         ("frequency_penalty", asked.frequency_penalty),
     ]
-    notes += no_place(_RESPONSES, missing)
-    if (reasoning := effort(asked, notes, own=own)) is not None:
-        said = Obj((("effort", setting(reasoning)),), reasoning.origin)
+    notes += unsupported_notes(_RESPONSES, missing)
+    if (reasoning := openai_effort(asked, notes, own=own)) is not None:
+        said = Obj((("effort", setting_value(reasoning)),), reasoning.origin)
         items.append(("reasoning", said))
-    form = asked.response_format if own else open_format(asked.response_format, envelope, notes)
+    form = asked.response_format if own else openai_format(asked.response_format, envelope, notes)
     if form is not None:
-        said = tree_of(say_format(form.value), form.origin)
+        said = tree_of(write_format(form.value), form.origin)
         items.append(("text", Obj((("format", said),), form.origin)))
     if asked.stream:
-        items.append(("stream", flag(True, _STREAM)))
+        items.append(("stream", boolean(True, _STREAM)))
     previous = envelope.semantics.session.previous_response_id
     if previous and envelope.semantics.source in (None, _RESPONSES):
-        items.append(("previous_response_id", tree_of(previous, passed_on("previous_response_id"))))
+        items.append(
+            ("previous_response_id", tree_of(previous, captured_origin("previous_response_id")))
+        )
     if not own:
-        items.append(("store", flag(endpoint.provider_keeps, _STORE)))
+        items.append(("store", boolean(endpoint.provider_keeps, _STORE)))
         if envelope.semantics.source is not None:
             said = "true" if endpoint.provider_keeps else "false"
             sentence = (
                 f"Whether OpenAI keeps the conversation is said by the endpoint: store {said}."
             )
-            notes.append(default_invented(_STORE, sentence))
+            notes.append(default_note(_STORE, sentence))
     if not own and envelope.semantics.source is not None:
         return items
     skip = ("input_shape", "reasoning", "text", *(("stream",) if asked.stream else ()))
-    items = over(items, namespace_items(namespace, skip))
+    items = override(items, namespace_items(namespace, skip))
     for key in ("reasoning", "text"):
         value = getattr(namespace, key)
         if value is not UNSET:
-            items = over(items, iter([(key, _together(dict(items).get(key), key, value))]))
+            items = override(items, iter([(key, _together(dict(items).get(key), key, value))]))
     return items
 
 
 def _together(ours: Tree | None, key: str, value: Any) -> Tree:
     """Return an object of which the namespace holds what no unified field does."""
-    rest = tree_of(value, passed_on(key))
+    rest = tree_of(value, captured_origin(key))
     if isinstance(ours, Obj) and isinstance(rest, Obj):
         return Obj((*ours.items, *rest.items), ours.origin)
     return rest

@@ -19,22 +19,22 @@ from dataclasses import dataclass, field
 
 from tui_chat.errors import Refused
 from tui_chat.models.reply import MOST_PIECES, FinishReason, Reply, StreamEvent, Usage
-from tui_chat.protocols.common.error_body import Complaint, broke_off, find_complaint, refused
+from tui_chat.protocols.common.error_body import ErrorBody, find_error, response_error, stream_error
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
-    count,
-    items,
-    mapping,
-    raw_string,
-    string,
+    as_array,
+    as_count,
+    as_object,
+    as_raw_string,
+    as_string,
 )
 from tui_chat.protocols.common.reply_events import (
     ReplyEvents,
-    chunks_of,
-    folded,
-    no_reply,
-    read_body,
-    too_much,
+    fold_reply,
+    load_body,
+    load_event,
+    not_a_reply,
+    too_large,
 )
 
 _INCOMPLETE: dict[str, FinishReason] = {
@@ -70,83 +70,85 @@ class OpenAIResponsesParser:
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
         """Take one event of the stream."""
-        for chunk in chunks_of(event, data, whole=self._events.ended):
-            self._take_in(string(chunk.get("type")) or event, chunk)
-        return self._events.take()
+        for chunk in load_event(event, data, whole=self._events.ended):
+            self._take_in(as_string(chunk.get("type")) or event, chunk)
+        return self._events.drain()
 
     def close(self) -> Sequence[StreamEvent]:
         """Tell that the stream ended."""
         return self._events.close()
 
     def _take_in(self, kind: str, chunk: JsonObject) -> None:
-        index = count(chunk.get("output_index")) or 0
+        index = as_count(chunk.get("output_index")) or 0
         match kind:
             case "response.output_text.delta":
                 self._item(index).grew.add("text")
-                self._events.text(raw_string(chunk.get("delta")))
+                self._events.add_text(as_raw_string(chunk.get("delta")))
             case "response.refusal.delta":
                 self._item(index).grew.add("refusal")
-                self._events.refusal(raw_string(chunk.get("delta")))
+                self._events.add_refusal(as_raw_string(chunk.get("delta")))
             case "response.function_call_arguments.delta":
                 item = self._item(index)
                 item.grew.add("arguments")
-                self._events.tool(self._events.call(item.key), raw_string(chunk.get("delta")))
+                self._events.add_tool_call(
+                    self._events.call_index(item.key), as_raw_string(chunk.get("delta"))
+                )
             case "response.reasoning_summary_text.delta":
-                part = count(chunk.get("summary_index")) or 0
-                self._think(self._item(index), _SUMMARY, part, raw_string(chunk.get("delta")))
+                part = as_count(chunk.get("summary_index")) or 0
+                self._think(self._item(index), _SUMMARY, part, as_raw_string(chunk.get("delta")))
             case "response.reasoning_text.delta":
-                part = count(chunk.get("content_index")) or 0
-                self._think(self._item(index), _RAW, part, raw_string(chunk.get("delta")))
+                part = as_count(chunk.get("content_index")) or 0
+                self._think(self._item(index), _RAW, part, as_raw_string(chunk.get("delta")))
             case "response.output_item.added":
-                self._begin(index, mapping(chunk.get("item")))
+                self._begin(index, as_object(chunk.get("item")))
             case "response.output_item.done":
-                self._complete(index, mapping(chunk.get("item")))
+                self._complete(index, as_object(chunk.get("item")))
             case "response.created":
-                self._created(mapping(chunk.get("response")))
+                self._created(as_object(chunk.get("response")))
             case _ if kind in _ENDS:
-                self.take_response(mapping(chunk.get("response")), kind.removeprefix("response."))
+                self.take_response(as_object(chunk.get("response")), kind.removeprefix("response."))
             case _:
                 pass
 
     def take_response(self, response: JsonObject, status: str) -> None:
         """Read a response that has come to its end."""
         self._start(response)
-        status = string(response.get("status")) or status
+        status = as_string(response.get("status")) or status
         if status == "failed" or response.get("error"):
-            raise broke_off(find_complaint(response.get("error")) or Complaint(code=status))
+            raise stream_error(find_error(response.get("error")) or ErrorBody(code=status))
         if not self._items:
-            for index, item in enumerate(items(response.get("output"))):
-                self._complete(index, mapping(item))
-        self._events.usage(_usage(mapping(response.get("usage"))))
-        why = string(mapping(response.get("incomplete_details")).get("reason"))
+            for index, item in enumerate(as_array(response.get("output"))):
+                self._complete(index, as_object(item))
+        self._events.set_usage(_usage(as_object(response.get("usage"))))
+        why = as_string(as_object(response.get("incomplete_details")).get("reason"))
         match status:
             case "completed":
-                self._events.finished("stop", status)
+                self._events.finish("stop", status)
             case "incomplete":
-                self._events.finished(_INCOMPLETE.get(why, "other"), why or status)
+                self._events.finish(_INCOMPLETE.get(why, "other"), why or status)
             case _:
-                self._events.finished("other", status)
+                self._events.finish("other", status)
 
     def reply(self) -> Reply:
         """Return the reply of an answer that came whole and has been taken in."""
-        return folded(self._events)
+        return fold_reply(self._events)
 
     def _created(self, response: JsonObject) -> None:
         if self._events.began:
             self._turn += 1
             self._items = {}
-            self._events.renamed(string(response.get("id")))
+            self._events.start_next(as_string(response.get("id")))
         self._start(response)
 
     def _start(self, response: JsonObject) -> None:
-        model, id = string(response.get("model")), string(response.get("id"))
-        self._events.started(model, id, kept=response.get("store") is True)
+        model, id = as_string(response.get("model")), as_string(response.get("id"))
+        self._events.start(model, id, kept=response.get("store") is True)
 
     def _item(self, index: int) -> _Item:
         item = self._items.get(index)
         if item is None:
             if len(self._items) >= MOST_PIECES:
-                raise too_much("items of the reply", MOST_PIECES, "entries")
+                raise too_large("items of the reply", MOST_PIECES, "entries")
             item = self._items[index] = _Item((self._turn, index))
         return item
 
@@ -155,16 +157,18 @@ class OpenAIResponsesParser:
         item = self._item(index)
         match said.get("type"):
             case "message":
-                self._events.text("", id=string(said.get("id")), phase=string(said.get("phase")))
+                self._events.add_text(
+                    "", id=as_string(said.get("id")), phase=as_string(said.get("phase"))
+                )
             case "reasoning":
-                block = item.blocks[""] = self._events.block((*item.key, ""))
-                self._events.reasoning(block, id=string(said.get("id")))
+                block = item.blocks[""] = self._events.block_index((*item.key, ""))
+                self._events.add_reasoning(block, id=as_string(said.get("id")))
             case "function_call":
-                self._events.tool(
-                    self._events.call(item.key),
-                    id=string(said.get("call_id")),
-                    name=string(said.get("name")),
-                    item_id=string(said.get("id")),
+                self._events.add_tool_call(
+                    self._events.call_index(item.key),
+                    id=as_string(said.get("call_id")),
+                    name=as_string(said.get("name")),
+                    item_id=as_string(said.get("id")),
                 )
             case _:
                 pass
@@ -180,30 +184,30 @@ class OpenAIResponsesParser:
                 self._reasoning(item, said)
             case "function_call":
                 if "arguments" not in item.grew:
-                    arguments = raw_string(said.get("arguments"))
-                    self._events.tool(self._events.call(item.key), arguments)
+                    arguments = as_raw_string(said.get("arguments"))
+                    self._events.add_tool_call(self._events.call_index(item.key), arguments)
             case kind:
-                self._events.other(string(kind), said)
+                self._events.add_other(as_string(kind), said)
 
     def _message(self, item: _Item, said: JsonObject) -> None:
-        for each in items(said.get("content")):
-            part = mapping(each)
+        for each in as_array(said.get("content")):
+            part = as_object(each)
             if part.get("type") == "refusal":
                 if "refusal" not in item.grew:
-                    self._events.refusal(raw_string(part.get("refusal")))
+                    self._events.add_refusal(as_raw_string(part.get("refusal")))
             elif "text" not in item.grew:
-                self._events.text(raw_string(part.get("text")))
+                self._events.add_text(as_raw_string(part.get("text")))
 
     def _reasoning(self, item: _Item, said: JsonObject) -> None:
         grew = frozenset(item.grew)
         for kind, parts in ((_SUMMARY, said.get("summary")), (_RAW, said.get("content"))):
-            for number, each in enumerate(items(parts)):
-                text = raw_string(mapping(each).get("text"))
+            for number, each in enumerate(as_array(parts)):
+                text = as_raw_string(as_object(each).get("text"))
                 if text and kind not in grew:
                     self._think(item, kind, number, text)
-        if encrypted := string(said.get("encrypted_content")):
-            block = min(item.blocks.values(), default=self._events.block((*item.key, "")))
-            self._events.reasoning(block, encrypted=encrypted)
+        if encrypted := as_string(said.get("encrypted_content")):
+            block = min(item.blocks.values(), default=self._events.block_index((*item.key, "")))
+            self._events.add_reasoning(block, encrypted=encrypted)
 
     def _think(self, item: _Item, kind: str, part: int, text: str) -> None:
         item.grew.add(kind)
@@ -213,30 +217,30 @@ class OpenAIResponsesParser:
             # The first kind takes the block that the item began with.
             block = item.blocks.pop("", None)
             if block is None:
-                block = self._events.block((*item.key, kind))
+                block = self._events.block_index((*item.key, kind))
             item.blocks[kind] = block
         if item.part is not None and item.part != (kind, part) and not begins:
             text = "\n\n" + text
         item.part = (kind, part)
-        self._events.reasoning(block, text, kind=kind if begins else "")
+        self._events.add_reasoning(block, text, kind=kind if begins else "")
 
 
 def _usage(said: JsonObject) -> Usage:
-    details = mapping(said.get("input_tokens_details"))
+    details = as_object(said.get("input_tokens_details"))
     return Usage(
-        input=count(said.get("input_tokens")),
-        output=count(said.get("output_tokens")),
-        cached=count(details.get("cached_tokens")),
-        cache_write=count(details.get("cache_write_tokens")),
-        reasoning=count(mapping(said.get("output_tokens_details")).get("reasoning_tokens")),
+        input=as_count(said.get("input_tokens")),
+        output=as_count(said.get("output_tokens")),
+        cached=as_count(details.get("cached_tokens")),
+        cache_write=as_count(details.get("cache_write_tokens")),
+        reasoning=as_count(as_object(said.get("output_tokens_details")).get("reasoning_tokens")),
     )
 
 
 def read(body: bytes) -> Reply:
     """Read an answer that came whole."""
-    answer = mapping(read_body(body))
+    answer = as_object(load_body(body))
     if "output" not in answer and "status" not in answer:
-        raise no_reply(answer)
+        raise not_a_reply(answer)
     parser = OpenAIResponsesParser()
     parser.take_response(answer, "completed")
     return parser.reply()
@@ -244,4 +248,4 @@ def read(body: bytes) -> Reply:
 
 def refusal(status: int, body: bytes) -> Refused:
     """Put an HTTP error into words."""
-    return refused(status, body)
+    return response_error(status, body)

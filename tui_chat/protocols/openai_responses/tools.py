@@ -8,33 +8,37 @@ from __future__ import annotations
 from typing import Any, cast
 
 from tui_chat.models.envelope import ResponseFormat, ToolChoice, ToolDefinition
-from tui_chat.protocols.common.lenient_json import items, mapping, string
-from tui_chat.protocols.common.openai import read_schema, say_schema
+from tui_chat.protocols.common.lenient_json import as_array, as_object, as_string
+from tui_chat.protocols.common.openai import read_schema, write_schema
 from tui_chat.protocols.common.request_fields import Fields
 
 
 def read_tool(entry: Fields) -> ToolDefinition | None:
     """Return a function's definition; None where the entry is no function with a name."""
-    if entry.left.get("type") != "function":
+    if entry.remaining.get("type") != "function":
         return None
-    name = entry.text("name")
+    name = entry.take_text("name")
     if not name:
         return None
-    del entry.left["type"]
-    description, parameters = entry.text("description"), entry.mapping("parameters") or {}
-    return ToolDefinition(name, description, parameters, entry.flag("strict"), extras=entry.rest())
+    del entry.remaining["type"]
+    description, parameters = entry.take_text("description"), entry.take_object("parameters") or {}
+    return ToolDefinition(
+        name, description, parameters, entry.take_boolean("strict"), extras=entry.remaining_json()
+    )
 
 
 def read_choice(value: Any) -> ToolChoice | None:
     """Return what `tool_choice` means; None where it cannot be said in our terms."""
     if value in ("auto", "none", "required"):
         return ToolChoice(value)
-    said = mapping(value)
+    said = as_object(value)
     match said.get("type"):
-        case "function" if name := string(said.get("name")):
+        case "function" if name := as_string(said.get("name")):
             return ToolChoice("required", (name,))
         case "allowed_tools":
-            names = [string(mapping(entry).get("name")) for entry in items(said.get("tools"))]
+            names = [
+                as_string(as_object(entry).get("name")) for entry in as_array(said.get("tools"))
+            ]
             mode: Any = said.get("mode")
             if (mode == "auto" or mode == "required") and names and all(names):
                 return ToolChoice(mode, tuple(names))
@@ -43,7 +47,7 @@ def read_choice(value: Any) -> ToolChoice | None:
             return None
 
 
-def say_choice(choice: ToolChoice) -> Any:
+def write_choice(choice: ToolChoice) -> Any:
     """Return `tool_choice` on the wire."""
     if not choice.names or choice.mode == "none":
         return choice.mode
@@ -58,7 +62,7 @@ def read_format(value: Any) -> ResponseFormat | None:
     if not isinstance(value, dict):
         return None
     form = Fields(cast("dict[str, Any]", value), "")
-    match form.left.get("type"):
+    match form.remaining.get("type"):
         case "text":
             return ResponseFormat("text")
         case "json_object":
@@ -69,7 +73,7 @@ def read_format(value: Any) -> ResponseFormat | None:
             return None
 
 
-def say_format(form: ResponseFormat) -> dict[str, Any]:
+def write_format(form: ResponseFormat) -> dict[str, Any]:
     """Return `text.format` on the wire."""
     match form.kind:
         case "text":
@@ -78,4 +82,4 @@ def say_format(form: ResponseFormat) -> dict[str, Any]:
             return {"type": "json_object"}
         case "schema":
             said: dict[str, Any] = {"type": "json_schema", "schema": {}}
-            return said | say_schema(form)
+            return said | write_schema(form)

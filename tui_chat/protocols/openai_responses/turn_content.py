@@ -29,17 +29,17 @@ from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.quick import quick
 from tui_chat.models.semantics import Piece, ReasoningBlock
 from tui_chat.models.text import GLUE, Origin, Text
-from tui_chat.protocols.common.content_order import Placed, laid_out
+from tui_chat.protocols.common.content_order import PlacedContent, ordered_content
 from tui_chat.protocols.common.encoding import (
     Items,
-    merged,
-    own_form,
-    parsed,
-    quote,
-    word,
+    constant,
+    field_string,
+    merge_extras,
+    native_form,
+    parse_json,
 )
-from tui_chat.protocols.common.loss_notes import left_out, turn_notes
-from tui_chat.protocols.common.request_fields import compact
+from tui_chat.protocols.common.loss_notes import part_note, turn_notes
+from tui_chat.protocols.common.request_fields import to_json
 from tui_chat.protocols.common.urls import data_url
 from tui_chat.protocols.openai_responses.decode import REASONING_TEXT
 from tui_chat.protocols.roles import adapted_role
@@ -99,13 +99,13 @@ def _said(turn: Turn, developer: bool, captured: bool) -> Said:
 
 def _message(turn: Turn, developer: bool) -> Said:
     """Return a message that is not the model's."""
-    form = own_form(turn, _RESPONSES)
+    form = native_form(turn, _RESPONSES)
     role = adapted_role(turn.role, _RESPONSES, developer=developer)
     role = (form.role or turn.role) if form else role
     notes: list[Note] = []
-    items: Items = [("role", word(role)), *_content("content", turn, notes)]
+    items: Items = [("role", constant(role)), *_content("content", turn, notes)]
     if form is not None:
-        items = merged(items, form.extras, turn.origin)
+        items = merge_extras(items, form.extras, turn.origin)
     notes += turn_notes(turn, _RESPONSES, named=False)
     return Said((Obj(tuple(items), turn.origin),), tuple(notes))
 
@@ -146,7 +146,7 @@ def _id_fits(kind: str, identity: object) -> bool:
     )
 
 
-def _ids_fit(placed: Sequence[Placed]) -> bool:
+def _ids_fit(placed: Sequence[PlacedContent]) -> bool:
     """Return whether the ids of all items of a turn are in the form of their types."""
     for piece, what in placed:
         match what:
@@ -171,20 +171,22 @@ def _without_ids(turn: Turn) -> Note:
 
 def _output(turn: Turn, captured: bool) -> Said:
     """Return the output of a function call."""
-    form, origin = own_form(turn, _RESPONSES), turn.origin
+    form, origin = native_form(turn, _RESPONSES), turn.origin
     notes: list[Note] = []
-    mark = next((p for p, _ in laid_out(turn, _RESPONSES) if p.kind == "result"), Piece("result"))
+    mark = next(
+        (p for p, _ in ordered_content(turn, _RESPONSES) if p.kind == "result"), Piece("result")
+    )
     kind = "custom_tool_call_output" if mark.name == "custom" else "function_call_output"
-    items: Items = [("type", word(kind))]
+    items: Items = [("type", constant(kind))]
     if mark.id and (captured or _id_fits(kind, mark.id)):
-        items.append(("id", quote(mark.id, origin, "item id")))
+        items.append(("id", field_string(mark.id, origin, "item id")))
     elif mark.id:
         notes.append(_without_ids(turn))
     if turn.tool_call_id or form is None:
-        items.append(("call_id", quote(turn.tool_call_id, origin, "tool call id")))
+        items.append(("call_id", field_string(turn.tool_call_id, origin, "tool call id")))
     items += _content("output", turn, notes)
     if form is not None:
-        items = merged(items, form.extras, origin)
+        items = merge_extras(items, form.extras, origin)
     notes += turn_notes(turn, _RESPONSES, named=True)
     if turn.semantics.failed:
         sentence = "That the tool failed cannot be said here; only its words are sent."
@@ -194,27 +196,27 @@ def _output(turn: Turn, captured: bool) -> Said:
 
 def _content(key: str, turn: Turn, notes: list[Note]) -> Items:
     """Return the content of a message that is not the model's, or the output of a call."""
-    form, origin = own_form(turn, _RESPONSES), turn.origin
+    form, origin = native_form(turn, _RESPONSES), turn.origin
     blocks: list[Tree] = []
     marked = False
-    for piece, what in laid_out(turn, _RESPONSES):
+    for piece, what in ordered_content(turn, _RESPONSES):
         block: Items | None = None
         match what:
             case Text():
-                block = [("type", word("input_text")), ("text", Str(what))]
+                block = [("type", constant("input_text")), ("text", Str(what))]
             case Part():
                 block = _part(what, origin) if turn.role != "system" or form else None
                 if block is None:
-                    notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
+                    notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
             case None if piece.kind == "other" and form is not None:
-                blocks.append(parsed(piece.data, origin, piece.name))
+                blocks.append(parse_json(piece.data, origin, piece.name))
             case _:
                 pass
         if block is not None:
             marked = marked or bool(piece.extras or piece.cache)
             if piece.cache and form is not None:
-                block.append(("cache_control", parsed(piece.cache, origin, "cache mark")))
-            blocks.append(Obj(tuple(merged(block, piece.extras, origin)), origin))
+                block.append(("cache_control", parse_json(piece.cache, origin, "cache mark")))
+            blocks.append(Obj(tuple(merge_extras(block, piece.extras, origin)), origin))
     match form.shape if form else "":
         case "absent" if not blocks:
             return []
@@ -232,29 +234,32 @@ def _content(key: str, turn: Turn, notes: list[Note]) -> Items:
 def _part(part: Part, origin: Origin) -> Items | None:
     """Return a part on the wire; None where the protocol has no word for it."""
     if part.text:
-        return [("type", word("input_text")), ("text", quote(part.text, origin, "document"))]
+        return [
+            ("type", constant("input_text")),
+            ("text", field_string(part.text, origin, "document")),
+        ]
     url = data_url(part.mime, part.data) if part.data and part.mime else part.data
     openai = part.protocol in (_RESPONSES, Protocol.OPENAI_CHAT)
     if part.kind == "image":
-        items: Items = [("type", word("input_image"))]
+        items: Items = [("type", constant("input_image"))]
         if part.file_id and openai:
-            items.append(("file_id", quote(part.file_id, origin, "file id")))
+            items.append(("file_id", field_string(part.file_id, origin, "file id")))
         elif url or part.url:
-            items.append(("image_url", quote(url or part.url, origin, "picture")))
+            items.append(("image_url", field_string(url or part.url, origin, "picture")))
         else:
             return None
-        return [*items, ("detail", word(part.detail))] if part.detail else items
+        return [*items, ("detail", constant(part.detail))] if part.detail else items
     if part.kind != "file":
         return None
-    items = [("type", word("input_file"))]
+    items = [("type", constant("input_file"))]
     if part.name:
-        items.append(("filename", quote(part.name, origin, "file name")))
+        items.append(("filename", field_string(part.name, origin, "file name")))
     if part.file_id and openai:
-        items.append(("file_id", quote(part.file_id, origin, "file id")))
+        items.append(("file_id", field_string(part.file_id, origin, "file id")))
     elif url:
-        items.append(("file_data", quote(url, origin, "file")))
+        items.append(("file_data", field_string(url, origin, "file")))
     elif part.url:
-        items.append(("file_url", quote(part.url, origin, "file")))
+        items.append(("file_url", field_string(part.url, origin, "file")))
     else:
         return None
     return items
@@ -262,7 +267,7 @@ def _part(part: Part, origin: Origin) -> Items | None:
 
 def _by_model(turn: Turn, captured: bool) -> Said:
     """Return the items of a turn of the model's."""
-    placed = laid_out(turn, _RESPONSES)
+    placed = ordered_content(turn, _RESPONSES)
     saying = _Saying(turn, with_ids=captured or not _is_own(turn) or _ids_fit(placed))
     if not saying.with_ids:
         saying.notes.append(_without_ids(turn))
@@ -293,20 +298,20 @@ def _say(saying: _Saying, piece: Piece, what: object, captured: bool) -> None:
         if piece.name != "more":
             _end_message(saying)
         text = Str(what) if isinstance(what, Text) else None
-        said = text or quote(turn.semantics.refusal, origin, "refusal")
+        said = text or field_string(turn.semantics.refusal, origin, "refusal")
         saying.message.append((piece, said))
         return
     _end_message(saying)
     if isinstance(what, ToolCall):
         saying.items.append(_call(what, piece, origin, with_id=saying.with_ids))
     elif isinstance(what, Part):
-        saying.notes.append(left_out(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
+        saying.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
     elif piece.kind == "other" and _is_own(turn):
         identity = _loaded(piece.data).get("id")
         if captured or _id_fits(piece.name, identity):
-            saying.items.append(parsed(piece.data, origin, piece.name))
+            saying.items.append(parse_json(piece.data, origin, piece.name))
         else:
-            saying.notes.append(left_out(turn, f"{piece.name} {identity}", _RESPONSES))
+            saying.notes.append(part_note(turn, f"{piece.name} {identity}", _RESPONSES))
 
 
 def _is_own(turn: Turn) -> bool:
@@ -315,9 +320,9 @@ def _is_own(turn: Turn) -> bool:
 
 
 def _short(text: Tree, origin: Origin, phase: str = "") -> Obj:
-    items: Items = [("role", word("assistant")), ("content", text)]
+    items: Items = [("role", constant("assistant")), ("content", text)]
     if phase:
-        items.append(("phase", quote(phase, origin, "phase")))
+        items.append(("phase", field_string(phase, origin, "phase")))
     return Obj(tuple(items), origin)
 
 
@@ -328,37 +333,37 @@ def _end_message(saying: _Saying) -> None:
         return
     turn, origin = saying.turn, saying.turn.origin
     first = parts[0][0]
-    captured = own_form(turn, _RESPONSES) is not None and first.kind in ("text", "refusal")
+    captured = native_form(turn, _RESPONSES) is not None and first.kind in ("text", "refusal")
     if not saying.with_ids or not (first.id or captured):
         for _, text in parts:
             saying.items.append(_short(text, origin, first.phase))
         return
     extras = _loaded(first.extras)
     if captured and first.name == "string":
-        items: Items = [("role", word("assistant")), ("content", parts[0][1])]
+        items: Items = [("role", constant("assistant")), ("content", parts[0][1])]
     else:
         blocks = tuple(_output_part(piece, text, origin, captured) for piece, text in parts)
-        items = [("role", word("assistant")), ("content", Arr(blocks, origin))]
+        items = [("role", constant("assistant")), ("content", Arr(blocks, origin))]
         extras.pop("content", None)
     if first.id:
-        items.insert(0, ("id", quote(first.id, origin, "item id")))
+        items.insert(0, ("id", field_string(first.id, origin, "item id")))
     if first.phase:
-        items.append(("phase", quote(first.phase, origin, "phase")))
+        items.append(("phase", field_string(first.phase, origin, "phase")))
     if not captured:
-        items = [("type", word("message")), *items, ("status", word("completed"))]
+        items = [("type", constant("message")), *items, ("status", constant("completed"))]
     if extras:
-        items = merged(items, compact(extras), origin)
+        items = merge_extras(items, to_json(extras), origin)
     saying.items.append(Obj(tuple(items), origin))
 
 
 def _output_part(piece: Piece, text: Tree, origin: Origin, captured: bool) -> Obj:
     refusal = piece.kind == "refusal"
-    items: Items = [("type", word("refusal" if refusal else "output_text"))]
+    items: Items = [("type", constant("refusal" if refusal else "output_text"))]
     items.append(("refusal" if refusal else "text", text))
     if not captured and not refusal:
         items.append(("annotations", Arr(())))
     own = _loaded(piece.extras).get("content")
-    return Obj(tuple(merged(items, compact(own), origin) if own else items), origin)
+    return Obj(tuple(merge_extras(items, to_json(own), origin) if own else items), origin)
 
 
 def _loaded(extras: str) -> dict[str, Any]:
@@ -367,16 +372,16 @@ def _loaded(extras: str) -> dict[str, Any]:
 
 def _call(call: ToolCall, piece: Piece, origin: Origin, *, with_id: bool) -> Obj:
     custom = piece.name == "custom"
-    items: Items = [("type", word("custom_tool_call" if custom else "function_call"))]
+    items: Items = [("type", constant("custom_tool_call" if custom else "function_call"))]
     if piece.id and with_id:
-        items.append(("id", quote(piece.id, origin, "item id")))
-    arguments = quote(call.arguments, origin, f"arguments of {call.name}")
+        items.append(("id", field_string(piece.id, origin, "item id")))
+    arguments = field_string(call.arguments, origin, f"arguments of {call.name}")
     items += [
-        ("call_id", quote(call.id, origin, "tool call id")),
-        ("name", quote(call.name, origin, "tool name")),
+        ("call_id", field_string(call.id, origin, "tool call id")),
+        ("name", field_string(call.name, origin, "tool name")),
         ("input" if custom else "arguments", arguments),
     ]
-    return Obj(tuple(merged(items, piece.extras, origin)), origin)
+    return Obj(tuple(merge_extras(items, piece.extras, origin)), origin)
 
 
 def _end_thinking(saying: _Saying) -> None:
@@ -387,7 +392,7 @@ def _end_thinking(saying: _Saying) -> None:
     origin = saying.turn.origin
     first = blocks[0][1]
     encrypted = next((block.encrypted for _, block in blocks if block.encrypted), "")
-    captured = own_form(saying.turn, _RESPONSES) is not None
+    captured = native_form(saying.turn, _RESPONSES) is not None
     if first.protocol is not _RESPONSES or not (encrypted or captured):
         saying.lost += [block for _, block in blocks]
         return
@@ -396,14 +401,14 @@ def _end_thinking(saying: _Saying) -> None:
         if block.text:
             raw = block.kind == REASONING_TEXT
             kind = "reasoning_text" if raw else "summary_text"
-            text = quote(block.text, origin, "reasoning")
-            said[raw].append(Obj((("type", word(kind)), ("text", text)), origin))
-    items: Items = [("type", word("reasoning"))]
+            text = field_string(block.text, origin, "reasoning")
+            said[raw].append(Obj((("type", constant(kind)), ("text", text)), origin))
+    items: Items = [("type", constant("reasoning"))]
     if first.id and saying.with_ids:
-        items.append(("id", quote(first.id, origin, "item id")))
+        items.append(("id", field_string(first.id, origin, "item id")))
     items.append(("summary", Arr(tuple(said[False]), origin)))
     if said[True]:
         items.append(("content", Arr(tuple(said[True]), origin)))
     if encrypted:
-        items.append(("encrypted_content", quote(encrypted, origin, "encrypted reasoning")))
-    saying.items.append(Obj(tuple(merged(items, blocks[0][0].extras, origin)), origin))
+        items.append(("encrypted_content", field_string(encrypted, origin, "encrypted reasoning")))
+    saying.items.append(Obj(tuple(merge_extras(items, blocks[0][0].extras, origin)), origin))
