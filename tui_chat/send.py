@@ -28,6 +28,7 @@ from tui_chat.models.reply import Reply, Rope, StreamEvent, TextDelta, advance
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.session import Entry
 from tui_chat.models.timing import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of, weight
+from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.tool_names import restore_names
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import (
@@ -199,7 +200,7 @@ async def receive(
             body = await response.read_body()
 
             def read() -> Reply:
-                found = protocol.read(response.without_key(body))
+                found = protocol.read_reply(response.without_key(body))
                 if (text := response.key_mask.mask_same_length(found.text)) != found.text:
                     found = replace(found, content=Rope().add(text))
                 return found
@@ -281,7 +282,7 @@ async def _refusal(composed: Composed, response: IncomingResponse) -> Refused:
     with suppress(ReplyCut):
         body, is_whole = await response.read_start()
     body = response.without_key(body)
-    refused = protocol_of(composed.protocol).refusal(response.status, body)
+    refused = response_error(response.status, body)
     if not is_whole:
         refused.args = (f"{refused} (Of the error's text only the first 64 KB were read.)",)
     if response.retry_after is not None:

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from tests.context.requests import ENDPOINT, LETTERS
 from tests.strategies import histories
-from tui_chat.analysis.captured import protocol_in, read_captured
+from tui_chat.analysis.captured import read_captured
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.protocols.detection import detect_request
 
 BODIES: dict[Protocol, dict[str, Any]] = {
     Protocol.OPENAI_CHAT: {
@@ -84,7 +85,7 @@ def test_a_curl_command_has_a_body_in_it(protocol: Protocol) -> None:
 )
 def test_what_only_one_of_them_says_tells(more: dict[str, Any], protocol: Protocol) -> None:
     body = {"messages": [{"role": "user", "content": "a"}], **more}
-    assert protocol_in(body) is protocol
+    assert detect_request(body) is protocol
 
 
 @pytest.mark.parametrize(

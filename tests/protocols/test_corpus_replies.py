@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,21 +22,12 @@ from tests.protocols.reply_streams import fold, parse, sse_events
 from tui_chat.errors import Refused
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Usage
-from tui_chat.protocols.anthropic import stream as anthropic
-from tui_chat.protocols.base import StreamParser
-from tui_chat.protocols.gemini import stream as gemini
-from tui_chat.protocols.openai_chat import stream as openai_chat
-from tui_chat.protocols.openai_responses import stream as openai_responses
+from tui_chat.protocols.common.error_body import response_error
+from tui_chat.protocols.registry import PROTOCOLS
 
 CORPUS = Path(
     os.environ.get("TUI_CHAT_CORPUS") or Path(__file__).parents[2].parent / "shared" / "corpus"
 )
-READERS: dict[str, tuple[Any, Callable[[], StreamParser]]] = {
-    "openai_chat": (openai_chat, openai_chat.OpenAIChatParser),
-    "openai_responses": (openai_responses, openai_responses.OpenAIResponsesParser),
-    "anthropic": (anthropic, anthropic.AnthropicParser),
-    "gemini": (gemini, gemini.GeminiParser),
-}
 
 
 @dataclass(frozen=True)
@@ -50,12 +40,12 @@ class Recording:
     expected: dict[str, Any]
 
     def read(self) -> Reply:
-        module, parser = READERS[self.protocol]
+        definition = PROTOCOLS[Protocol(self.protocol)]
         if self.status >= 400:
-            raise module.refusal(self.status, self.body)
+            raise response_error(self.status, self.body)
         if self.is_stream:
-            return fold(parse(parser(), sse_events(self.body)))
-        return module.read(self.body)
+            return fold(parse(definition.parser(), sse_events(self.body)))
+        return definition.read_reply(self.body)
 
 
 def _recordings() -> list[Recording]:

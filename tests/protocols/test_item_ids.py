@@ -28,7 +28,7 @@ from tui_chat.context import Inputs, Settings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
-from tui_chat.protocols.openai_responses.stream import read
+from tui_chat.protocols.openai_responses.stream import read_reply
 
 FORMS = {"reasoning": "rs", "message": "msg", "function_call": "fc", "web_search_call": "ws"}
 
@@ -45,7 +45,7 @@ def reply(**ids: str) -> Message:
     ]
     output = [{**each, "id": ids[each["type"]]} for each in output if each["type"] in ids]
     body = {"id": "resp_1", "status": "completed", "output": output}
-    return read(json.dumps(body).encode()).message(RESPONSES)
+    return read_reply(json.dumps(body).encode()).message(RESPONSES)
 
 
 def sent(*history: Message) -> tuple[list[dict[str, Any]], list[str]]:

@@ -40,7 +40,7 @@ def body_of(composed: Composed) -> Any:
 async def answer(client: httpx.AsyncClient, composed: Composed) -> Message:
     response = await client.post(composed.url, content=composed.payload.body)
     assert response.status_code == 200, response.text
-    reply: Reply = protocol_of(composed.protocol).read(response.content)
+    reply: Reply = protocol_of(composed.protocol).read_reply(response.content)
     return reply.message(composed.protocol)
 
 

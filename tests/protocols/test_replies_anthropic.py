@@ -11,7 +11,7 @@ from tests.protocols.reply_streams import fold, parse
 from tui_chat.errors import Refused, ReplyCut
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Usage
-from tui_chat.protocols.anthropic.stream import AnthropicParser, read
+from tui_chat.protocols.anthropic.stream import ReplyParser, read_reply
 
 Event = dict[str, Any]
 
@@ -42,12 +42,12 @@ STOP = {"type": "message_stop"}
 
 
 def streamed(*events: Event) -> Reply:
-    return fold(parse(AnthropicParser(), [(e["type"], json.dumps(e)) for e in events]))
+    return fold(parse(ReplyParser(), [(e["type"], json.dumps(e)) for e in events]))
 
 
 def whole(*blocks: dict[str, Any], stop_reason: str = "end_turn", **said: Any) -> Reply:
     body = {"id": "m", "type": "message", "content": blocks, "stop_reason": stop_reason, **said}
-    return read(json.dumps(body).encode())
+    return read_reply(json.dumps(body).encode())
 
 
 def kinds(reply: Reply) -> list[tuple[str, int]]:
@@ -244,7 +244,7 @@ def test_errors_inside_a_stream() -> None:
     assert (raised.value.status, raised.value.code) == (None, "overloaded_error")
     assert "try again" in raised.value.advice
     with pytest.raises(Refused, match="Overloaded"):
-        read(json.dumps(error).encode())
+        read_reply(json.dumps(error).encode())
 
 
 def test_a_second_message_goes_on_in_the_same_reply() -> None:
@@ -287,4 +287,4 @@ def test_odd_fields_do_no_harm() -> None:
 @pytest.mark.parametrize("body", [b"", b"{}", b"[3]", b'{"type":"message"}', b"<p>"])
 def test_a_body_that_is_no_reply(body: bytes) -> None:
     with pytest.raises(ReplyCut):
-        read(body)
+        read_reply(body)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,24 +13,8 @@ from hypothesis import strategies as st
 from tests.protocols.reply_streams import fold, parse, sse_events
 from tui_chat.errors import ProviderError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.protocols.anthropic import stream as anthropic
-from tui_chat.protocols.base import StreamParser
-from tui_chat.protocols.gemini import stream as gemini
-from tui_chat.protocols.openai_chat import stream as openai_chat
-from tui_chat.protocols.openai_responses import stream as openai_responses
-
-PARSERS: dict[Protocol, Callable[[], StreamParser]] = {
-    Protocol.OPENAI_CHAT: openai_chat.OpenAIChatParser,
-    Protocol.OPENAI_RESPONSES: openai_responses.OpenAIResponsesParser,
-    Protocol.ANTHROPIC: anthropic.AnthropicParser,
-    Protocol.GEMINI: gemini.GeminiParser,
-}
-READERS: dict[Protocol, Any] = {
-    Protocol.OPENAI_CHAT: openai_chat,
-    Protocol.OPENAI_RESPONSES: openai_responses,
-    Protocol.ANTHROPIC: anthropic,
-    Protocol.GEMINI: gemini,
-}
+from tui_chat.protocols.common.error_body import response_error
+from tui_chat.protocols.registry import PROTOCOLS
 
 TEXT = "a\u2028b\u0085é😀\r\n\n:data: x"
 STREAMS: dict[Protocol, list[tuple[str, dict[str, Any]]]] = {
@@ -74,16 +57,16 @@ def test_any_cutting_of_the_bytes_gives_the_same_reply(
     body = stream_bytes(protocol, newline)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=12)))
     pieces = [body[a:b] for a, b in zip([0, *cuts], [*cuts, len(body)], strict=True)]
-    reply = fold(parse(PARSERS[protocol](), sse_events(*filter(None, pieces))))
+    reply = fold(parse(PROTOCOLS[protocol].parser(), sse_events(*filter(None, pieces))))
     assert reply.text == TEXT
-    assert reply == fold(parse(PARSERS[protocol](), sse_events(body)))
+    assert reply == fold(parse(PROTOCOLS[protocol].parser(), sse_events(body)))
 
 
 @protocols
 def test_one_byte_at_a_time(protocol: Protocol) -> None:
     body = stream_bytes(protocol, "\r\n")
     events = sse_events(*(body[n : n + 1] for n in range(len(body))))
-    assert fold(parse(PARSERS[protocol](), events)).text == TEXT
+    assert fold(parse(PROTOCOLS[protocol].parser(), events)).text == TEXT
 
 
 def _sampled(words: str) -> st.SearchStrategy[str]:
@@ -136,7 +119,7 @@ def complain_unless_readable(error: ProviderError) -> None:
 def test_junk_of_the_right_shape_raises_nothing_but_provider_errors(
     protocol: Protocol, junk: list[tuple[str, Any]]
 ) -> None:
-    parser = PARSERS[protocol]()
+    parser = PROTOCOLS[protocol].parser()
     try:
         reply = fold(parse(parser, [(event, json.dumps(data)) for event, data in junk]))
     except ProviderError as error:
@@ -154,9 +137,9 @@ def test_junk_of_the_right_shape_raises_nothing_but_provider_errors(
 @settings(max_examples=60, deadline=None)
 @given(body=VALUES.map(lambda value: json.dumps(value).encode()) | st.binary(max_size=40))
 def test_junk_bodies(protocol: Protocol, body: bytes) -> None:
-    complain_unless_readable(READERS[protocol].refusal(500, body))
+    complain_unless_readable(response_error(500, body))
     try:
-        reply = READERS[protocol].read(body)
+        reply = PROTOCOLS[protocol].read_reply(body)
     except ProviderError as error:
         complain_unless_readable(error)
     else:
@@ -167,13 +150,13 @@ def test_junk_bodies(protocol: Protocol, body: bytes) -> None:
 @pytest.mark.parametrize("data", ["[" * 100_000, "9" * 5000, '{"a":' * 90_000, "\x00", "tru", "{"])
 def test_hostile_json(protocol: Protocol, data: str) -> None:
     with pytest.raises(ProviderError):
-        PARSERS[protocol]().feed("", data)
+        PROTOCOLS[protocol].parser().feed("", data)
     with pytest.raises(ProviderError):
-        READERS[protocol].read(data.encode())
+        PROTOCOLS[protocol].read_reply(data.encode())
 
 
 @protocols
 @pytest.mark.parametrize("data", ["", "  ", "null", "3", '"x"', "[]", "{}", "[null, 3]", "[DONE]"])
 def test_harmless_events(protocol: Protocol, data: str) -> None:
-    parser = PARSERS[protocol]()
+    parser = PROTOCOLS[protocol].parser()
     assert [e for e in parser.feed("", data) if protocol is not Protocol.OPENAI_CHAT] == []

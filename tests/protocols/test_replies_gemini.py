@@ -11,7 +11,7 @@ from tests.protocols.reply_streams import fold, parse, sse_events
 from tui_chat.errors import Refused, ReplyCut
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Usage
-from tui_chat.protocols.gemini.stream import GeminiParser, read
+from tui_chat.protocols.gemini.stream import ReplyParser, read_reply
 
 Json = dict[str, Any]
 
@@ -24,7 +24,7 @@ def response(*parts: Json, finish: str | None = None, **said: Any) -> Json:
 
 
 def streamed(*responses: Json) -> Reply:
-    return fold(parse(GeminiParser(), [("", json.dumps(said)) for said in responses]))
+    return fold(parse(ReplyParser(), [("", json.dumps(said)) for said in responses]))
 
 
 def text(text: str, **more: Any) -> Json:
@@ -203,7 +203,7 @@ def test_finish_reasons(raw: str, reason: str) -> None:
     said = response(text("x"), finish=raw)
     said["candidates"][0]["finishMessage"] = "because"
     assert finish(streamed(said)) == (reason, raw, "because")
-    assert finish(read(json.dumps(said).encode())) == (reason, raw, "because")
+    assert finish(read_reply(json.dumps(said).encode())) == (reason, raw, "because")
 
 
 def test_a_blocked_prompt() -> None:
@@ -212,7 +212,7 @@ def test_a_blocked_prompt() -> None:
         "usageMetadata": {"promptTokenCount": 9},
         "modelVersion": "gemini-x",
     }
-    for reply in (streamed(said), read(json.dumps(said).encode())):
+    for reply in (streamed(said), read_reply(json.dumps(said).encode())):
         assert finish(reply) == ("content_filter", "MODEL_ARMOR", "Jailbreak.")
         assert (reply.usage, reply.is_empty) == (Usage(input=9), True)
 
@@ -239,19 +239,19 @@ def test_a_cut_stream_is_told(responses: list[Json]) -> None:
 def test_errors_inside_a_stream() -> None:
     error = {"error": {"code": 503, "message": "Overloaded.", "status": "UNAVAILABLE"}}
     for said in (error, [error]):
-        parser = GeminiParser()
+        parser = ReplyParser()
         parser.feed("", json.dumps(response(text("x"))))
         with pytest.raises(Refused, match="Overloaded") as raised:
             parser.feed("", json.dumps(said))
         assert (raised.value.code, raised.value.status) == ("UNAVAILABLE", None)
         assert "try again" in raised.value.advice
         with pytest.raises(Refused):
-            read(json.dumps(said).encode())
+            read_reply(json.dumps(said).encode())
 
 
 def test_a_stream_without_sse_is_a_list() -> None:
     body = json.dumps([response(text("a")), response(text("b"), finish="STOP")]).encode()
-    reply = read(body)
+    reply = read_reply(body)
     assert (reply.text, finish(reply)[0]) == ("ab", "stop")
 
 
@@ -272,4 +272,4 @@ def test_bytes_on_the_wire() -> None:
         f"data: {json.dumps(said, ensure_ascii=False)}\r\n\r\n"
         for said in (response(text("a\u2028b")), response(text("c"), finish="STOP"))
     ).encode()
-    assert fold(parse(GeminiParser(), sse_events(body))).text == "a\u2028bc"
+    assert fold(parse(ReplyParser(), sse_events(body))).text == "a\u2028bc"

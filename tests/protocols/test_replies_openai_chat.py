@@ -11,7 +11,7 @@ from tests.protocols.reply_streams import fold, parse, sse_events
 from tui_chat.errors import Refused, ReplyCut
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Usage
-from tui_chat.protocols.openai_chat.stream import OpenAIChatParser, read
+from tui_chat.protocols.openai_chat.stream import ReplyParser, read_reply
 
 
 def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **more: Any) -> str:
@@ -21,12 +21,12 @@ def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **more
 
 def streamed(*chunks: str, done: bool = True) -> Reply:
     events = [("", data) for data in (*chunks, *(["[DONE]"] if done else []))]
-    return fold(parse(OpenAIChatParser(), events))
+    return fold(parse(ReplyParser(), events))
 
 
 def whole(message: dict[str, Any], finish: str | None = "stop", **more: Any) -> Reply:
     choice = {"index": 0, "message": message, "finish_reason": finish}
-    return read(json.dumps({"id": "c", "model": "m", "choices": [choice], **more}).encode())
+    return read_reply(json.dumps({"id": "c", "model": "m", "choices": [choice], **more}).encode())
 
 
 def call(index: int | None, id: str | None, name: str | None, arguments: Any) -> dict[str, Any]:
@@ -317,7 +317,7 @@ def test_done_without_a_finish_reason_is_an_end() -> None:
 
 def test_what_follows_done_is_passed_over() -> None:
     events = [("", chunk({"content": "x"})), ("", "[DONE]"), ("", "rubbish"), ("", chunk({}))]
-    assert fold(parse(OpenAIChatParser(), events)).text == "x"
+    assert fold(parse(ReplyParser(), events)).text == "x"
 
 
 @pytest.mark.parametrize("chunks", [[], [chunk({"content": "x"})], ['{"object":"ping"}']])
@@ -354,7 +354,7 @@ def test_rubbish_in_the_middle_is_told_and_after_the_end_passed_over() -> None:
     ],
 )
 def test_errors_inside_a_stream(event: str, data: str, words: str, code: str) -> None:
-    parser = OpenAIChatParser()
+    parser = ReplyParser()
     parser.feed("", chunk({"content": "x"}, "length"))
     with pytest.raises(Refused, match=words) as raised:
         parser.feed(event, data)
@@ -378,13 +378,13 @@ def test_errors_inside_a_stream(event: str, data: str, words: str, code: str) ->
 )
 def test_a_body_that_is_no_reply(body: bytes) -> None:
     with pytest.raises(ReplyCut) as raised:
-        read(body)
+        read_reply(body)
     assert raised.value.advice
 
 
 def test_an_error_with_status_200() -> None:
     with pytest.raises(Refused, match="no credit"):
-        read(b'{"error":{"message":"no credit","code":402}}')
+        read_reply(b'{"error":{"message":"no credit","code":402}}')
 
 
 def test_a_character_cut_in_two_halves_is_put_together() -> None:
@@ -405,7 +405,7 @@ def test_bytes_on_the_wire() -> None:
         ": OPENROUTER PROCESSING\r\n\r\n"
         f"data: {chunk({'content': 'b'}, 'stop')}\r\n\r\ndata: [DONE]\r\n\r\n"
     ).encode()
-    reply = fold(parse(OpenAIChatParser(), sse_events(body)))
+    reply = fold(parse(ReplyParser(), sse_events(body)))
     assert reply.text == "ab"
 
 
@@ -424,14 +424,14 @@ def test_a_whole_answer_with_delta_and_message_is_read_from_the_message(
 ) -> None:
     """Perplexity sends both in an answer that is not streamed, the delta empty."""
     choice = {"index": 0, "delta": delta, "message": message, "finish_reason": "stop"}
-    reply = read(json.dumps({"model": "sonar", "choices": [choice]}).encode())
+    reply = read_reply(json.dumps({"model": "sonar", "choices": [choice]}).encode())
     assert reply.text == "Paris."
 
 
 def test_what_only_the_delta_of_a_whole_answer_has_is_read_too() -> None:
     delta = {"content": "", "reasoning_content": "hm", **call(0, "c", "f", "{}")}
     choice = {"index": 0, "delta": delta, "message": {"content": "x"}, "finish_reason": "stop"}
-    reply = read(json.dumps({"choices": [choice]}).encode())
+    reply = read_reply(json.dumps({"choices": [choice]}).encode())
     assert (reply.text, calls(reply)) == ("x", [("c", "f", "{}")])
     assert [b[0] for b in blocks(reply)] == ["hm"]
 

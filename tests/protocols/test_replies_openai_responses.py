@@ -11,7 +11,7 @@ from tests.protocols.reply_streams import fold, parse
 from tui_chat.errors import Refused, ReplyCut
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Usage
-from tui_chat.protocols.openai_responses.stream import OpenAIResponsesParser, read
+from tui_chat.protocols.openai_responses.stream import ReplyParser, read_reply
 
 Event = dict[str, Any]
 
@@ -31,7 +31,7 @@ MESSAGE = {"type": "message", "id": "msg_1", "phase": "final_answer", "content":
 
 def streamed(*events: Event) -> Reply:
     pairs = [(said["type"], json.dumps(said)) for said in events]
-    return fold(parse(OpenAIResponsesParser(), pairs))
+    return fold(parse(ReplyParser(), pairs))
 
 
 def text_item(text: str, id: str = "msg_1", **more: Any) -> dict[str, Any]:
@@ -238,7 +238,7 @@ def test_ends_that_are_not_completion(response: Event, expected: str) -> None:
 
 
 def test_a_queued_answer_is_no_error() -> None:
-    reply = read(json.dumps({"id": "r", "status": "queued", "output": []}).encode())
+    reply = read_reply(json.dumps({"id": "r", "status": "queued", "output": []}).encode())
     assert finish(reply) == ("other", "queued")
 
 
@@ -260,7 +260,7 @@ def test_errors_raise(said: Event) -> None:
 def test_a_failed_answer_that_came_whole() -> None:
     body = {"status": "failed", "output": [], "error": {"code": "x", "message": "boom"}}
     with pytest.raises(Refused, match="boom"):
-        read(json.dumps(body).encode())
+        read_reply(json.dumps(body).encode())
 
 
 def test_a_second_response_goes_on_in_the_same_reply_under_its_own_id() -> None:

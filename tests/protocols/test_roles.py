@@ -24,11 +24,11 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import GLUE, Text
+from tui_chat.protocols.detection import detect_protocol
 from tui_chat.protocols.roles import (
     SYSTEM_INSTRUCTION,
     adapt_roles,
     adapted_role,
-    detect_protocol,
     extract_system_instruction,
     without_system_instruction,
 )

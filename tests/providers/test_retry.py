@@ -9,8 +9,8 @@ import pytest
 
 from tests.providers.conftest import Provider, request
 from tui_chat.errors import Refused, ReplyCut, Unreachable
-from tui_chat.models.endpoint import Protocol, Retries
-from tui_chat.protocols.registry import PROTOCOLS
+from tui_chat.models.endpoint import Retries
+from tui_chat.protocols.common.error_body import response_error
 from tui_chat.providers import IncomingResponse, OutgoingRequest, RetryPause, open_with_retries
 from tui_chat.providers.retry import seconds_before_retry
 
@@ -40,7 +40,7 @@ async def send(
     pauses: list[RetryPause] = []
 
     async def refusal(response: IncomingResponse) -> Refused:
-        found = PROTOCOLS[Protocol.GEMINI].refusal(response.status, await response.read_body())
+        found = response_error(response.status, await response.read_body())
         if response.retry_after is not None:
             found.retry_after = response.retry_after
         return found

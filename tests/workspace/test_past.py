@@ -329,8 +329,8 @@ async def test_a_reply_keeps_its_response_as_it_was_received(endpoint, make_desk
     received = await desk.received(reply)
     assert received is not None
     assert (received.status, received.media) == (200, "text/event-stream")
-    wire = protocol_of(endpoint.protocol)
-    parser, again = wire.parser(), Reply()
+    definition = protocol_of(endpoint.protocol)
+    parser, again = definition.parser(), Reply()
     for name, data in recorded_events(received.body):
         for event in parser.feed(name, data):
             again = advance(again, event)

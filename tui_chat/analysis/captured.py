@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -21,30 +21,13 @@ from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.models.message import Message
 from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
 from tui_chat.protocols.common.request_fields import describe_json_error
+from tui_chat.protocols.detection import detect_request
 from tui_chat.protocols.registry import protocol_of
-from tui_chat.protocols.roles import detect_protocol
 
 TRIES = 200
 """How many opening braces are looked at in a text that is not JSON as a whole."""
 SHELL_QUOTE = "'\\''"
 """How a shell writes a single quote inside single quotes."""
-
-_CONVERSATION = {
-    "contents": Protocol.GEMINI,
-    "input": Protocol.OPENAI_RESPONSES,
-    "previous_response_id": Protocol.OPENAI_RESPONSES,
-}
-"""Keys that only one protocol has for its conversation."""
-_ANTHROPIC = frozenset(("system", "stop_sequences", "thinking", "top_k"))
-"""Top-level keys that Anthropic has beside `messages` and OpenAI Chat has not."""
-_OPENAI_CHAT = frozenset(
-    (
-        *("max_completion_tokens", "stop", "n", "frequency_penalty", "presence_penalty", "seed"),
-        *("stream_options", "response_format", "logprobs", "logit_bias", "reasoning_effort"),
-    )
-)
-"""Top-level keys that OpenAI Chat has and Anthropic has not."""
-
 
 _KEPT = frozenset(
     (
@@ -125,60 +108,13 @@ def read_captured(text: str, protocol: Protocol | None = None) -> Captured:
             f"There is no request in it{_fault(text)}.",
             advice="A request is a JSON object, or something that has one, as a curl command.",
         )
-    found = protocol or protocol_in(value)
+    found = protocol or detect_request(value)
     if found is None:
         raise InputError(
-            "This JSON is a request of none of the four protocols.",
+            "This JSON is not a request of any protocol.",
             advice="A request has “messages”, “input” or “contents”.",
         )
     return Captured(body, found, protocol_of(found).decode(body))
-
-
-def protocol_in(body: dict[str, Any]) -> Protocol | None:
-    """Tell whose request a JSON object is; None where it is nobody's."""
-    for key, protocol in _CONVERSATION.items():
-        if key in body:
-            return protocol
-    messages = body.get("messages")
-    if not isinstance(messages, list):
-        return None
-    keys = body.keys()
-    anthropic = len(keys & _ANTHROPIC) + 2 * _has_anthropic_blocks(cast("list[Any]", messages))
-    openai = len(keys & _OPENAI_CHAT) + 2 * _has_openai_messages(cast("list[Any]", messages))
-    for tool in _objects(body.get("tools")):
-        anthropic += "input_schema" in tool
-        openai += "function" in tool
-    if anthropic != openai:
-        return Protocol.ANTHROPIC if anthropic > openai else Protocol.OPENAI_CHAT
-    named = detect_protocol(str(body.get("model", "")))
-    return Protocol.ANTHROPIC if named is Protocol.ANTHROPIC else Protocol.OPENAI_CHAT
-
-
-def _has_anthropic_blocks(messages: list[Any]) -> bool:
-    kinds = _texts("type", (block for m in _objects(messages) for block in _blocks(m)))
-    return bool(kinds & {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"})
-
-
-def _has_openai_messages(messages: list[Any]) -> bool:
-    found = list(_objects(messages))
-    roles = _texts("role", found)
-    kinds = _texts("type", (block for message in found for block in _blocks(message)))
-    return (
-        bool(roles & {"tool", "developer", "function"})
-        or any("tool_calls" in message for message in found)
-        or bool(kinds & {"image_url", "input_audio", "file"})
-    )
-
-
-def _blocks(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    return _objects(message.get("content"))
-
-
-def _texts(key: str, objects: Iterable[dict[str, Any]]) -> set[str]:
-    """Return what the objects have under a key, as far as it is text: in a request of anybody's
-    it may be anything.
-    """
-    return {value for each in objects if isinstance(value := each.get(key), str)}
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
@@ -236,7 +172,7 @@ def _inside(text: str) -> Iterator[dict[str, Any]]:
                 continue
             if isinstance(value, dict):
                 found = cast("dict[str, Any]", value)
-                if protocol_in(found) is not None:
+                if detect_request(found) is not None:
                     yield found
 
 

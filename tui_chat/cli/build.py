@@ -29,7 +29,7 @@ from tui_chat.models.envelope import Level
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.role import Role
 from tui_chat.models.text import clean
-from tui_chat.protocols.roles import detect_protocol
+from tui_chat.protocols.detection import detect_protocol
 from tui_chat.recipe import read_turn
 from tui_chat.request_text import as_curl, as_http
 

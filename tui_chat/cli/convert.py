@@ -115,7 +115,7 @@ def _with_model(
     """
     asked, told = envelope.parameters, ()
     if not model and not asked.model.value:
-        if target in (envelope.semantics.source, Protocol.GEMINI):
+        if target is envelope.semantics.source or protocol_of(target).model_in_path:
             return envelope, ()
         model = PLACEHOLDER
         sentence = f"The request names no model, so “{model}” stands in its place; give --model."

@@ -29,11 +29,11 @@ def run_read(file: Path, protocol: Protocol) -> None:
 
 def read_reply(body: bytes, protocol: Protocol) -> tuple[Reply, ProviderError | None]:
     """Return what came of a reply, and what went wrong, if anything did."""
-    wire, reply = protocol_of(protocol), Reply()
+    definition, reply = protocol_of(protocol), Reply()
     try:
         if not _is_stream(body):
-            return wire.read(body), None
-        parser = wire.parser()
+            return definition.read_reply(body), None
+        parser = definition.parser()
         for name, data in recorded_events(body):
             for event in parser.feed(name, data):
                 reply = advance(reply, event)

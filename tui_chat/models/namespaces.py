@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from tui_chat.models.endpoint import Protocol
 
@@ -36,6 +36,8 @@ Setting: TypeAlias = Any | Literal[Unset.UNSET]
 @dataclass(frozen=True, slots=True)
 class OpenAIChatSettings:
     """`semantics.openai_chat`."""
+
+    protocol: ClassVar = Protocol.OPENAI_CHAT
 
     audio: Setting = UNSET
     """Voice and format of a spoken reply."""
@@ -81,6 +83,8 @@ class OpenAIChatSettings:
 class ResponsesSettings:
     """`semantics.responses`."""
 
+    protocol: ClassVar = Protocol.OPENAI_RESPONSES
+
     background: Setting = UNSET
     context_management: Setting = UNSET
     conversation: Setting = UNSET
@@ -121,6 +125,8 @@ class ResponsesSettings:
 class AnthropicSettings:
     """`semantics.anthropic`."""
 
+    protocol: ClassVar = Protocol.ANTHROPIC
+
     cache_control: Setting = UNSET
     """Top-level: marks the last block that can be cached."""
     container: Setting = UNSET
@@ -147,6 +153,8 @@ class AnthropicSettings:
 class GeminiSettings:
     """`semantics.gemini`."""
 
+    protocol: ClassVar = Protocol.GEMINI
+
     cached_content: Setting = UNSET
     continuation_token: Setting = UNSET
     generation_config: Setting = UNSET
@@ -168,6 +176,9 @@ class GeminiSettings:
     """Not on the wire: whether `tools` was one bare object."""
     spelled: tuple[str, ...] = ()
     """Not on the wire: the keys above the contents that were written in snake_case."""
+
+
+Namespace: TypeAlias = OpenAIChatSettings | ResponsesSettings | AnthropicSettings | GeminiSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +229,11 @@ class Semantics:
         default_factory=dict[Protocol, Mapping[str, Any]]
     )
     """Top-level keys that nobody documents, for pass-through only."""
+
+    @property
+    def namespaces(self) -> tuple[Namespace, ...]:
+        """The namespaces of all protocols."""
+        return (self.openai_chat, self.responses, self.anthropic, self.gemini)
 
 
 NO_SEMANTICS = Semantics()

@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -112,22 +111,3 @@ def role_told(role: MessageRole, said: str, protocol: Protocol) -> str:
             return f"In {protocol.label} the {said} says what a tool returned."
         case _:
             return f"{protocol.label} calls the {role} “{said}”."
-
-
-_FAMILIES = (
-    (re.compile("claude"), Protocol.ANTHROPIC),
-    (re.compile("gemini|gemma"), Protocol.GEMINI),
-    (re.compile(r"(ft:)?(gpt|chatgpt|o\d)"), Protocol.OPENAI_CHAT),
-)
-
-
-def detect_protocol(model: str) -> Protocol | None:
-    """Guess a model's native protocol by its name; a router's prefix is ignored.
-
-    None where the name says nothing.
-    """
-    name = model.rpartition("/")[2].lower()
-    for family, protocol in _FAMILIES:
-        if family.match(name):
-            return protocol
-    return None

@@ -22,9 +22,10 @@ from tui_chat.errors import TuiChatError
 from tui_chat.models.base_url import request_url
 from tui_chat.models.endpoint import Endpoint, Protocol, Timeouts
 from tui_chat.models.model_facts import ModelFacts
+from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.client import HttpClient
 from tui_chat.providers.failures import is_loopback
-from tui_chat.providers.model_catalogue import get_request, model_names, models_path
+from tui_chat.providers.model_catalogue import get_request, model_names
 
 PROBE_TIMEOUTS = Timeouts(connect=0.5, silence=1.5)
 SERVER_SECONDS = 3.0
@@ -44,7 +45,9 @@ async def discover_endpoints(
     # Endpoints that share a server and a list path: the server is asked once for all of them.
     servers: dict[str, list[Endpoint]] = {}
     for each in local:
-        servers.setdefault(request_url(each, models_path(each)), []).append(each)
+        servers.setdefault(
+            request_url(each, protocol_of(each.protocol).models_path(each)), []
+        ).append(each)
     answers = await asyncio.gather(*(_probe(same[0], client) for same in servers.values()))
     found = [
         (local.index(each), _completed(each, answer))
@@ -93,7 +96,7 @@ async def _probe(endpoint: Endpoint, client: HttpClient) -> _ServerReport | None
     try:
         async with asyncio.timeout(SERVER_SECONDS):
             root = replace(bare, protocol=Protocol.OPENAI_CHAT, base_url=_root(endpoint.base_url))
-            listed = await _get(bare, models_path(bare), client)
+            listed = await _get(bare, protocol_of(bare.protocol).models_path(bare), client)
             tags = await _get(root, "/api/tags", client) if listed is None else None
             names = _names(listed) or _names(tags)
             if names is None:

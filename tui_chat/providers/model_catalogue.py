@@ -7,10 +7,9 @@ from typing import Any, cast
 
 from tui_chat.errors import ProviderError, Refused, TooLarge
 from tui_chat.models.base_url import request_url
-from tui_chat.models.endpoint import Endpoint, Protocol, Retries, Timeouts
-from tui_chat.protocols.anthropic.encode import VERSION as ANTHROPIC_VERSION
+from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
+from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.lenient_json import load_json
-from tui_chat.protocols.gemini.encode import VERSION as GEMINI_VERSION
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.client import HttpClient, IncomingResponse, OutgoingRequest
 
@@ -21,20 +20,15 @@ MAX_MODELS = 10_000
 MAX_NAME_LENGTH = 500
 """Characters of a model name; an entry with a longer one is skipped."""
 
-_BEARER = ("Authorization", "Bearer ")
-
 
 def get_request(endpoint: Endpoint, path: str, timeouts: Timeouts | None = None) -> OutgoingRequest:
     """Return a GET request to an endpoint that is not retried.
 
     `timeouts` replaces the endpoint's own.
     """
-    default_key_header = ("x-goog-api-key", "") if endpoint.protocol is Protocol.GEMINI else _BEARER
-    version: tuple[tuple[str, str], ...] = ()
-    if endpoint.protocol is Protocol.ANTHROPIC:
-        version = (("anthropic-version", endpoint.api_version or ANTHROPIC_VERSION),)
+    definition = protocol_of(endpoint.protocol)
     configured = {name.lower() for name, _ in endpoint.headers}
-    defaults = (("Accept", "application/json"), *version)
+    defaults = (("Accept", "application/json"), *definition.headers(endpoint))
     return OutgoingRequest(
         method="GET",
         url=request_url(endpoint, path),
@@ -44,7 +38,7 @@ def get_request(endpoint: Endpoint, path: str, timeouts: Timeouts | None = None)
         ),
         body=b"",
         key=endpoint.key,
-        key_header=endpoint.key_header(default_key_header),
+        key_header=endpoint.key_header(definition.key_header),
         proxy=endpoint.proxy,
         timeouts=timeouts or endpoint.timeouts,
         retries=Retries(times=0),
@@ -59,7 +53,9 @@ async def list_models(
     Raises KeyMissing, Unreachable, Refused, ReplyCut; ProviderError if the answer is not a list of
     models.
     """
-    async with client.open(get_request(endpoint, models_path(endpoint), timeouts)) as response:
+    async with client.open(
+        get_request(endpoint, protocol_of(endpoint.protocol).models_path(endpoint), timeouts)
+    ) as response:
         body = await _successful_body(endpoint, response)
     return model_names(await asyncio.to_thread(_parse_json, body))
 
@@ -89,22 +85,11 @@ def model_names(body: object) -> tuple[str, ...]:
     )
 
 
-def models_path(endpoint: Endpoint) -> str:
-    """Return the path and query of an endpoint's model list."""
-    match endpoint.protocol:
-        case Protocol.OPENAI_CHAT | Protocol.OPENAI_RESPONSES:
-            return "/models"
-        case Protocol.ANTHROPIC:
-            return "/v1/models?limit=1000"
-        case Protocol.GEMINI:
-            return f"/{endpoint.api_version or GEMINI_VERSION}/models?pageSize=1000"
-
-
 async def _successful_body(endpoint: Endpoint, response: IncomingResponse) -> bytes:
     if not 200 <= response.status < 300:
         body, _ = await response.read_start()
         masked = response.without_key(body)
-        refused: Refused = protocol_of(endpoint.protocol).refusal(response.status, masked)
+        refused: Refused = response_error(response.status, masked)
         raise refused
     try:
         return response.without_key(await response.read_body(MAX_LIST_BYTES))

@@ -1,36 +1,33 @@
-"""Anthropic Messages, both ways: `encode` and `decode` for requests, `stream` for replies."""
+"""Anthropic Messages: the protocol's definition.
+
+https://docs.claude.com/en/api/messages
+"""
 
 from __future__ import annotations
 
-from tui_chat.errors import Refused
-from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope
-from tui_chat.models.reply import Reply
-from tui_chat.protocols.anthropic import decode, encode, stream
-from tui_chat.protocols.base import Encoded, StreamParser
+import re
 
+from tui_chat.models.endpoint import Protocol
+from tui_chat.protocols.anthropic.decode import decode
+from tui_chat.protocols.anthropic.encode import encode, version_header
+from tui_chat.protocols.anthropic.stream import ReplyParser, read_reply
+from tui_chat.protocols.base import ProtocolDefinition, RequestSigns
 
-class Anthropic:
-    """The protocol as `wire.protocol.WireProtocol` describes it."""
-
-    protocol = Protocol.ANTHROPIC
-
-    def encode(self, envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
-        """Say the envelope the way this protocol wants it."""
-        return encode.encode(envelope, endpoint)
-
-    def decode(self, body: bytes) -> ChatEnvelope:
-        """Read a captured request body. Raises InputError."""
-        return decode.decode(body)
-
-    def parser(self) -> StreamParser:
-        """Return a fresh parser for a streamed reply."""
-        return stream.AnthropicParser()
-
-    def read(self, body: bytes) -> Reply:
-        """Read a reply that came whole. Raises Refused, ReplyCut."""
-        return stream.read(body)
-
-    def refusal(self, status: int, body: bytes) -> Refused:
-        """Put an HTTP error into words."""
-        return stream.refusal(status, body)
+ANTHROPIC = ProtocolDefinition(
+    protocol=Protocol.ANTHROPIC,
+    tab_labels=("Anthropic", "Anthropic", "Anthr"),
+    encode=encode,
+    decode=decode,
+    parser=ReplyParser,
+    read_reply=read_reply,
+    models_path=lambda endpoint: "/v1/models?limit=1000",
+    headers=version_header,
+    model_pattern=re.compile("claude"),
+    signs=RequestSigns(
+        settings=frozenset({"system", "stop_sequences", "thinking", "top_k"}),
+        block_types=frozenset(
+            {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"}
+        ),
+        tool_keys=frozenset({"input_schema"}),
+    ),
+)

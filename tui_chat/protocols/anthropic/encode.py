@@ -115,10 +115,15 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     return Encoded(
         "/v1/messages",
         Obj(tuple(body)),
-        (("anthropic-version", endpoint.api_version or VERSION),),
+        headers=version_header(endpoint),
         notes=tuple(notes),
         aliases=tuple(paired.aliases.items()),
     )
+
+
+def version_header(endpoint: Endpoint) -> tuple[tuple[str, str], ...]:
+    """Return the `anthropic-version` header, which every request to the API needs."""
+    return (("anthropic-version", endpoint.api_version or VERSION),)
 
 
 def _default_limit(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Sourced[int]:

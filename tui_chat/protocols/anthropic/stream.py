@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tui_chat.errors import Refused
 from tui_chat.models.reply import (
     MOST_PIECES,
     REPLY_SIZE,
@@ -28,7 +27,6 @@ from tui_chat.models.reply import (
     StreamEvent,
     Usage,
 )
-from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
     as_array,
@@ -72,7 +70,7 @@ class _Block:
     """What a block that is not ours grew by; of a call only whether it did."""
 
 
-class AnthropicParser:
+class ReplyParser:
     """Reads one streamed reply."""
 
     def __init__(self) -> None:
@@ -247,16 +245,11 @@ def _assembled(block: _Block) -> JsonObject:
     return whole
 
 
-def read(body: bytes) -> Reply:
-    """Read an answer that came whole."""
+def read_reply(body: bytes) -> Reply:
+    """Read a reply that came whole. Raises Refused, ReplyCut."""
     answer = as_object(load_body(body))
     if "content" not in answer and "stop_reason" not in answer:
         raise not_a_reply(answer)
-    parser = AnthropicParser()
+    parser = ReplyParser()
     parser.take_message(answer)
     return parser.finish()
-
-
-def refusal(status: int, body: bytes) -> Refused:
-    """Put an HTTP error into words."""
-    return response_error(status, body)

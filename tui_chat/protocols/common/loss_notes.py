@@ -14,17 +14,10 @@ from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, Turn
-from tui_chat.models.namespaces import UNSET
+from tui_chat.models.namespaces import UNSET, Namespace
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.text import Origin
 from tui_chat.protocols.common.encoding import captured_origin
-
-_NAMESPACE = {
-    Protocol.OPENAI_CHAT: "openai_chat",
-    Protocol.OPENAI_RESPONSES: "responses",
-    Protocol.ANTHROPIC: "anthropic",
-    Protocol.GEMINI: "gemini",
-}
 
 _INFORMATIONAL = frozenset(
     {
@@ -193,9 +186,9 @@ def envelope_notes(envelope: ChatEnvelope, protocol: Protocol) -> Iterator[Note]
         )
         origin = captured_origin("previous_response_id")
         yield Note(Level.ERROR, "earlier-turns-missing", sentence, origin)
-    for owner, attribute in _NAMESPACE.items():
-        if owner is not protocol:
-            yield from _namespace_notes(getattr(semantics, attribute), owner, envelope.parameters)
+    for namespace in semantics.namespaces:
+        if namespace.protocol is not protocol:
+            yield from _namespace_notes(namespace, envelope.parameters)
     for owner, extras in semantics.provider_extras.items():
         for key, value in extras.items():
             if owner is not protocol and value not in (None, ""):
@@ -216,7 +209,8 @@ def _meaningful_keys(extras: str) -> list[str]:
     ]
 
 
-def _namespace_notes(settings: Any, owner: Protocol, unified: Parameters) -> Iterator[Note]:
+def _namespace_notes(settings: Namespace, unified: Parameters) -> Iterator[Note]:
+    owner = settings.protocol
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         if value is UNSET or value is None or field.name in _REDUNDANT:

@@ -1,36 +1,28 @@
-"""Gemini generateContent, both ways: `encode` and `decode` for requests, `stream` for replies."""
+"""Gemini generateContent: the protocol's definition.
+
+https://ai.google.dev/api/generate-content
+"""
 
 from __future__ import annotations
 
-from tui_chat.errors import Refused
-from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope
-from tui_chat.models.reply import Reply
-from tui_chat.protocols.base import Encoded, StreamParser
-from tui_chat.protocols.gemini import decode, encode, stream
+import re
 
+from tui_chat.models.endpoint import Protocol
+from tui_chat.protocols.base import ProtocolDefinition, RequestSigns
+from tui_chat.protocols.gemini.decode import decode
+from tui_chat.protocols.gemini.encode import KEY_HEADER, VERSION, encode
+from tui_chat.protocols.gemini.stream import ReplyParser, read_reply
 
-class Gemini:
-    """The protocol as `wire.protocol.WireProtocol` describes it."""
-
-    protocol = Protocol.GEMINI
-
-    def encode(self, envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
-        """Say the envelope the way this protocol wants it."""
-        return encode.encode(envelope, endpoint)
-
-    def decode(self, body: bytes) -> ChatEnvelope:
-        """Read a captured request body. Raises InputError."""
-        return decode.decode(body)
-
-    def parser(self) -> StreamParser:
-        """Return a fresh parser for a streamed reply."""
-        return stream.GeminiParser()
-
-    def read(self, body: bytes) -> Reply:
-        """Read a reply that came whole. Raises Refused, ReplyCut."""
-        return stream.read(body)
-
-    def refusal(self, status: int, body: bytes) -> Refused:
-        """Put an HTTP error into words."""
-        return stream.refusal(status, body)
+GEMINI = ProtocolDefinition(
+    protocol=Protocol.GEMINI,
+    tab_labels=("Gemini", "Gemini", "Gem"),
+    encode=encode,
+    decode=decode,
+    parser=ReplyParser,
+    read_reply=read_reply,
+    models_path=lambda endpoint: f"/{endpoint.api_version or VERSION}/models?pageSize=1000",
+    key_header=KEY_HEADER,
+    model_in_path=True,
+    model_pattern=re.compile("gemini|gemma"),
+    signs=RequestSigns(unique_keys=frozenset({"contents"})),
+)

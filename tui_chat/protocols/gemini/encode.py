@@ -49,6 +49,7 @@ from tui_chat.protocols.gemini.tools import write_choice, write_format
 VERSION = "v1beta"
 """The API version in the path, unless the endpoint names another."""
 
+KEY_HEADER = ("x-goog-api-key", "")
 _GEMINI = Protocol.GEMINI
 _RULES = PairingRules(NAMES_GEMINI, ids=False, named_results=True)
 _OWN_RULES = PairingRules(
@@ -92,7 +93,7 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     return Encoded(
         _path(envelope, endpoint.api_version or VERSION),
         tree,
-        key_header=("x-goog-api-key", ""),
+        key_header=KEY_HEADER,
         notes=tuple(notes),
         aliases=tuple(paired.aliases.items()),
     )

@@ -15,9 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui_chat.errors import Refused
 from tui_chat.models.reply import FinishReason, Reply, StreamEvent, Usage
-from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
     as_array,
@@ -61,7 +59,7 @@ _ASIDE = frozenset({"thought", "thoughtSignature", "videoMetadata", "partMetadat
 """Fields that say something about a part and are not its content."""
 
 
-class GeminiParser:
+class ReplyParser:
     """Reads one streamed reply."""
 
     def __init__(self) -> None:
@@ -196,18 +194,13 @@ _COUNTED = (
 )
 
 
-def read(body: bytes) -> Reply:
+def read_reply(body: bytes) -> Reply:
     """Read an answer that came whole; a stream without `alt=sse` is a list of responses."""
     answer = load_body(body)
     responses = [as_object(each) for each in as_array(answer)] or [as_object(answer)]
     if not any("candidates" in r or "promptFeedback" in r for r in responses):
         raise not_a_reply(answer)
-    parser = GeminiParser()
+    parser = ReplyParser()
     for response in responses:
         parser.take_in(response)
     return parser.finish()
-
-
-def refusal(status: int, body: bytes) -> Refused:
-    """Put an HTTP error into words."""
-    return response_error(status, body)

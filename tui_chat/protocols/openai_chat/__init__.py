@@ -1,36 +1,38 @@
-"""OpenAI Chat Completions, both ways: `encode` and `decode` for requests, `stream` for replies."""
+"""OpenAI Chat Completions: the protocol's definition.
+
+https://platform.openai.com/docs/api-reference/chat
+"""
 
 from __future__ import annotations
 
-from tui_chat.errors import Refused
-from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope
-from tui_chat.models.reply import Reply
-from tui_chat.protocols.base import Encoded, StreamParser
-from tui_chat.protocols.openai_chat import decode, encode, stream
+import re
 
+from tui_chat.models.endpoint import Protocol
+from tui_chat.protocols.base import ProtocolDefinition, RequestSigns
+from tui_chat.protocols.openai_chat.decode import decode
+from tui_chat.protocols.openai_chat.encode import encode
+from tui_chat.protocols.openai_chat.stream import ReplyParser, read_reply
 
-class OpenAIChat:
-    """The protocol as `wire.protocol.WireProtocol` describes it."""
-
-    protocol = Protocol.OPENAI_CHAT
-
-    def encode(self, envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
-        """Say the envelope the way this protocol wants it."""
-        return encode.encode(envelope, endpoint)
-
-    def decode(self, body: bytes) -> ChatEnvelope:
-        """Read a captured request body. Raises InputError."""
-        return decode.decode(body)
-
-    def parser(self) -> StreamParser:
-        """Return a fresh parser for a streamed reply."""
-        return stream.OpenAIChatParser()
-
-    def read(self, body: bytes) -> Reply:
-        """Read a reply that came whole. Raises Refused, ReplyCut."""
-        return stream.read(body)
-
-    def refusal(self, status: int, body: bytes) -> Refused:
-        """Put an HTTP error into words."""
-        return stream.refusal(status, body)
+OPENAI_CHAT = ProtocolDefinition(
+    protocol=Protocol.OPENAI_CHAT,
+    tab_labels=("OpenAI Chat", "Chat", "Chat"),
+    encode=encode,
+    decode=decode,
+    parser=ReplyParser,
+    read_reply=read_reply,
+    models_path=lambda endpoint: "/models",
+    model_pattern=re.compile(r"(ft:)?(gpt|chatgpt|o\d)"),
+    signs=RequestSigns(
+        settings=frozenset(
+            (
+                *("max_completion_tokens", "stop", "n", "frequency_penalty", "presence_penalty"),
+                *("seed", "stream_options", "response_format", "logprobs", "logit_bias"),
+                "reasoning_effort",
+            )
+        ),
+        roles=frozenset({"tool", "developer", "function"}),
+        message_keys=frozenset({"tool_calls"}),
+        block_types=frozenset({"image_url", "input_audio", "file"}),
+        tool_keys=frozenset({"function"}),
+    ),
+)

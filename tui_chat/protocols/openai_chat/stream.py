@@ -16,9 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui_chat.errors import Refused
 from tui_chat.models.reply import FinishReason, Reply, StreamEvent, Usage
-from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
     as_array,
@@ -58,7 +56,7 @@ _LEGACY = -1
 _PLAIN_REASONING = ("reasoning_content", "reasoning")
 
 
-class OpenAIChatParser:
+class ReplyParser:
     """Reads one streamed reply."""
 
     def __init__(self) -> None:
@@ -254,16 +252,11 @@ def _usage(said: JsonObject) -> Usage:
     )
 
 
-def read(body: bytes) -> Reply:
-    """Read an answer that came whole."""
+def read_reply(body: bytes) -> Reply:
+    """Read a reply that came whole. Raises Refused, ReplyCut."""
     answer = as_object(load_body(body))
     if not as_array(answer.get("choices")):
         raise not_a_reply(answer)
-    parser = OpenAIChatParser()
+    parser = ReplyParser()
     parser.take_in(answer, is_whole=True)
     return parser.finish()
-
-
-def refusal(status: int, body: bytes) -> Refused:
-    """Put an HTTP error into words."""
-    return response_error(status, body)

@@ -1,36 +1,23 @@
-"""OpenAI Responses, both ways: `encode` and `decode` for requests, `stream` for replies."""
+"""OpenAI Responses: the protocol's definition.
+
+https://platform.openai.com/docs/api-reference/responses
+"""
 
 from __future__ import annotations
 
-from tui_chat.errors import Refused
-from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope
-from tui_chat.models.reply import Reply
-from tui_chat.protocols.base import Encoded, StreamParser
-from tui_chat.protocols.openai_responses import decode, encode, stream
+from tui_chat.models.endpoint import Protocol
+from tui_chat.protocols.base import ProtocolDefinition, RequestSigns
+from tui_chat.protocols.openai_responses.decode import decode
+from tui_chat.protocols.openai_responses.encode import encode
+from tui_chat.protocols.openai_responses.stream import ReplyParser, read_reply
 
-
-class OpenAIResponses:
-    """The protocol as `wire.protocol.WireProtocol` describes it."""
-
-    protocol = Protocol.OPENAI_RESPONSES
-
-    def encode(self, envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
-        """Say the envelope the way this protocol wants it."""
-        return encode.encode(envelope, endpoint)
-
-    def decode(self, body: bytes) -> ChatEnvelope:
-        """Read a captured request body. Raises InputError."""
-        return decode.decode(body)
-
-    def parser(self) -> StreamParser:
-        """Return a fresh parser for a streamed reply."""
-        return stream.OpenAIResponsesParser()
-
-    def read(self, body: bytes) -> Reply:
-        """Read a reply that came whole. Raises Refused, ReplyCut."""
-        return stream.read(body)
-
-    def refusal(self, status: int, body: bytes) -> Refused:
-        """Put an HTTP error into words."""
-        return stream.refusal(status, body)
+OPENAI_RESPONSES = ProtocolDefinition(
+    protocol=Protocol.OPENAI_RESPONSES,
+    tab_labels=("Responses", "Responses", "Resp"),
+    encode=encode,
+    decode=decode,
+    parser=ReplyParser,
+    read_reply=read_reply,
+    models_path=lambda endpoint: "/models",
+    signs=RequestSigns(unique_keys=frozenset({"input", "previous_response_id"})),
+)

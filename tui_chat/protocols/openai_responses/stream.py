@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tui_chat.errors import Refused
 from tui_chat.models.reply import MOST_PIECES, FinishReason, Reply, StreamEvent, Usage
-from tui_chat.protocols.common.error_body import ErrorBody, find_error, response_error, stream_error
+from tui_chat.protocols.common.error_body import ErrorBody, find_error, stream_error
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
     as_array,
@@ -60,7 +59,7 @@ class _Item:
     """Reasoning: the part that came last, for the blank line between parts."""
 
 
-class OpenAIResponsesParser:
+class ReplyParser:
     """Reads one streamed reply."""
 
     def __init__(self) -> None:
@@ -236,16 +235,11 @@ def _usage(said: JsonObject) -> Usage:
     )
 
 
-def read(body: bytes) -> Reply:
-    """Read an answer that came whole."""
+def read_reply(body: bytes) -> Reply:
+    """Read a reply that came whole. Raises Refused, ReplyCut."""
     answer = as_object(load_body(body))
     if "output" not in answer and "status" not in answer:
         raise not_a_reply(answer)
-    parser = OpenAIResponsesParser()
+    parser = ReplyParser()
     parser.take_response(answer, "completed")
     return parser.reply()
-
-
-def refusal(status: int, body: bytes) -> Refused:
-    """Put an HTTP error into words."""
-    return response_error(status, body)

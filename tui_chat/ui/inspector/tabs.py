@@ -12,15 +12,8 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from tui_chat.models.endpoint import Protocol
+from tui_chat.protocols.registry import PROTOCOLS
 from tui_chat.ui.widgets.one_pass import OnePassWidget
-
-_PROTOCOL_NAMES: tuple[tuple[Protocol, tuple[str, str, str]], ...] = (
-    (Protocol.OPENAI_CHAT, ("OpenAI Chat", "Chat", "Chat")),
-    (Protocol.OPENAI_RESPONSES, ("Responses", "Responses", "Resp")),
-    (Protocol.ANTHROPIC, ("Anthropic", "Anthropic", "Anthr")),
-    (Protocol.GEMINI, ("Gemini", "Gemini", "Gem")),
-)
-"""Each with its name for wide, middling and narrow panes."""
 
 OWN = "•"
 
@@ -71,12 +64,13 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
 
     def _labels(self) -> list[tuple[Protocol, str]]:
         """Return the tabs' texts, in the longest form that fits."""
+        dots = {protocol: OWN if protocol is self.own else "" for protocol in PROTOCOLS}
         labels: list[tuple[Protocol, str]] = []
         for form in range(3):
             for pad in (" ", ""):
                 labels = [
-                    (protocol, f"{pad}{OWN if protocol is self.own else ''}{names[form]}{pad}")
-                    for protocol, names in _PROTOCOL_NAMES
+                    (each.protocol, f"{pad}{dots[each.protocol]}{each.tab_labels[form]}{pad}")
+                    for each in PROTOCOLS.values()
                 ]
                 if sum(len(text) + 1 for _, text in labels) - 1 <= self.size.width:
                     return labels
