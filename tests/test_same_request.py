@@ -1,5 +1,5 @@
 """The newest user message is the draft, typed or stored: however a turn is asked for, its request
-has the same bytes. First in 2,000 random presets and branches, then at the desk.
+has the same bytes. First in 2,000 random presets and branches, then at the workspace.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import LOOPBACKS, make_desk, settled
+from tests.e2e.conftest import LOOPBACKS, make_workspace, settled
 from tests.workspace.test_choosing import put
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, Settings
@@ -35,7 +35,7 @@ from tui_chat.recipe import (
 )
 from tui_chat.tokens import NO_CORRECTION
 
-__all__ = ["make_desk"]
+__all__ = ["make_workspace"]
 
 CASES, BLOCKS = 2_000, 8
 WORDS = (
@@ -264,44 +264,47 @@ LORE = [
 
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
-async def test_the_desk_asks_again_with_the_very_bytes(
-    endpoint: Endpoint, make_desk, tmp_path: Path
+async def test_the_workspace_asks_again_with_the_very_bytes(
+    endpoint: Endpoint, make_workspace, tmp_path: Path
 ):
     received: list[HttpRequest] = []
     put(tmp_path / "presets", "p", PRESET)
     put(tmp_path / "lorebooks", "l", LORE)
-    desk, heard = await make_desk(endpoint.name, "echo", on_request=received.append)
-    await desk.choose_preset("p")
-    await desk.choose_lorebooks(("l",))
+    workspace, heard = await make_workspace(endpoint.name, "echo", on_request=received.append)
+    await workspace.presets.choose("p")
+    await workspace.settings.set_lorebooks(("l",))
 
     async def last_body(asked: bool) -> bytes:
         assert asked
-        await settled(desk, heard)
+        await settled(workspace, heard)
         return received[-1].body
 
     drafts = (("one", ()), ("salt", ()), ("look", (PICTURE,)), ("", (FILE,)), ("last {{char}}", ()))
     for number, (draft, parts) in enumerate(drafts):
         if number == 3:  # a message that was never answered: two of the user's in a row
-            await desk.choose(endpoint.name, "flaky-500")
-            await last_body(await desk.submit("unanswered"))
-            await desk.choose(endpoint.name, "echo")
-        shown = desk.composed(draft, None, parts)
-        sent = await last_body(await desk.submit(draft, parts))
+            await workspace.settings.set_model(endpoint.name, "flaky-500")
+            await last_body(await workspace.replies.submit("unanswered"))
+            await workspace.settings.set_model(endpoint.name, "echo")
+        shown = workspace.requests.compose(draft, None, parts)
+        sent = await last_body(await workspace.replies.submit(draft, parts))
         assert shown.payload.body == sent
-        user, reply = (entry.message.id for entry in desk.entries[-2:])
-        assert desk.composed("").payload.body != sent
-        assert await last_body(await desk.retry(reply)) == sent
-        assert await last_body(await desk.retry(user)) == sent
-        assert await last_body(await desk.edit(user, draft, send=True)) == sent
-        await desk.show_branch(reply)
-        assert await last_body(await desk.replay(reply, endpoint.name, "echo")) == sent
-        for entry_id in (reply, desk.entries[-1].message.id):
-            again = await desk.sent_request(entry_id)
+        user, reply = (entry.message.id for entry in workspace.state.entries[-2:])
+        assert workspace.requests.compose("").payload.body != sent
+        assert await last_body(await workspace.replies.regenerate(reply)) == sent
+        assert await last_body(await workspace.replies.regenerate(user)) == sent
+        assert await last_body(await workspace.branches.edit(user, draft, send=True)) == sent
+        await workspace.branches.show(reply)
+        assert await last_body(await workspace.replies.replay(reply, endpoint.name, "echo")) == sent
+        for entry_id in (reply, workspace.state.entries[-1].message.id):
+            again = await workspace.request_history.sent_request(entry_id)
             assert again is not None
             assert again.is_exact
-            text = await desk.export_turn(entry_id)
+            text = await workspace.request_history.export_turn(entry_id)
             assert text is not None
             assert compose(read_turn(text, "turn").inputs).payload.body == sent
         assert shown.inputs is not None
         typed = compose(replace(shown.inputs, draft=f"{draft} edited")).payload.body
-        assert await last_body(await desk.edit(user, f"{draft} edited", send=True)) == typed
+        assert (
+            await last_body(await workspace.branches.edit(user, f"{draft} edited", send=True))
+            == typed
+        )

@@ -84,9 +84,9 @@ async def streaming(folder: Path, name: str, tokens: int) -> None:
     app = make_app(folder, "mirror")
     async with app.run_test(size=SIZE) as pilot:
         await laid(pilot)
-        desk = app.desk
-        assert desk is not None
-        await desk.choose("loopback", f"lorem:max:{tokens}")
+        workspace = app.workspace
+        assert workspace is not None
+        await workspace.settings.set_model("loopback", f"lorem:max:{tokens}")
         composer, pane = app.query_one(Composer), app.query_one(ChatPane)
         composer.focus()
         drawing, drawn, arrived, typed, came = Drawing(), 0, 0, 0, Reply()
@@ -120,12 +120,12 @@ async def streaming(folder: Path, name: str, tokens: int) -> None:
             """Send, beside what is measured: the reply begins before all of that is done."""
             nonlocal arrived
             arrived = 0
-            return asyncio.create_task(desk.submit("Go on."))
+            return asyncio.create_task(workspace.replies.submit("Go on."))
 
         began = perf_counter()
         samples: list[Sample] = []
         sending = go_on()
-        while not sending.done() or desk.is_streaming:
+        while not sending.done() or workspace.state.is_streaming:
             samples.append(Sample(arrived, thread_time(), drawing.seconds, drawing.frames))
             await asyncio.sleep(0.02)
         size, took = len(came.text) / 1e3, perf_counter() - began
@@ -133,8 +133,8 @@ async def streaming(folder: Path, name: str, tokens: int) -> None:
         tell_tokens(samples)
         keys: list[tuple[float, float]] = []
         sending = go_on()
-        await until(lambda: desk.is_streaming)
-        while desk.is_streaming and len(keys) < KEYS:
+        await until(lambda: workspace.state.is_streaming)
+        while workspace.state.is_streaming and len(keys) < KEYS:
             clock, typed = Clock(), len(composer.text) + 1
             shown = asyncio.get_running_loop().create_future()
             app.post_message(events.Key("a", "a"))
@@ -144,7 +144,7 @@ async def streaming(folder: Path, name: str, tokens: int) -> None:
                 composer.text = ""
         tell_keys(keys)
         assert await sending
-        await desk.stop()
+        await workspace.replies.stop()
 
 
 def tell_tokens(samples: list[Sample]) -> None:

@@ -82,24 +82,24 @@ async def suffer(port: int, name: str) -> dict[str, Any]:
         async with app.run_test(size=SIZE) as pilot:
             await laid(pilot)
             tune_interpreter()
-            desk = app.desk
-            assert desk is not None
-            await desk.choose("hostile", "m")
+            workspace = app.workspace
+            assert workspace is not None
+            await workspace.settings.set_model("hostile", "m")
             before, watch = memory(), LoopWatch()
             began = perf_counter()
-            sending = asyncio.create_task(desk.submit("Hi.", ()))
+            sending = asyncio.create_task(workspace.replies.submit("Hi.", ()))
             escaped: float | None = None
             try:
-                await until(lambda: sending.done() and not desk.is_streaming, PATIENCE)
+                await until(lambda: sending.done() and not workspace.state.is_streaming, PATIENCE)
             except TimeoutError:
                 escaped = perf_counter()
                 app.post_message(events.Key("escape", None))  # a pilot waits until all is quiet
-                await until(lambda: not desk.is_streaming, 60)
+                await until(lambda: not workspace.state.is_streaming, 60)
                 escaped = perf_counter() - escaped
             took = perf_counter() - began
             await asyncio.sleep(2)  # what comes after the reply counts as well
             watch.stop()
-            entry = desk.entries[-1]
+            entry = workspace.state.entries[-1]
             return {
                 "memory": watch.peak - before,
                 "gap": watch.gap * 1e3,

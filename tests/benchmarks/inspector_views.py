@@ -154,10 +154,10 @@ async def with_long_session(count: int) -> AsyncGenerator[tuple[TuiChat, Pilot[N
         await fill(folder, count)
         async with make_app(folder, model="lorem").run_test(size=(160, 45)) as pilot:
             app = await opened(pilot)
-            desk = app.desk
-            assert desk is not None
-            await desk.open("long")
-            await until(pilot, lambda: len(desk.entries) >= count)
+            workspace = app.workspace
+            assert workspace is not None
+            await workspace.sessions.open("long")
+            await until(pilot, lambda: len(workspace.state.entries) >= count)
             await say(pilot, "One more thing.")
             tune_interpreter()  # as the command does
             yield app, pilot
@@ -165,8 +165,8 @@ async def with_long_session(count: int) -> AsyncGenerator[tuple[TuiChat, Pilot[N
 
 async def main(count: int, of_memory: bool, chosen: Chosen) -> None:
     async with with_long_session(count) as (app, pilot):
-        assert app.desk is not None
-        print(f"{len(app.desk.entries):,} messages on a screen of 160 by 45\n")
+        assert app.workspace is not None
+        print(f"{len(app.workspace.state.entries):,} messages on a screen of 160 by 45\n")
         await (memory if of_memory else speed)(app, pilot, chosen)
 
 

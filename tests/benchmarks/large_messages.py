@@ -49,8 +49,8 @@ async def opened(shape: str, folder: Path) -> tuple[float, float]:
     async with app.run_test(size=SIZE) as pilot:
         await laid(pilot)
         tune_interpreter()  # as the command does
-        desk = app.desk
-        assert desk is not None
+        workspace = app.workspace
+        assert workspace is not None
         transcript = app.query_one(ChatPane).transcript
         longest = 0.0
 
@@ -64,7 +64,7 @@ async def opened(shape: str, folder: Path) -> tuple[float, float]:
 
         watching = asyncio.create_task(watch())
         began = time.perf_counter()
-        await desk.open("large")
+        await workspace.sessions.open("large")
         await until(lambda: [entry.message.id for entry in transcript.entries] == ["large"])
         paint(app)
         took = time.perf_counter() - began

@@ -19,7 +19,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from tests.benchmarks.shapes import conversation
-from tui_chat.cli.app import open_desk
+from tui_chat.cli.app import open_workspace
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.session import Session
@@ -108,7 +108,7 @@ def make_app(folder: Path, model: str, endpoints: tuple[Endpoint, ...] = ()) -> 
         data_dir=folder,
         config_dir=folder,
     )
-    return TuiChat(config, lambda tell: open_desk(config, tell), environ={})
+    return TuiChat(config, lambda: open_workspace(config), environ={})
 
 
 async def laid(pilot: Pilot[None]) -> TuiChat:

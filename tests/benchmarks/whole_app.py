@@ -51,8 +51,8 @@ async def reading(folder: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await laid(pilot)
         tune_interpreter()  # as the command does
-        desk = app.desk
-        assert desk is not None
+        workspace = app.workspace
+        assert workspace is not None
         transcript = app.query_one(ChatPane).transcript
         display = app._display  # pyright: ignore[reportPrivateUsage]
         shown = asyncio.Event()
@@ -68,11 +68,11 @@ async def reading(folder: Path) -> None:
         before = memory()
         firsts: list[tuple[float, float]] = []
         for _ in range(5):
-            await desk.open("short")
+            await workspace.sessions.open("short")
             await quiet(pilot)
             shown.clear()
             clock = Clock()
-            opening = asyncio.create_task(desk.open("long"))
+            opening = asyncio.create_task(workspace.sessions.open("long"))
             await shown.wait()
             firsts.append(clock.read())
             await opening

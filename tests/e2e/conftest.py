@@ -1,4 +1,4 @@
-"""A desk wired as the app wires it, with a real store and the real offline provider."""
+"""A workspace wired as the app wires it, with a real store and the real offline provider."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tui_chat.models.endpoint import Endpoint
 from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies, serve
 from tui_chat.providers import HttpClient
 from tui_chat.store import Store
-from tui_chat.workspace import BranchChanged, Change, Desk
+from tui_chat.workspace import BranchChanged, Workspace, WorkspaceEvent
 
 LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]
 
@@ -31,13 +31,13 @@ async def no_wait(seconds: float) -> None:
 
 
 class Heard:
-    """What a desk told, and a way to wait for the state one needs."""
+    """What a workspace told, and a way to wait for the state one needs."""
 
     def __init__(self) -> None:
-        self.changes: list[Change] = []
+        self.changes: list[WorkspaceEvent] = []
         self._news = asyncio.Event()
 
-    def __call__(self, change: Change) -> None:
+    def __call__(self, change: WorkspaceEvent) -> None:
         self.changes.append(change)
         self._news.set()
 
@@ -47,17 +47,17 @@ class Heard:
                 self._news.clear()
                 await self._news.wait()
 
-    def of(self, kind: type) -> list[Change]:
+    def of(self, kind: type) -> list[WorkspaceEvent]:
         return [change for change in self.changes if isinstance(change, kind)]
 
 
-MakeDesk = Callable[..., "asyncio.Future[tuple[Desk, Heard]]"]
+MakeWorkspace = Callable[..., "asyncio.Future[tuple[Workspace, Heard]]"]
 
 
 @pytest.fixture
-async def make_desk(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
-    """Return a function that opens a desk over `tmp_path`; all are closed at the end."""
-    open_desks: list[Desk] = []
+async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
+    """Return a function that opens a workspace over `tmp_path`; all are closed at the end."""
+    workspaces: list[Workspace] = []
     numbers = itertools.count()
 
     async def make(
@@ -67,7 +67,7 @@ async def make_desk(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
         on_request: Callable[[HttpRequest], None] | None = None,
         clock: Callable[[], float] = monotonic,
         **settings: Any,
-    ) -> tuple[Desk, Heard]:
+    ) -> tuple[Workspace, Heard]:
         config = Config(
             endpoints=endpoints,
             endpoint=endpoint,
@@ -83,7 +83,7 @@ async def make_desk(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
             now=lambda: float(next(moments)),
             new_id=lambda: f"id{next(numbers):06}",
         )
-        desk = Desk(
+        workspace = Workspace(
             config,
             store,
             HttpClient(
@@ -91,28 +91,28 @@ async def make_desk(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
                 sleep=no_wait,
             ),
             shelf(config),
-            tell=heard,
             now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
             clock=clock,
-            new_id=lambda: f"desk{next(numbers):06}",
+            new_id=lambda: f"ws{next(numbers):06}",
         )
-        open_desks.append(desk)
-        await desk.start()
-        return desk, heard
+        workspace.subscribe(heard)
+        workspaces.append(workspace)
+        await workspace.start()
+        return workspace, heard
 
     yield make
-    for desk in open_desks:
-        await desk.close()
+    for workspace in workspaces:
+        await workspace.close()
 
 
-async def settled(desk: Desk, heard: Heard) -> None:
-    """Wait until the reply has ended and the desk shows it so."""
+async def settled(workspace: Workspace, heard: Heard) -> None:
+    """Wait until the reply has ended and the workspace shows it so."""
     await heard.until(
         lambda: (
-            not desk.is_streaming
-            and bool(desk.entries)
-            and desk.entries[-1].message.role == "assistant"
-            and desk.entries[-1].status != "streaming"
+            not workspace.state.is_streaming
+            and bool(workspace.state.entries)
+            and workspace.state.entries[-1].message.role == "assistant"
+            and workspace.state.entries[-1].status != "streaming"
         )
     )
 

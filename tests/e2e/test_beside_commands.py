@@ -1,4 +1,4 @@
-"""Commands run as programs of their own while an open desk receives reply after reply."""
+"""Commands run as programs of their own while an open workspace receives reply after reply."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from asyncio.subprocess import PIPE
 from pathlib import Path
 
 from tests.e2e.conftest import Heard, settled
-from tui_chat.workspace import Desk
+from tui_chat.workspace import Workspace
 
 TALKS = 12
 
 
 async def command(folder: Path, *words: str) -> str:
-    """Run one command beside the desk; return what it printed."""
+    """Run one command beside the workspace; return what it printed."""
     program = (sys.executable, "-m", "tui_chat", "--data-dir", str(folder))
     process = await asyncio.create_subprocess_exec(*program, *words, stdout=PIPE, stderr=PIPE)
     out, err = await process.communicate()
@@ -36,10 +36,12 @@ def talks(folder: Path) -> list[str]:
     return names
 
 
-async def test_commands_beside_a_desk_that_streams_lose_nothing(make_desk, tmp_path: Path):
-    desk: Desk
+async def test_commands_beside_a_workspace_that_streams_lose_nothing(
+    make_workspace, tmp_path: Path
+):
+    workspace: Workspace
     heard: Heard
-    desk, heard = await make_desk(model="lorem:4000:1200")
+    workspace, heard = await make_workspace(model="lorem:4000:1200")
     names = talks(tmp_path)
     said = 0
     over = False
@@ -47,12 +49,12 @@ async def test_commands_beside_a_desk_that_streams_lose_nothing(make_desk, tmp_p
     async def talk() -> None:
         nonlocal said
         while not over:
-            await desk.submit(f"question {said} about a bittern")
+            await workspace.replies.submit(f"question {said} about a bittern")
             said += 1
-            await settled(desk, heard)
+            await settled(workspace, heard)
 
     talking = asyncio.create_task(talk())
-    await heard.until(lambda: desk.is_streaming)
+    await heard.until(lambda: workspace.state.is_streaming)
     half = TALKS // 2
     await asyncio.gather(
         command(tmp_path, "import", *names[:half]),
@@ -60,7 +62,7 @@ async def test_commands_beside_a_desk_that_streams_lose_nothing(make_desk, tmp_p
         command(tmp_path, "db", "check"),
         command(tmp_path, "sessions", "list", "--json"),
     )
-    shown = desk.entries[0].message
+    shown = workspace.state.entries[0].message
     found, listed, exported, _ = await asyncio.gather(
         command(tmp_path, "search", "bittern", "--json"),
         command(tmp_path, "sessions", "list", "--json"),
@@ -74,7 +76,7 @@ async def test_commands_beside_a_desk_that_streams_lose_nothing(make_desk, tmp_p
     counts = sorted(each["message_count"] for each in json.loads(listed))
     assert counts.count(200) == TALKS
     assert exported.count('"heron 7 199"') == 1
-    assert [entry.status for entry in desk.entries] == ["complete"] * (2 * said)
+    assert [entry.status for entry in workspace.state.entries] == ["complete"] * (2 * said)
     stored = await asyncio.gather(
         command(tmp_path, "sessions", "list", "--json"), command(tmp_path, "db", "check")
     )

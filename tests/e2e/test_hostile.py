@@ -104,13 +104,15 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return taken
 
 
-async def meet(name: str, server: HostileServer, make_desk):
+async def meet(name: str, server: HostileServer, make_workspace):
     """Send to a case, and return the reply's entry as it ended."""
     endpoint = server.endpoint(name)
-    desk, heard = await make_desk("hostile", "m", endpoints=(*BUILT_IN_ENDPOINTS, endpoint))
-    assert await desk.submit("Hi.")
-    await settled(desk, heard)
-    return desk.entries[-1]
+    workspace, heard = await make_workspace(
+        "hostile", "m", endpoints=(*BUILT_IN_ENDPOINTS, endpoint)
+    )
+    assert await workspace.replies.submit("Hi.")
+    await settled(workspace, heard)
+    return workspace.state.entries[-1]
 
 
 def test_every_case_is_expected():
@@ -119,10 +121,10 @@ def test_every_case_is_expected():
 
 @pytest.mark.parametrize("name", CASES)
 async def test_what_has_no_end_is_stopped_at_a_ceiling(
-    name: str, make_desk, reduced: None, steps: list[float]
+    name: str, make_workspace, reduced: None, steps: list[float]
 ):
     async with serve_hostile(SIZE) as server:
-        entry = await meet(name, server, make_desk)
+        entry = await meet(name, server, make_workspace)
     assert entry.status == "failed"
     assert SAID[name] in entry.error
     assert "\n" not in entry.error
@@ -137,16 +139,16 @@ async def test_what_has_no_end_is_stopped_at_a_ceiling(
     assert max(steps) < LONGEST_STEP
 
 
-async def test_one_event_below_its_ceiling_is_kept_whole(make_desk, reduced: None):
+async def test_one_event_below_its_ceiling_is_kept_whole(make_workspace, reduced: None):
     async with serve_hostile(250_000) as server:
-        entry = await meet("one event of newlines", server, make_desk)
+        entry = await meet("one event of newlines", server, make_workspace)
     assert (entry.status, entry.error) == ("complete", "")
     assert entry.message.content == "Hello." + "a\n" * (250_000 // 3)
 
 
-async def test_many_small_values_in_one_event_are_refused(make_desk, reduced: None):
+async def test_many_small_values_in_one_event_are_refused(make_workspace, reduced: None):
     async with serve_hostile(250_000) as server:
-        entry = await meet("one event of empty lists", server, make_desk)
+        entry = await meet("one event of empty lists", server, make_workspace)
     assert entry.status == "failed"
     assert _UNREADABLE in entry.error
     assert entry.message.content == "Hello."
@@ -176,11 +178,13 @@ async def test_a_list_of_too_many_models_is_refused():
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "x" * 9999])
-async def test_an_encoding_that_was_not_asked_for_is_refused(encoding: str, make_desk, monkeypatch):
+async def test_an_encoding_that_was_not_asked_for_is_refused(
+    encoding: str, make_workspace, monkeypatch
+):
     case = CASES["one event"]
     monkeypatch.setitem(CASES, "one event", type(case)(case.body, encoding=encoding))
     async with serve_hostile(1000) as server:
-        entry = await meet("one event", server, make_desk)
+        entry = await meet("one event", server, make_workspace)
     assert entry.status == "failed"
     assert "which was not asked for" in entry.error
     assert len(entry.error) < 200

@@ -22,7 +22,7 @@ from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.inspector import Inspector
-from tui_chat.workspace import Change, Desk
+from tui_chat.workspace import Workspace
 
 NOON = 1_767_268_800.0
 """2026-01-01 12:00 UTC."""
@@ -59,11 +59,11 @@ def make_app(
         now=lambda: NOON, sleep=no_sleep, random_id=lambda length: "x" * length
     )
 
-    async def open_desk(tell: Callable[[Change], None]) -> Desk:
+    async def open_workspace() -> Workspace:
         store = await Store.open(
             folder / "chat.db", now=lambda: NOON, new_id=lambda: f"id{next(numbers):06}"
         )
-        return Desk(
+        return Workspace(
             config,
             store,
             HttpClient(
@@ -74,13 +74,12 @@ def make_app(
                 }
             ),
             shelf(config),
-            tell=tell,
             now=lambda: datetime(2026, 1, 1, 12, tzinfo=UTC),
             clock=lambda: 0.0,
             new_id=lambda: f"desk{next(numbers):06}",
         )
 
-    return TuiChat(config, open_desk, now=lambda: NOON, environ={})
+    return TuiChat(config, open_workspace, now=lambda: NOON, environ={})
 
 
 async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 30) -> None:
@@ -91,7 +90,7 @@ async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 3
 
 
 async def opened(pilot: Pilot[None]) -> TuiChat:
-    """Wait until the desk is laid; return the app, its cursor standing still."""
+    """Wait until the workspace is laid; return the app, its cursor standing still."""
     app = pilot.app
     assert isinstance(app, TuiChat)
     await until(pilot, lambda: app.is_laid and app.query_one(Inspector).composed is not None)
@@ -128,15 +127,15 @@ async def replied(pilot: Pilot[None]) -> None:
     """Wait until the newest reply has ended and is on the screen."""
     app = pilot.app
     assert isinstance(app, TuiChat)
-    desk = app.desk
-    assert desk is not None
+    workspace = app.workspace
+    assert workspace is not None
     await until(
         pilot,
         lambda: (
-            bool(desk.entries)
-            and desk.entries[-1].message.role == "assistant"
-            and desk.entries[-1].status != "streaming"
-            and not desk.is_streaming
+            bool(workspace.state.entries)
+            and workspace.state.entries[-1].message.role == "assistant"
+            and workspace.state.entries[-1].status != "streaming"
+            and not workspace.state.is_streaming
         ),
     )
     await settle(pilot)

@@ -21,7 +21,7 @@ from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.presets import PresetPane
 from tui_chat.ui.sidebar import SessionList
-from tui_chat.workspace.changes import ReplyWaits
+from tui_chat.workspace.events import ReplyRetrying
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -49,8 +49,8 @@ async def test_the_inspector_follows_every_key_and_enter_sends_what_it_shows(tmp
         await pilot.press("enter")
         await replied(pilot)
         assert [r.body for r in received] == [shown.payload.body]
-        assert app.desk is not None
-        assert app.desk.entries[-1].message.content == "hi 你\nx"
+        assert app.workspace is not None
+        assert app.workspace.state.entries[-1].message.content == "hi 你\nx"
         assert app.query_one(Composer).text == ""
 
 
@@ -88,11 +88,11 @@ async def test_enter_before_the_conversations_are_open_sends_once_they_are(tmp_p
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(120, 35)) as pilot:
         await pilot.press("h", "i", "enter")
-        await until(pilot, lambda: app.desk is not None)
+        await until(pilot, lambda: app.workspace is not None)
         await replied(pilot)
         assert len(received) == 1
-        assert app.desk is not None
-        assert app.desk.entries[-1].message.content == "hi"
+        assert app.workspace is not None
+        assert app.workspace.state.entries[-1].message.content == "hi"
         assert app.query_one(Composer).text == ""
 
 
@@ -102,16 +102,21 @@ async def test_esc_stops_the_reply_and_keeps_it(tmp_path: Path):
         await opened(pilot)
         app.query_one(Composer).text = "go"
         await pilot.press("enter")
-        desk = app.desk
-        assert desk is not None
-        await until(pilot, lambda: desk.partial is not None and bool(desk.partial.reply.text))
+        workspace = app.workspace
+        assert workspace is not None
+        await until(
+            pilot,
+            lambda: (
+                workspace.state.partial is not None and bool(workspace.state.partial.reply.text)
+            ),
+        )
         await pilot.press("f2", "slash", "escape")  # which leaves the filter, and no more
         assert app.query_one(SessionList).rows.has_focus
-        assert desk.is_streaming
+        assert workspace.state.is_streaming
         await pilot.press("escape")
         await replied(pilot)
-        assert desk.entries[-1].status == "stopped"
-        assert desk.entries[-1].message.content
+        assert workspace.state.entries[-1].status == "stopped"
+        assert workspace.state.entries[-1].message.content
 
 
 async def test_an_error_can_be_retried_with_a_key(tmp_path: Path):
@@ -119,13 +124,13 @@ async def test_an_error_can_be_retried_with_a_key(tmp_path: Path):
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         await say(pilot, "again")
-        desk = app.desk
-        assert desk is not None
-        assert desk.entries[-1].status == "failed"
+        workspace = app.workspace
+        assert workspace is not None
+        assert workspace.state.entries[-1].status == "failed"
         app.query_one(Transcript).focus()
         await pilot.press("r")
-        await until(pilot, lambda: desk.entries[-1].status == "complete")
-        assert desk.entries[-1].message.content == "again"
+        await until(pilot, lambda: workspace.state.entries[-1].status == "complete")
+        assert workspace.state.entries[-1].message.content == "again"
 
 
 @pytest.mark.parametrize("key", ["ctrl+x", "ctrl+k", "ctrl+u", "ctrl+shift+k"])
@@ -158,13 +163,16 @@ async def test_the_last_reply_can_be_asked_for_again_from_where_one_types(tmp_pa
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         await say(pilot, "and again")
-        desk = app.desk
-        assert desk is not None
-        first = desk.entries[-1].message.id
+        workspace = app.workspace
+        assert workspace is not None
+        first = workspace.state.entries[-1].message.id
         await pilot.press("ctrl+r")
         await until(
             pilot,
-            lambda: desk.entries[-1].message.id != first and desk.entries[-1].status == "complete",
+            lambda: (
+                workspace.state.entries[-1].message.id != first
+                and workspace.state.entries[-1].status == "complete"
+            ),
         )
 
 
@@ -176,11 +184,11 @@ async def test_a_reply_goes_on_under_an_open_dialog(tmp_path: Path):
         await pilot.press("enter", "f1")
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await replied(pilot)
-        assert app.desk is not None
-        assert app.desk.entries[-1].status == "complete"
+        assert app.workspace is not None
+        assert app.workspace.state.entries[-1].status == "complete"
         await pilot.press("escape")
         await pilot.pause()
-        assert app.screen.query_one(Transcript).entries == app.desk.entries
+        assert app.screen.query_one(Transcript).entries == app.workspace.state.entries
 
 
 async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Path):
@@ -188,28 +196,30 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Pa
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         await say(pilot, "first")
-        desk = app.desk
-        assert desk is not None
-        stored, goes_on = desk.submit, asyncio.Event()
+        workspace = app.workspace
+        assert workspace is not None
+        stored, goes_on = workspace.replies.submit, asyncio.Event()
 
         async def slow_disk(draft: str, *more: Any) -> bool:
             await goes_on.wait()
             return await stored(draft, *more)
 
-        desk.submit = slow_disk
+        workspace.replies.submit = slow_disk
         app.query_one(Composer).text = "on its way"
         await pilot.press("enter")
         await until(pilot, lambda: app.query_one(Composer).text == "")
         await app.keep_draft()
-        assert await desk.draft() == "on its way", "until it is stored as said"
+        assert await workspace.drafts.text() == "on its way", "until it is stored as said"
         goes_on.set()
         await replied(pilot)
         await until(pilot, lambda: not app._submissions)
         await app.workers.wait_for_complete()
-        assert await desk.draft() == ""
+        assert await workspace.drafts.text() == ""
         app.query_one(Composer).text = "unfinished"
         await pilot.press("ctrl+n")
-        await until(pilot, lambda: app.desk is not None and app.desk.session is None)
+        await until(
+            pilot, lambda: app.workspace is not None and app.workspace.state.session is None
+        )
         await app.workers.wait_for_complete()
         assert app.query_one(Composer).text == ""
         await say(pilot, "second")
@@ -217,11 +227,11 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Pa
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
-        assert app.desk is not None
-        assert [s.title for s in app.desk.sessions] == ["second", "first"]
-        assert app.desk.session is not None
-        assert app.desk.session.title == "second"
-        first = app.desk.sessions[1].session_id
+        assert app.workspace is not None
+        assert [s.title for s in app.workspace.state.sessions] == ["second", "first"]
+        assert app.workspace.state.session is not None
+        assert app.workspace.state.session.title == "second"
+        first = app.workspace.state.sessions[1].session_id
         app.query_one(SessionList).post_message(SessionList.Opened(first))
         await until(pilot, lambda: app.query_one(Composer).text == "unfinished")
 
@@ -287,18 +297,25 @@ async def test_a_session_is_renamed_deleted_and_brought_back(tmp_path: Path):
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         await say(pilot, "name me")
-        desk = app.desk
-        assert desk is not None
-        assert desk.session is not None
+        workspace = app.workspace
+        assert workspace is not None
+        assert workspace.state.session is not None
         sessions = app.query_one(SessionList)
-        sessions.post_message(SessionList.RenameRequested(desk.session.session_id))
+        sessions.post_message(SessionList.RenameRequested(workspace.state.session.session_id))
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("ctrl+u", *"Novel", "enter")
-        await until(pilot, lambda: desk.sessions[0].title == "Novel")
-        sessions.post_message(SessionList.DeleteRequested((desk.session.session_id,)))
-        await until(pilot, lambda: desk.sessions == () and desk.session is None)
+        await until(pilot, lambda: workspace.state.sessions[0].title == "Novel")
+        sessions.post_message(SessionList.DeleteRequested((workspace.state.session.session_id,)))
+        await until(
+            pilot, lambda: workspace.state.sessions == () and workspace.state.session is None
+        )
         sessions.post_message(SessionList.UndoRequested())
-        await until(pilot, lambda: desk.session is not None and desk.session.title == "Novel")
+        await until(
+            pilot,
+            lambda: (
+                workspace.state.session is not None and workspace.state.session.title == "Novel"
+            ),
+        )
 
 
 async def test_another_model_is_chosen_and_asked(tmp_path: Path):
@@ -313,7 +330,9 @@ async def test_another_model_is_chosen_and_asked(tmp_path: Path):
         assert "No matches" in str(options.get_option_at_index(0).prompt)
         await pilot.press("ctrl+u", *"echo gemini")
         await pilot.press("enter")
-        await until(pilot, lambda: app.desk is not None and app.desk.model == "echo")
+        await until(
+            pilot, lambda: app.workspace is not None and app.workspace.state.model == "echo"
+        )
         await say(pilot, "hello")
         assert received[0].path == "/v1beta/models/echo:streamGenerateContent"
 
@@ -330,8 +349,9 @@ async def test_an_endpoint_that_is_typed_exactly_wins_in_the_picker(tmp_path: Pa
             await until(
                 pilot,
                 lambda: (
-                    app.desk is not None
-                    and (app.desk.endpoint.name, app.desk.model) == (endpoint, model)
+                    app.workspace is not None
+                    and (app.workspace.state.endpoint.name, app.workspace.state.model)
+                    == (endpoint, model)
                 ),
             )
 
@@ -341,8 +361,11 @@ async def test_an_endpoint_that_is_typed_exactly_wins_in_the_picker(tmp_path: Pa
         await pick("loopback-responses lorem", "loopback-responses", "lorem")
         await pick("loopback lorem", "loopback", "lorem")
         await app.take_model("loopback-anthropic")
-        assert app.desk is not None
-        assert (app.desk.endpoint.name, app.desk.model) == ("loopback-anthropic", "mirror")
+        assert app.workspace is not None
+        assert (app.workspace.state.endpoint.name, app.workspace.state.model) == (
+            "loopback-anthropic",
+            "mirror",
+        )
 
 
 async def test_a_database_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Path):
@@ -392,7 +415,7 @@ async def test_a_retry_tells_when(seconds: float, when: str, tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35), notifications=True) as pilot:
         app = await opened(pilot)
         waiting = RetryPause(seconds, 2, Refused("Busy.", status=429))
-        app._hear(ReplyWaits(waiting))  # pyright: ignore[reportPrivateUsage]
+        app._hear(ReplyRetrying(waiting))  # pyright: ignore[reportPrivateUsage]
         await until(pilot, lambda: f"Trying again {when}." in " ".join(told_in(app.screen)))
 
 
@@ -401,23 +424,25 @@ async def test_one_row_is_marked_after_a_new_session_began(tmp_path: Path):
         app = await opened(pilot)
         await say(pilot, "first")
         await pilot.press("ctrl+n")
-        await until(pilot, lambda: app.desk is not None and app.desk.session is None)
+        await until(
+            pilot, lambda: app.workspace is not None and app.workspace.state.session is None
+        )
         await settle(pilot)
         await say(pilot, "second")
         under = app.query_one(SessionList).rows.under_cursor
-        assert app.desk is not None
-        assert app.desk.session is not None
+        assert app.workspace is not None
+        assert app.workspace.state.session is not None
         assert under is not None
-        assert under.session_id == app.desk.session.session_id
+        assert under.session_id == app.workspace.state.session.session_id
 
 
 async def test_the_last_reply_is_replayed_though_a_system_message_follows(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "hi")
-        assert app.desk is not None
-        reply = app.desk.entries[-1].message.id
-        await app.desk.say_system("Be brief.")
+        assert app.workspace is not None
+        reply = app.workspace.state.entries[-1].message.id
+        await app.workspace.branches.add_system_message("Be brief.")
         await settle(pilot)
         await app.run_action("replay")
         await until(pilot, lambda: len(app.screen_stack) == 2)
@@ -425,8 +450,8 @@ async def test_the_last_reply_is_replayed_though_a_system_message_follows(tmp_pa
         await pilot.press(*"mirror", "enter")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         await replied(pilot)
-        assert app.desk.entries[-1].message.id != reply
-        assert app.desk.entries[-1].siblings == 2
+        assert app.workspace.state.entries[-1].message.id != reply
+        assert app.workspace.state.entries[-1].siblings == 2
 
 
 def told_in(screen: Screen[object]) -> list[str]:

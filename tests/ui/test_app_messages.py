@@ -31,23 +31,26 @@ async def at_transcript(pilot: Pilot[None], text: str) -> TuiChat:
 
 
 def texts(app: TuiChat) -> list[str]:
-    assert app.desk is not None
-    return [entry.message.content for entry in app.desk.entries]
+    assert app.workspace is not None
+    return [entry.message.content for entry in app.workspace.state.entries]
 
 
 async def test_another_version_is_asked_for_and_both_can_be_seen(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await at_transcript(pilot, "Hello")
         await pilot.press("r")
-        await until(pilot, lambda: app.desk is not None and app.desk.entries[-1].siblings == 2)
+        await until(
+            pilot,
+            lambda: app.workspace is not None and app.workspace.state.entries[-1].siblings == 2,
+        )
         await replied(pilot)
-        assert app.desk is not None
-        newer = app.desk.entries[-1].message.id
+        assert app.workspace is not None
+        newer = app.workspace.state.entries[-1].message.id
         await pilot.press("left")
-        await until(pilot, lambda: app.desk.entries[-1].message.id != newer)  # type: ignore[union-attr]
-        assert app.desk.entries[-1].sibling == 0
+        await until(pilot, lambda: app.workspace.state.entries[-1].message.id != newer)  # type: ignore[union-attr]
+        assert app.workspace.state.entries[-1].sibling == 0
         await pilot.press("right")
-        await until(pilot, lambda: app.desk.entries[-1].message.id == newer)  # type: ignore[union-attr]
+        await until(pilot, lambda: app.workspace.state.entries[-1].message.id == newer)  # type: ignore[union-attr]
 
 
 async def test_a_message_is_edited_and_sent_as_another_version(tmp_path: Path):
@@ -59,9 +62,9 @@ async def test_a_message_is_edited_and_sent_as_another_version(tmp_path: Path):
         await pilot.press("ctrl+j", "x", "enter")
         await until(pilot, lambda: "Goodbye" in texts(app)[0])
         await replied(pilot)
-        assert app.desk is not None
-        assert app.desk.entries[0].siblings == 2
-        assert len(app.desk.entries) == 2
+        assert app.workspace is not None
+        assert app.workspace.state.entries[0].siblings == 2
+        assert len(app.workspace.state.entries) == 2
 
 
 async def test_an_edit_can_be_left(tmp_path: Path):
@@ -90,12 +93,12 @@ async def test_a_deleted_message_comes_back(tmp_path: Path):
 async def test_a_message_is_pinned_and_a_session_forked(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await at_transcript(pilot, "Hello")
-        assert app.desk is not None
+        assert app.workspace is not None
         await pilot.press("k", "k", "p")
-        await until(pilot, lambda: app.desk.entries[0].message.pinned)  # type: ignore[union-attr]
-        first = app.desk.session
+        await until(pilot, lambda: app.workspace.state.entries[0].message.pinned)  # type: ignore[union-attr]
+        first = app.workspace.state.session
         await pilot.press("f")
-        await until(pilot, lambda: app.desk.session not in (None, first))  # type: ignore[union-attr]
+        await until(pilot, lambda: app.workspace.state.session not in (None, first))  # type: ignore[union-attr]
         assert texts(app) == ["Hello"]
 
 
@@ -125,7 +128,12 @@ async def called(pilot: Pilot[None], answered: str) -> TuiChat:
     assert isinstance(app, TuiChat)
     await until(pilot, lambda: any(answered in text for text in texts(app)[3:]))
     await replied(pilot)
-    assert [e.message.role for e in app.desk.entries] == ["user", "assistant", "tool", "assistant"]  # type: ignore[union-attr]
+    assert [e.message.role for e in app.workspace.state.entries] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]  # type: ignore[union-attr]
     return app
 
 

@@ -39,11 +39,11 @@ async def test_a_file_is_attached_kept_and_sent_as_the_inspector_shows_it(tmp_pa
         await pilot.press("enter")
         await replied(pilot)
         assert [r.body for r in received] == [shown.payload.body]
-        desk = app.desk
-        assert desk is not None
-        assert [part.name for part in desk.entries[0].message.parts] == ["photo.png"]
+        workspace = app.workspace
+        assert workspace is not None
+        assert [part.name for part in workspace.state.entries[0].message.parts] == ["photo.png"]
         assert app.query_one(AttachedLine).count == 0
-        assert await desk.draft_files() == ()
+        assert await workspace.drafts.files() == ()
 
 
 async def test_what_cannot_be_attached_is_told(tmp_path: Path):

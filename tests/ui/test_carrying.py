@@ -37,8 +37,8 @@ async def command(pilot: Pilot[None], text: str) -> None:
 
 
 def texts(app: TuiChat) -> list[str]:
-    assert app.desk is not None
-    return [entry.message.content for entry in app.desk.entries]
+    assert app.workspace is not None
+    return [entry.message.content for entry in app.workspace.state.entries]
 
 
 async def test_a_file_is_imported_and_its_conversation_shown(tmp_path: Path):
@@ -92,7 +92,9 @@ async def test_a_folder_that_was_typed_is_taken_in_and_not_the_first_file_of_it(
         composer.insert_text(f"/import {folder}/")
         await until(pilot, lambda: composer.suggestions.is_open)
         await pilot.press("enter")
-        await until(pilot, lambda: app.desk is not None and len(app.desk.sessions) == 2)
+        await until(
+            pilot, lambda: app.workspace is not None and len(app.workspace.state.sessions) == 2
+        )
 
 
 async def test_a_file_is_looked_at_apart_from_ones_own_conversations(
@@ -112,12 +114,17 @@ async def test_a_file_is_looked_at_apart_from_ones_own_conversations(
         app.screen.query_one(Input).value = str(file)
         await pilot.press("enter")
         await until(pilot, lambda: "ended with 3" in told(app))
-        assert app.desk is not None
-        assert not app.desk.sessions
+        assert app.workspace is not None
+        assert not app.workspace.state.sessions
         safe, module, name, *options, view, end, last = asked.read_text().splitlines()
         assert (safe, module, name) == ("-P", "-m", "tui_chat")
         assert (view, end, last) == ("view", "--", str(file))
-        assert options == ["--config-dir", str(app.desk.config.config_dir), "--theme", app.theme]
+        assert options == [
+            "--config-dir",
+            str(app.workspace.state.config.config_dir),
+            "--theme",
+            app.theme,
+        ]
 
 
 async def test_a_conversation_is_exported_and_no_file_is_lost(tmp_path: Path):
@@ -164,8 +171,8 @@ async def test_a_system_message_is_said(tmp_path: Path):
         app = await opened(pilot)
         await command(pilot, "/system Be terse.")
         await until(pilot, lambda: texts(app) == ["Be terse."])
-        assert app.desk is not None
-        assert app.desk.entries[0].message.role == "system"
+        assert app.workspace is not None
+        assert app.workspace.state.entries[0].message.role == "system"
         await say(pilot, "Hello")
         assert texts(app)[:2] == ["Be terse.", "Hello"]
 
@@ -176,9 +183,11 @@ async def test_branches_are_compared_and_one_is_shown(size: tuple[int, int], tmp
         app = await opened(pilot)
         await say(pilot, "first words")
         await say(pilot, "second words")
-        assert app.desk is not None
+        assert app.workspace is not None
         before = texts(app)
-        await app.desk.edit(app.desk.entries[2].message.id, "other words", send=True)
+        await app.workspace.branches.edit(
+            app.workspace.state.entries[2].message.id, "other words", send=True
+        )
         await replied(pilot)
         after = texts(app)
         app.query_one(Transcript).focus()
@@ -234,9 +243,9 @@ def test_branches_begin_where_they_part():
 async def test_a_reply_that_ends_elsewhere_is_told(tmp_path: Path):
     async with make_app(tmp_path, model="lorem").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
-        desk = app.desk
-        assert desk is not None
-        assert await desk.submit("Tell me of salt")
-        await desk.new("")
+        workspace = app.workspace
+        assert workspace is not None
+        assert await workspace.replies.submit("Tell me of salt")
+        await workspace.sessions.new("")
         await until(pilot, lambda: "“Tell me of salt”: the reply is there." in told(app))
-        await until(pilot, lambda: desk.sessions[0].unread)
+        await until(pilot, lambda: workspace.state.sessions[0].unread)

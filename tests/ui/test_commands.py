@@ -58,8 +58,8 @@ async def test_a_command_is_run_and_never_sent(tmp_path: Path):
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
-        desk = app.desk
-        assert desk is not None
+        workspace = app.workspace
+        assert workspace is not None
         await pilot.press(*"/mod")
         await until(pilot, lambda: app.query_one(Composer).suggestions.is_open)
         await pilot.press("tab")
@@ -67,8 +67,8 @@ async def test_a_command_is_run_and_never_sent(tmp_path: Path):
         await pilot.press(*"thinker")
         await until(pilot, lambda: len(app.query_one(Composer).suggestions.options) == 4)
         await pilot.press("down", "enter")
-        await until(pilot, lambda: desk.model == "thinker")
-        assert desk.endpoint.name == "loopback-responses"
+        await until(pilot, lambda: workspace.state.model == "thinker")
+        assert workspace.state.endpoint.name == "loopback-responses"
         assert app.query_one(Composer).text == ""
         app.query_one(Composer).text = "/preset plain"
         await settle(pilot)
@@ -111,8 +111,13 @@ async def test_the_session_is_renamed_by_command(tmp_path: Path):
         await say(pilot, "hello")
         app.query_one(Composer).text = "/rename A fine title"
         await pilot.press("enter")
-        desk = app.desk
-        assert desk is not None
-        await until(pilot, lambda: desk.session is not None and desk.session.title != "hello")
-        assert desk.session is not None
-        assert desk.session.title == "A fine title"
+        workspace = app.workspace
+        assert workspace is not None
+        await until(
+            pilot,
+            lambda: (
+                workspace.state.session is not None and workspace.state.session.title != "hello"
+            ),
+        )
+        assert workspace.state.session is not None
+        assert workspace.state.session.title == "A fine title"

@@ -106,7 +106,9 @@ async def test_what_was_typed_comes_back_newest_first_also_after_a_restart(tmp_p
         app = await opened(pilot)
         await say(pilot, "first session")
         await pilot.press("ctrl+n")
-        await until(pilot, lambda: app.desk is not None and app.desk.session is None)
+        await until(
+            pilot, lambda: app.workspace is not None and app.workspace.state.session is None
+        )
         await settle(pilot)
         await say(pilot, "one")
         await say(pilot, "two")
@@ -138,5 +140,5 @@ async def test_what_is_typed_takes_the_place_of_a_rejected_command(
         assert app.query_one(Composer).text == command  # to be corrected
         await pilot.press(*"hello")
         assert app.query_one(Composer).text == "hello"
-        assert app.desk is not None
-        assert app.desk.entries == ()
+        assert app.workspace is not None
+        assert app.workspace.state.entries == ()

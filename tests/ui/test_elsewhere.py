@@ -25,9 +25,9 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """The app looks around without waiting for a second to pass."""
     monkeypatch.setattr("tui_chat.ui.acting.hearing.LOOK_AFTER", 0.1)
-    monkeypatch.setattr("tui_chat.workspace.elsewhere.LOOK_EVERY", 0.1)
-    monkeypatch.setattr("tui_chat.workspace.elsewhere.FOLLOW_EVERY", 0.1)
-    monkeypatch.setattr("tui_chat.workspace.elsewhere._LISTING_SHARE", 0)
+    monkeypatch.setattr("tui_chat.workspace.external_changes.CHECK_INTERVAL", 0.1)
+    monkeypatch.setattr("tui_chat.workspace.external_changes.FOLLOW_INTERVAL", 0.1)
+    monkeypatch.setattr("tui_chat.workspace.external_changes._LIST_PAUSE_FACTOR", 0)
 
 
 async def test_what_another_program_does_shows_while_one_types_and_filters(
@@ -36,8 +36,8 @@ async def test_what_another_program_does_shows_while_one_types_and_filters(
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "hello")
-        assert app.desk is not None
-        shown_id, sessions = app.desk.session_id, app.query_one(SessionList)
+        assert app.workspace is not None
+        shown_id, sessions = app.workspace.state.session_id, app.query_one(SessionList)
         activity = app.query_one(ActivityLine)
         sessions.query_one(Input).value = "hel"
         app.query_one(Composer).text = "half a thou"
@@ -57,7 +57,7 @@ async def test_what_another_program_does_shows_while_one_types_and_filters(
 
             exchange = await other.replies.begin(
                 shown_id,
-                parent_id=app.desk.entries[-1].message.id,
+                parent_id=app.workspace.state.entries[-1].message.id,
                 user=Message("user", "and now?"),
                 model="m",
                 endpoint="e",

@@ -29,8 +29,8 @@ async def begin(folder: Path) -> str:
     async with make_app(folder).run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
         await say(pilot, "a question")
-        assert app.desk is not None
-        return app.desk.session_id
+        assert app.workspace is not None
+        return app.workspace.state.session_id
 
 
 @pytest.mark.parametrize("fault", ["stored", "laid out"])
@@ -48,14 +48,14 @@ async def test_the_app_starts_where_the_last_session_cannot_be_shown(
             await until(pilot, lambda: app.is_laid)
             await until(pilot, lambda: bool(app._notifications))
             assert "The last session cannot be shown (ZeroDivisionError)" in told(app)
-            desk = app.desk
-            assert desk is not None
-            assert desk.session is None
-            assert [each.session_id for each in desk.sessions] == [session]
+            workspace = app.workspace
+            assert workspace is not None
+            assert workspace.state.session is None
+            assert [each.session_id for each in workspace.state.sessions] == [session]
     async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:  # it can still be opened
         app = await opened(pilot)
-        assert app.desk is not None
-        await app.desk.open(session)
+        assert app.workspace is not None
+        await app.workspace.sessions.open(session)
         await until(pilot, lambda: len(app.query_one(ChatPane).transcript.entries) == 2)
 
 
@@ -71,9 +71,9 @@ async def test_a_session_that_ended_the_app_at_the_start_is_not_opened_again(tmp
         await until(pilot, lambda: app.is_laid)
         await until(pilot, lambda: bool(app._notifications))
         assert "ended while it was showing the last session" in told(app)
-        assert app.desk is not None
-        assert app.desk.session is None
-        await app.desk.open(session)
+        assert app.workspace is not None
+        assert app.workspace.state.session is None
+        await app.workspace.sessions.open(session)
         await settle(pilot)
         assert len(app.query_one(ChatPane).transcript.entries) == 2
 
@@ -99,8 +99,8 @@ async def test_a_request_that_cannot_be_composed_is_told_and_the_app_goes_on(
 ):
     async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
-        assert app.desk is not None
-        monkeypatch.setattr(app.desk, "composed", fail)
+        assert app.workspace is not None
+        monkeypatch.setattr(app.workspace, "composed", fail)
         await pilot.press("x")
         await until(pilot, lambda: "The request cannot be composed." in told(app))
         assert app.is_running
@@ -139,6 +139,6 @@ async def test_a_signal_during_the_start_is_no_fault_of_the_session(tmp_path: Pa
         app.exit(return_code=128 + 15)
     async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
-        assert app.desk is not None
-        assert app.desk.session is not None
-        assert app.desk.session.session_id == session
+        assert app.workspace is not None
+        assert app.workspace.state.session is not None
+        assert app.workspace.state.session.session_id == session

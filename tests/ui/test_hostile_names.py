@@ -13,7 +13,6 @@ from tui_chat.models.role import Role
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Transcript
 from tui_chat.ui.search.hits import HitList
-from tui_chat.workspace import Order
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -47,16 +46,16 @@ async def test_names_are_shown_and_not_obeyed(tmp_path: Path) -> None:
     (tmp_path / "presets" / f"{name}.json").write_text('{"name": "x", "messages": []}')
     async with app.run_test(size=(160, 45), notifications=True) as pilot:
         await opened(pilot)
-        desk = app.desk
-        assert desk is not None
-        role = await desk.save_role(Role("", EVIL, EVIL, model="echo"))
+        workspace = app.workspace
+        assert workspace is not None
+        role = await workspace.roles.save(Role("", EVIL, EVIL, model="echo"))
         assert role is not None
-        await desk.new(role.role_id)
+        await workspace.sessions.new(role.role_id)
         await say(pilot, f"{EVIL} pine")
-        await desk.choose_preset(name)
-        await desk.rename(desk.session_id, EVIL)
-        await desk.organise((desk.session_id,), Order(folder=EVIL))
-        await desk.retag((desk.session_id,), add=(EVIL,), drop=())
+        await workspace.presets.choose(name)
+        await workspace.sessions.rename(workspace.state.session_id, EVIL)
+        await workspace.sessions.organise((workspace.state.session_id,), folder=EVIL)
+        await workspace.sessions.retag((workspace.state.session_id,), add=(EVIL,), drop=())
         await shown(pilot, "the sidebar")
         app.notify(EVIL, markup=False)
         await until(pilot, lambda: bool(app.screen.query("Toast")))

@@ -81,7 +81,11 @@ async def test_the_forecast_names_how_much_is_as_last_time(tmp_path: Path) -> No
         app.query_one(Inspector).view_shown = View.REPLY
         await settle(pilot)
         assert "Forecast: up to" in rows_of(app.query_one(Inspector))
-        sent = app.desk.sent["loopback"].composed if app.desk is not None else None
+        sent = (
+            app.workspace.state.last_sent["loopback"].composed
+            if app.workspace is not None
+            else None
+        )
     app = make_app(tmp_path)  # as after a restart
     async with app.run_test(size=WIDE) as pilot:
         app = await opened(pilot)
@@ -91,8 +95,8 @@ async def test_the_forecast_names_how_much_is_as_last_time(tmp_path: Path) -> No
         assert line.forecast is not None
         assert line.forecast.at.kind == "grown"
         assert sent is not None
-        assert app.desk is not None
-        assert app.desk.sent["loopback"].composed.payload.body == sent.payload.body
+        assert app.workspace is not None
+        assert app.workspace.state.last_sent["loopback"].composed.payload.body == sent.payload.body
 
 
 async def test_a_reply_shows_the_request_that_produced_it_until_escape(tmp_path: Path) -> None:
@@ -100,13 +104,13 @@ async def test_a_reply_shows_the_request_that_produced_it_until_escape(tmp_path:
     app = make_app(tmp_path, on_request=received.append)
     async with app.run_test(size=WIDE) as pilot:
         app = await opened(pilot)
-        desk = app.desk
-        assert desk is not None
+        workspace = app.workspace
+        assert workspace is not None
         await say(pilot, "First")
         await say(pilot, "Second")
         inspector = app.query_one(Inspector)
         transcript = app.query_one(Transcript)
-        transcript.post_message(Transcript.InspectRequested(desk.entries[1].message.id))
+        transcript.post_message(Transcript.InspectRequested(workspace.state.entries[1].message.id))
         await until(pilot, lambda: inspector.is_banner_up)
         await settle(pilot)
         assert inspector.composed is not None
@@ -128,8 +132,8 @@ async def test_what_if_changes_nothing_of_the_session(tmp_path: Path) -> None:
     app = make_app(tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         app = await opened(pilot)
-        desk = app.desk
-        assert desk is not None
+        workspace = app.workspace
+        assert workspace is not None
         for words in ("First", "Second"):
             await say(pilot, words)
         inspector = app.query_one(Inspector)
@@ -144,8 +148,8 @@ async def test_what_if_changes_nothing_of_the_session(tmp_path: Path) -> None:
         assert inspector.composed is not None
         assert inspector.composed.model == "lorem"
         assert count_of_history(inspector.composed) == 1
-        assert desk.composed("").model == "mirror"
-        assert count_of_history(desk.composed("")) == 4
+        assert workspace.requests.compose("").model == "mirror"
+        assert count_of_history(workspace.requests.compose("")) == 4
 
 
 def told_in(app: TuiChat) -> str:
@@ -168,8 +172,8 @@ async def test_a_captured_request_is_read_converted_and_kept(tmp_path: Path) -> 
     app.open_first(dump_turn(sent, sent.payload.body, reply))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         app = await opened(pilot)
-        desk = app.desk
-        assert desk is not None
+        workspace = app.workspace
+        assert workspace is not None
         inspector = app.query_one(Inspector)
         await until(pilot, lambda: inspector.is_banner_up)
         assert inspector.composed is not None
@@ -185,8 +189,8 @@ async def test_a_captured_request_is_read_converted_and_kept(tmp_path: Path) -> 
         app.action_keep_captured()
         await until(pilot, lambda: len(app.screen_stack) > 1)
         await pilot.press("enter")
-        await until(pilot, lambda: bool(desk.entries))
-        came = desk.entries[-1]
+        await until(pilot, lambda: bool(workspace.state.entries))
+        came = workspace.state.entries[-1]
         assert (came.message.content, came.model, came.endpoint) == ("It came back.", "m", "there")
         await until(pilot, lambda: not inspector.is_banner_up)
         app.action_open_captured()
@@ -210,25 +214,25 @@ async def test_a_captured_request_is_read_converted_and_kept(tmp_path: Path) -> 
         await until(pilot, lambda: len(app.screen_stack) > 1)
         await settle(pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: desk.entries[0].message.content != "From a file")
+        await until(pilot, lambda: workspace.state.entries[0].message.content != "From a file")
         await settle(pilot)
-        assert desk.entries[0].message.content == "What grows under pines?"
+        assert workspace.state.entries[0].message.content == "What grows under pines?"
         await until(pilot, lambda: "Its model claude-sonnet-5" in told_in(app))
         assert "is not offered here: mirror is asked." in told_in(app)
         assert "Not kept: tools (dig), top_p." in told_in(app)
-        assert b"You are a gardener." in desk.composed("").payload.body
-        assert desk.session is not None
-        assert desk.session.max_tokens == body["max_tokens"]
+        assert b"You are a gardener." in workspace.requests.compose("").payload.body
+        assert workspace.state.session is not None
+        assert workspace.state.session.max_tokens == body["max_tokens"]
 
 
 async def test_a_message_shows_its_places_and_a_place_its_message(tmp_path: Path) -> None:
     app = make_app(tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         app = await opened(pilot)
-        desk = app.desk
-        assert desk is not None
+        workspace = app.workspace
+        assert workspace is not None
         await say(pilot, "First")
-        first = desk.entries[0].message
+        first = workspace.state.entries[0].message
         transcript, inspector = app.query_one(Transcript), app.query_one(Inspector)
         transcript.post_message(Transcript.RevealRequested(first.id))
         await settle(pilot)
@@ -251,7 +255,7 @@ async def test_a_message_shows_its_places_and_a_place_its_message(tmp_path: Path
         await pilot.press("J")
         await settle(pilot)
         assert inspector.view.lights.origin is not None
-        assert inspector.view.lights.origin.id == desk.entries[1].message.id
+        assert inspector.view.lights.origin.id == workspace.state.entries[1].message.id
         await pilot.press("K")
         await settle(pilot)
         assert transcript.current is not None
@@ -295,8 +299,10 @@ async def test_the_difference_is_to_what_one_chooses(tmp_path: Path) -> None:
         view = inspector.view_now
         assert isinstance(view, RowsView)
         assert "Gemini" in rows_of(inspector)
-        assert app.desk is not None
-        await app.desk.edit(app.desk.entries[0].message.id, "Another beginning", send=True)
+        assert app.workspace is not None
+        await app.workspace.branches.edit(
+            app.workspace.state.entries[0].message.id, "Another beginning", send=True
+        )
         await replied(pilot)
         inspector.focus()
         await pilot.press("a")

@@ -19,7 +19,7 @@ from tui_chat.ui.chat.strips import ActivityLine
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.sidebar.rows import SessionRows
-from tui_chat.workspace import composing, opening
+from tui_chat.workspace import requests, sessions
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -32,20 +32,20 @@ async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_tim
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "a question")
-        desk, inspector = app.desk, app.query_one(Inspector)
-        assert desk is not None
-        long = desk.session_id
-        await desk.new()
+        workspace, inspector = app.workspace, app.query_one(Inspector)
+        assert workspace is not None
+        long = workspace.state.session_id
+        await workspace.sessions.new()
         await settle(pilot)
-        at_once = desk.composed
+        at_once = workspace.requests.compose
 
         def later(*given: Any) -> Any:
             assert threading.current_thread() is not threading.main_thread() or gate.is_set()
             assert gate.wait(30)
             return at_once(*given)
 
-        monkeypatch.setattr(desk, "composed", later)
-        await desk.open(long)
+        monkeypatch.setattr(workspace, "composed", later)
+        await workspace.sessions.open(long)
         transcript = app.query_one(ChatPane).transcript
         await until(pilot, lambda: len(transcript.entries) == 2)
         await pilot.press("h", "i")
@@ -61,20 +61,20 @@ async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_tim
 async def test_what_is_sent_while_a_long_session_is_loaded_goes_out_when_all_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "SHOWN_AT_ONCE", 2)
+    monkeypatch.setattr(sessions, "FIRST_MESSAGES", 2)
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await say(pilot, "first")
         await say(pilot, "second")
-        desk, composer = app.desk, app.query_one(Composer)
-        assert desk is not None
-        long = desk.session_id
+        workspace, composer = app.workspace, app.query_one(Composer)
+        assert workspace is not None
+        long = workspace.state.session_id
         composer.text = "kept"
         await app.keep_draft()
-        await desk.new()
+        await workspace.sessions.new()
         await app.bring_draft()
         composer.text = "of the new chat"
-        branch, gate = desk._outside.store.branches.load, asyncio.Event()
+        branch, gate = workspace.store.branches.load, asyncio.Event()
 
         async def later(session_id: str, *, last: int | None = None):
             if last is None:
@@ -92,16 +92,20 @@ async def test_what_is_sent_while_a_long_session_is_loaded_goes_out_when_all_is_
         await pilot.press("enter")  # a key that is pressed again sends once
         assert len(app.query_one(ChatPane).transcript.entries) == 2
         gate.set()
-        await until(pilot, lambda: len(desk.entries) == 6)
-        await until(pilot, lambda: desk.entries[-1].status == "complete")
+        await until(pilot, lambda: len(workspace.state.entries) == 6)
+        await until(pilot, lambda: workspace.state.entries[-1].status == "complete")
         await settle(pilot)
-        said = [entry.message.content for entry in desk.entries if entry.message.role == "user"]
+        said = [
+            entry.message.content
+            for entry in workspace.state.entries
+            if entry.message.role == "user"
+        ]
         assert said == ["first", "second", "third"]
         assert composer.text == ""
         assert "Loading" not in str(activity.render())
 
         # One that is left meanwhile gets nothing, and what was typed is its draft.
-        await desk.new()
+        await workspace.sessions.new()
         await app.bring_draft()
         assert composer.text == "of the new chat"
         gate.clear()
@@ -111,12 +115,12 @@ async def test_what_is_sent_while_a_long_session_is_loaded_goes_out_when_all_is_
         await pilot.press("enter")
         await until(pilot, lambda: "Loading" in str(activity.render()))
         await app.keep_draft()
-        await desk.new()
+        await workspace.sessions.new()
         await app.bring_draft()
         gate.set()
         await settle(pilot)
         assert composer.text == "of the new chat"
-        assert await desk._outside.store.drafts.get(long) == "not sent"
+        assert await workspace.store.drafts.get(long) == "not sent"
         assert len(await branch(long)) == 6
 
 
@@ -135,26 +139,29 @@ async def test_large_lorebooks_are_searched_aside(
         return search(index, text)
 
     monkeypatch.setattr(KeyIndex, "occurrences", occurrences)
-    keys = (f"/\\bword{number}\\b/i" for number in range(composing.LONG_SEARCH))
+    keys = (f"/\\bword{number}\\b/i" for number in range(requests.LONG_SEARCH))
     entries = [{"id": key, "keys": [key], "content": "A dragon sleeps"} for key in keys]
     book = {"name": "large", "recursive": False, "entries": entries}
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "of word7")
-        desk = app.desk
-        assert desk is not None
+        workspace = app.workspace
+        assert workspace is not None
         (tmp_path / "lorebooks").mkdir(exist_ok=True)
         (tmp_path / "lorebooks" / "large.json").write_text(json.dumps(book))
-        await desk.choose_lorebooks(("large",))
-        await until(pilot, lambda: not desk.is_lore_searched)
+        await workspace.settings.set_lorebooks(("large",))
+        await until(pilot, lambda: not workspace.requests.is_lore_searched)
         await pilot.press("h", "i", "enter", "!")  # while the book is searched
         assert app.query_one(Composer).text == "!"
         gate.set()
-        await until(pilot, lambda: len(desk.entries) == 4 and not desk.running)
-        assert desk.entries[2].message.content == "hi"
+        await until(
+            pilot,
+            lambda: len(workspace.state.entries) == 4 and not workspace.state.streaming_sessions,
+        )
+        assert workspace.state.entries[2].message.content == "hi"
         assert app.query_one(Composer).text == "!"
         await settle(pilot)
-        assert desk.is_lore_searched
-        composed = desk.composed("")
+        assert workspace.requests.is_lore_searched
+        composed = workspace.requests.compose("")
         assert any("A dragon sleeps" in turn.text.plain for turn in composed.envelope.turns)
         assert "of word7" not in searched_in_loop

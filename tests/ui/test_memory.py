@@ -46,15 +46,15 @@ async def test_nothing_of_a_session_that_was_left_is_kept(tmp_path: Path, undraw
     await two_sessions(tmp_path)
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
-        desk, inspector = app.desk, app.query_one(Inspector)
+        workspace, inspector = app.workspace, app.query_one(Inspector)
         transcript = app.query_one(ChatPane).transcript
-        assert desk is not None
+        assert workspace is not None
 
         def shows(name: str) -> bool:
             composed = inspector.composed
             return composed is not None and f"{name} 11".encode() in composed.payload.body
 
-        await desk.open("one")
+        await workspace.sessions.open("one")
         await until(pilot, lambda: shows("one"))
         for protocol in Protocol:
             app.post_message(Inspector.ProtocolChosen(protocol))
@@ -75,43 +75,43 @@ async def test_nothing_of_a_session_that_was_left_is_kept(tmp_path: Path, undraw
         await until(pilot, lambda: b'"hi"' in inspector.composed.payload.body)  # pyright: ignore[reportOptionalMemberAccess]
         assert inspector.composed is not None
         turns = [turn for turn in inspector.composed.envelope.turns if turn.origin.id[:3] == "one"]
-        kept = [*map(ref, turns), *map(ref, (entry.message for entry in desk.entries))]
+        kept = [*map(ref, turns), *map(ref, (entry.message for entry in workspace.state.entries))]
         assert len(kept) == 24
         del turns
         for view in (View.PAYLOAD, View.CONTEXT):
             inspector.view_shown = view
-            name = "other" if desk.session_id == "one" else "one"
-            await desk.open(name)
+            name = "other" if workspace.state.session_id == "one" else "one"
+            await workspace.sessions.open(name)
             await until(pilot, lambda name=name: shows(name))
             await settle(pilot)
             if any(known() is not None for known in kept):
                 gc.collect()
             assert not [left for left in (known() for known in kept) if left is not None]
-            kept = [*map(ref, (entry.message for entry in desk.entries))]
+            kept = [*map(ref, (entry.message for entry in workspace.state.entries))]
 
 
 async def test_a_long_request_is_let_go_of_with_its_session_and_recalled_there(
     tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("state", "past"):
-        monkeypatch.setattr(f"tui_chat.workspace.{module}.LONG", 100)
+    for module in ("requests", "request_history"):
+        monkeypatch.setattr(f"tui_chat.workspace.{module}.LONG_REQUEST", 100)
     monkeypatch.setattr("tui_chat.ui.acting.inspecting._SETTLED", 0.01)
     await two_sessions(tmp_path)
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
-        desk, forecast = app.desk, app.query_one(ForecastLine)
-        assert desk is not None
-        await desk.open("one")
+        workspace, forecast = app.workspace, app.query_one(ForecastLine)
+        assert workspace is not None
+        await workspace.sessions.open("one")
         await say(pilot, "hi")
         await until(pilot, lambda: forecast.forecast is not None)
-        kept = [*map(ref, (entry.message for entry in desk.entries))]
-        await desk.open("other")
+        kept = [*map(ref, (entry.message for entry in workspace.state.entries))]
+        await workspace.sessions.open("other")
         await until(pilot, lambda: forecast.forecast is None)
         await settle(pilot)
-        assert not desk.sent
+        assert not workspace.state.last_sent
         gc.collect()
         assert not [left for left in (known() for known in kept) if left is not None]
-        await desk.open("one")
+        await workspace.sessions.open("one")
         await until(pilot, lambda: forecast.forecast is not None)
         told = forecast.forecast
         assert told is not None

@@ -88,20 +88,20 @@ async def type_at_random(app: TuiChat, dice: random.Random) -> dict[str, int]:
 
 def is_at_rest(app: TuiChat) -> bool:
     """True if all keys are handled, no message is on its way, and no reply is arriving."""
-    desk = app.desk
+    workspace = app.workspace
     return (
-        desk is not None
+        workspace is not None
         and not (app._ahead or app._waits)
         and all(worker.is_finished for worker in app.workers)
-        and not desk._replies.running
+        and not workspace.state.streaming_sessions
     )
 
 
 async def places_of(app: TuiChat, words: Iterable[str]) -> dict[str, list[str]]:
     """Return for each word the sessions that hold it, as a message or in the draft."""
-    desk = app.desk
-    assert desk is not None
-    store = desk._outside.store
+    workspace = app.workspace
+    assert workspace is not None
+    store = workspace.store
     found: dict[str, list[str]] = {word: [] for word in words}
     for session in await store.sessions.list():
         nodes = await store.branches.tree(session.session_id)
@@ -145,11 +145,11 @@ async def test_words_typed_after_a_click_on_a_slow_session_wait_for_it(tmp_path:
     async with app.run_test(size=(160, 45)) as pilot:
         await opened(pilot)
         await say(pilot, "first")
-        desk = app.desk
-        assert desk is not None
-        first = desk.session_id
+        workspace = app.workspace
+        assert workspace is not None
+        first = workspace.state.session_id
         await pilot.press("ctrl+n")
-        await until(pilot, lambda: desk.session is None)
+        await until(pilot, lambda: workspace.state.session is None)
         await settle(pilot)
         branch = Branches.load
 
@@ -163,5 +163,5 @@ async def test_words_typed_after_a_click_on_a_slow_session_wait_for_it(tmp_path:
             row = next(y for y, line in enumerate(lines) if "first" in line[:30])
             click(app, 6, row)
             burst(app, *"for the first ")
-            await until(pilot, lambda: desk.session_id == first and is_at_rest(app))
+            await until(pilot, lambda: workspace.state.session_id == first and is_at_rest(app))
         assert app.query_one(Composer).text == "for the first "

@@ -25,8 +25,8 @@ async def answered(pilot: Pilot[None], key: str, *typed: str) -> None:
 
 
 def listed(app: TuiChat) -> SessionSummary:
-    assert app.desk is not None
-    return app.desk.sessions[0]
+    assert app.workspace is not None
+    return app.workspace.state.sessions[0]
 
 
 def box(app: TuiChat) -> str:
@@ -67,9 +67,9 @@ async def test_a_session_is_tagged_filed_archived_and_brought_back(tmp_path: Pat
         await until(pilot, lambda: not listed(app).archived)
 
         await pilot.press("d")
-        await until(pilot, lambda: app.desk is not None and not app.desk.sessions)
+        await until(pilot, lambda: app.workspace is not None and not app.workspace.state.sessions)
         await pilot.press("f2", *"/undo", "enter")
-        await until(pilot, lambda: bool(app.desk and app.desk.sessions))
+        await until(pilot, lambda: bool(app.workspace and app.workspace.state.sessions))
 
 
 async def test_sessions_are_found_from_where_one_types(tmp_path: Path) -> None:

@@ -84,8 +84,8 @@ async def with_a_note(pilot: Pilot[None]) -> None:
     app = pilot.app
     assert isinstance(app, TuiChat)
     await say(pilot, "One")
-    assert app.desk is not None
-    await app.desk.say_system("Be brief.")
+    assert app.workspace is not None
+    await app.workspace.branches.add_system_message("Be brief.")
     await settle(pilot)
 
 

@@ -35,8 +35,8 @@ async def test_what_can_be_read_is_saved_and_used(tmp_path: Path):
         assert app.focused.id == "no"  # nothing happens by itself
         await pilot.click("#yes")
         await until(pilot, lambda: app.is_laid)
-        assert app.desk is not None
-        assert [s.title for s in app.desk.sessions] == ["Ferry"]
+        assert app.workspace is not None
+        assert [s.title for s in app.workspace.state.sessions] == ["Ferry"]
         (toast,) = [n.message for n in app._notifications if "Saved" in n.message]
         assert "Saved 1 message in 1 session;" in toast
     (aside,) = tmp_path.glob("chat.db.aside-*")

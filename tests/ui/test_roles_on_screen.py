@@ -20,30 +20,33 @@ async def test_a_new_session_asks_for_a_role_and_enter_takes_the_last_one(tmp_pa
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
-        desk = app.desk
-        assert desk is not None
-        poet = await desk.save_role(Role("", "Poet", "Rhyme."))
+        workspace = app.workspace
+        assert workspace is not None
+        poet = await workspace.roles.save(Role("", "Poet", "Rhyme."))
         assert poet is not None
-        await desk.new(poet.role_id)
+        await workspace.sessions.new(poet.role_id)
         await say(pilot, "hello")
         await pilot.press("ctrl+n")
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("enter")
-        await until(pilot, lambda: desk.session is None and len(app.screen_stack) == 1)
-        assert desk.role is not None
-        assert desk.role.name == "Poet"
+        await until(pilot, lambda: workspace.state.session is None and len(app.screen_stack) == 1)
+        assert workspace.state.role is not None
+        assert workspace.state.role.name == "Poet"
         await pilot.press("ctrl+n")
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press(*"assis", "enter")
-        await until(pilot, lambda: desk.role is not None and desk.role.name == "Assistant")
+        await until(
+            pilot,
+            lambda: workspace.state.role is not None and workspace.state.role.name == "Assistant",
+        )
 
 
 async def test_a_role_is_written_with_its_faults_told(tmp_path: Path):
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot)
-        desk = app.desk
-        assert desk is not None
+        workspace = app.workspace
+        assert workspace is not None
         await app.run_action("edit_roles")
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press(*"new role", "enter")
@@ -56,8 +59,8 @@ async def test_a_role_is_written_with_its_faults_told(tmp_path: Path):
         assert isinstance(app.screen, RoleForm)
         temperature(app).value = "0.5"
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: any(role.name == "Critic" for role in desk.roles))
-        critic = next(role for role in desk.roles if role.name == "Critic")
+        await until(pilot, lambda: any(role.name == "Critic" for role in workspace.state.roles))
+        critic = next(role for role in workspace.state.roles if role.name == "Critic")
         assert (critic.system_prompt, critic.temperature) == ("Judge.", 0.5)
 
 
@@ -75,10 +78,10 @@ async def test_a_role_is_deleted_and_its_sessions_stay(tmp_path: Path):
         question = str(app.screen.query_one(Static).render())
         assert "The session bound to it stays" in question
         await pilot.press("tab", "enter")
-        desk = app.desk
-        assert desk is not None
-        await until(pilot, lambda: not desk.roles)
-        assert len(desk.sessions) == 1
+        workspace = app.workspace
+        assert workspace is not None
+        await until(pilot, lambda: not workspace.state.roles)
+        assert len(workspace.state.sessions) == 1
 
 
 def temperature(app: TuiChat) -> Input:

@@ -45,8 +45,8 @@ class Walk:
         folder: Path,
         going: asyncio.Event,
     ) -> None:
-        assert app.desk is not None
-        self.pilot, self.app, self.desk, self.received = pilot, app, app.desk, received
+        assert app.workspace is not None
+        self.pilot, self.app, self.workspace, self.received = pilot, app, app.workspace, received
         self.file = folder / "presets" / "mine.json"
         self.inspector = app.query_one(Inspector)
         self.chance = random.Random(11)
@@ -64,15 +64,15 @@ class Walk:
         await until(self.pilot, self.is_shown)
 
     def is_shown(self) -> bool:
-        """Whether the inspector shows what the desk composes in its protocol."""
+        """Whether the inspector shows what the workspace composes in its protocol."""
         composed = self.inspector.composed
         assert composed is not None
-        made = self.desk.composed(self.app.query_one(Composer).text, composed.protocol)
+        made = self.workspace.requests.compose(self.app.query_one(Composer).text, composed.protocol)
         return composed.payload.body == made.payload.body
 
     async def say(self, number: int) -> None:
         """Send what is shown; look at other protocols while the reply streams."""
-        own = self.desk.endpoint.protocol
+        own = self.workspace.state.endpoint.protocol
         self.app.post_message(Inspector.ProtocolChosen(own))
         self.app.query_one(Composer).text = f"Question {number}: 木漏れ日 “\\n” {{{{user}}}}?"
         await until(self.pilot, lambda: self.inspector.active is own and self.is_shown())
@@ -81,34 +81,42 @@ class Walk:
         self.going.clear()
         self.app.query_one(Composer).focus()
         await self.pilot.press("enter")
-        await until(self.pilot, lambda: len(self.received) > count and self.desk.is_streaming)
+        await until(
+            self.pilot, lambda: len(self.received) > count and self.workspace.state.is_streaming
+        )
         for protocol in self.chance.sample(list(Protocol), 2):
             self.app.post_message(Inspector.ProtocolChosen(protocol))
             await until(self.pilot, lambda p=protocol: self.inspector.active is p)
-            assert self.desk.is_streaming
+            assert self.workspace.state.is_streaming
         self.going.set()
         assert self.received[count].body == shown
-        await until(self.pilot, lambda: not self.desk.is_streaming)
+        await until(self.pilot, lambda: not self.workspace.state.is_streaming)
         assert len(self.received) == count + 1
 
     async def edit(self, number: int) -> None:
         """Put another version beside a message."""
-        if self.desk.entries:
-            entry = self.chance.choice(self.desk.entries)
-            await self.desk.edit(entry.message.id, f"{entry.message.content[:40]} edited {number}")
+        if self.workspace.state.entries:
+            entry = self.chance.choice(self.workspace.state.entries)
+            await self.workspace.branches.edit(
+                entry.message.id, f"{entry.message.content[:40]} edited {number}"
+            )
 
     async def undo(self, number: int) -> None:
         """Delete a message, and mostly bring it back."""
-        if self.desk.entries:
-            await self.desk.delete_message(self.chance.choice(self.desk.entries).message.id)
+        if self.workspace.state.entries:
+            await self.workspace.branches.delete(
+                self.chance.choice(self.workspace.state.entries).message.id
+            )
             if number % 3:
-                await self.desk.undo()
+                await self.workspace.undo()
 
     async def branch(self, number: int) -> None:
         """Show another version of a message, where there is one."""
-        if self.desk.entries:
-            entry = self.chance.choice(self.desk.entries)
-            await self.desk.show_sibling(entry.message.id, self.chance.choice((-1, 1)))
+        if self.workspace.state.entries:
+            entry = self.chance.choice(self.workspace.state.entries)
+            await self.workspace.branches.show_version(
+                entry.message.id, self.chance.choice((-1, 1))
+            )
 
     async def outside(self, number: int) -> None:
         """Another program writes the preset's file."""
@@ -119,7 +127,7 @@ class Walk:
 
     async def model(self, number: int) -> None:
         """Ask the next endpoint from now on: another protocol."""
-        await self.desk.choose(OFFLINE[self.done["model"] % 4], MODEL)
+        await self.workspace.settings.set_model(OFFLINE[self.done["model"] % 4], MODEL)
 
     async def look(self, number: int) -> None:
         """Look at another view and protocol."""
@@ -143,8 +151,8 @@ async def test_what_is_shown_is_sent_after_whatever_came_before(
     app = app_with(tmp_path, model=MODEL, on_request=received.append)
     async with app.run_test(size=(100, 18)) as pilot:
         app = await opened(pilot)
-        assert app.desk is not None
-        await app.desk.choose_preset("mine")
+        assert app.workspace is not None
+        await app.workspace.presets.choose("mine")
         await settle(pilot)
         walk = Walk(pilot, app, received, tmp_path, going)
         for number in range(STEPS):

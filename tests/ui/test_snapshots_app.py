@@ -11,7 +11,7 @@ from tests.interop.exports import chatgpt, node
 from tests.ui.album import MEDIUM, NARROW, Album
 from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
 from tui_chat.cli import view
-from tui_chat.cli.app import open_desk
+from tui_chat.cli.app import open_workspace
 from tui_chat.cli.imports import Meter
 from tui_chat.config import Config
 from tui_chat.models.envelope import ToolDefinition
@@ -87,15 +87,18 @@ async def test_replies(album: Album, tmp_path: Path) -> None:
         await pilot.press("escape")
         await until(pilot, lambda: not running(app))
         await album.take(pilot, "stopped")
-        assert app.desk is not None
-        await app.desk.choose("loopback", "flaky-500")
+        assert app.workspace is not None
+        await app.workspace.settings.set_model("loopback", "flaky-500")
         await pilot.press("ctrl+r")
         await until(pilot, lambda: status(app) == "failed")
         app.query_one(Transcript).focus()
         await album.take(pilot, "failed second version")
         await album.take(pilot, "failed second version", sizes=(NARROW,), themes=COLOURLESS)
         await pilot.press("k", "k", "p")
-        await until(pilot, lambda: app.desk is not None and app.desk.entries[0].message.pinned)
+        await until(
+            pilot,
+            lambda: app.workspace is not None and app.workspace.state.entries[0].message.pinned,
+        )
         await settle(pilot)
         await pilot.press("e")
         await until(pilot, lambda: asks(pilot))
@@ -112,16 +115,16 @@ async def ask_for_a_reply(pilot: Pilot[None], words: str) -> None:
 
 
 def arrived(app: TuiChat) -> str:
-    partial = app.desk.partial if app.desk is not None else None
+    partial = app.workspace.state.partial if app.workspace is not None else None
     return str(partial.reply.content) if partial is not None else ""
 
 
 def running(app: TuiChat) -> bool:
-    return app.desk is not None and app.desk.is_streaming
+    return app.workspace is not None and app.workspace.state.is_streaming
 
 
 def status(app: TuiChat) -> str:
-    entries = app.desk.entries if app.desk is not None else ()
+    entries = app.workspace.state.entries if app.workspace is not None else ()
     return entries[-1].status if entries else ""
 
 
@@ -152,7 +155,7 @@ async def test_the_conversation_of_a_file(album: Album, tmp_path: Path) -> None:
     folder = tmp_path / "apart"
     await view.fill(folder, [file], Meter())
     config = view.apart(Config(config_dir=tmp_path), folder)
-    app = Viewer(config, lambda tell: open_desk(config, tell), "Read-only", lambda: NOON)
+    app = Viewer(config, lambda: open_workspace(config), "Read-only", lambda: NOON)
     async with album.of(app) as pilot:
         await opened(pilot)
         await album.take(pilot, "viewed")

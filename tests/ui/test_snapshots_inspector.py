@@ -32,9 +32,9 @@ async def asked(pilot: Pilot[None], app: TuiChat) -> None:
 async def test_every_view(album: Album, tmp_path: Path) -> None:
     async with album.of(app_with(tmp_path, model="lorem:max:40")) as pilot:
         app = await opened(pilot)
-        inspector, desk = app.query_one(Inspector), app.desk
-        assert desk is not None
-        await desk.choose_preset("mine")
+        inspector, workspace = app.query_one(Inspector), app.workspace
+        assert workspace is not None
+        await workspace.presets.choose("mine")
         for words in ("What do you see?", "And the sea?"):
             await say(pilot, words)
         app.query_one(Composer).text = "木漏れ日 tells {{user}} more?"
@@ -46,7 +46,7 @@ async def test_every_view(album: Album, tmp_path: Path) -> None:
             await album.take(pilot, view.value)
         inspector.view_shown = View.PAYLOAD
         app.query_one(Transcript).post_message(
-            Transcript.InspectRequested(desk.entries[1].message.id)
+            Transcript.InspectRequested(workspace.state.entries[1].message.id)
         )
         await until(pilot, lambda: inspector.is_banner_up)
         await album.take(pilot, "sent request")

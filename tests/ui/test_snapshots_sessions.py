@@ -53,9 +53,9 @@ async def shown(pilot: Pilot[None]) -> SessionList:
     """Go to the sessions, some of which are busy."""
     app = await opened(pilot)
     await pilot.press("f2")
-    desk = app.desk
-    assert desk is not None
-    sessions = list(desk.sessions)
+    workspace = app.workspace
+    assert workspace is not None
+    sessions = list(workspace.state.sessions)
     sessions[4] = sessions[4]._replace(role_name="Editor", status="failed", folder="stories")
     sessions[1] = sessions[1]._replace(folder="notes")
     listed = app.query_one(SessionList)

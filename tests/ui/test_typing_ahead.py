@@ -21,7 +21,7 @@ from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.search import SearchScreen
 from tui_chat.ui.sidebar.top import Filter
-from tui_chat.workspace import Change, Desk
+from tui_chat.workspace import Workspace
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -52,7 +52,7 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(160, 45)) as pilot:
         await opened(pilot)
-        assert app.desk is not None
+        assert app.workspace is not None
         composer = app.query_one(Composer)
         burst(app, *"draft", "ctrl+f", *"pine")
         await asked(pilot, SearchScreen, "pine")
@@ -74,24 +74,24 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
         assert composer.text == "draft"
         await app.run_action("back")
         await say(pilot, "old")
-        old = app.desk.session_id
+        old = app.workspace.state.session_id
         burst(app, "ctrl+n", *"new")
         await until(pilot, lambda: composer.text == "new")
-        assert app.desk.session_id != old
+        assert app.workspace.state.session_id != old
         app.query_one(Filter).clear()
         burst(app, "f2", "down", "enter", *"dear old")
         await until(pilot, lambda: composer.text == "dear old")
-        assert app.desk.session_id == old
+        assert app.workspace.state.session_id == old
         burst(app, "f2", "slash", *"ol", "enter", *" one")
         await until(pilot, lambda: composer.text == "dear old one")
     app, confirm_open_link = make_app(tmp_path, model="echo"), asyncio.Event()
-    opens = app._open_desk
+    opens = app._open_workspace
 
-    async def open_late(tell: Callable[[Change], None]) -> Desk:
+    async def open_late() -> Workspace:
         await confirm_open_link.wait()
-        return await opens(tell)
+        return await opens()
 
-    app._open_desk = open_late
+    app._open_workspace = open_late
     async with app.run_test(size=(80, 24)) as pilot:
         burst(app, "ctrl+n", *" words")
         await until(pilot, lambda: app._waits == "place" and app._patience is not None)
@@ -101,9 +101,9 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
         assert not app.query_one(Composer).text
         confirm_open_link.set()
         await until(pilot, lambda: app.query_one(Composer).text == "new words")
-        assert app.desk is not None
-        assert app.desk.session is None
-        assert [each.session_id for each in app.desk.sessions] == [old]
+        assert app.workspace is not None
+        assert app.workspace.state.session is None
+        assert [each.session_id for each in app.workspace.state.sessions] == [old]
 
 
 async def test_keys_that_come_as_one_are_done_in_their_order_and_where_a_closed_dialog_leads(
@@ -112,27 +112,30 @@ async def test_keys_that_come_as_one_are_done_in_their_order_and_where_a_closed_
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
-        desk, composer = app.desk, app.query_one(Composer)
-        assert desk is not None
+        workspace, composer = app.workspace, app.query_one(Composer)
+        assert workspace is not None
         burst(app, *"teh", "backspace", "backspace", *"he", "ctrl+j", *"ed", "home", "r", "enter")
         burst(app, *"more")
-        await until(pilot, lambda: composer.text == "more" and len(desk.entries) == 2)
+        await until(pilot, lambda: composer.text == "more" and len(workspace.state.entries) == 2)
         await replied(pilot)
-        assert [entry.message.content for entry in desk.entries] == ["the\nred"] * 2
+        assert [entry.message.content for entry in workspace.state.entries] == ["the\nred"] * 2
         burst(app, "f2", "slash", *"thee", "backspace", *" rd", "left", "e", "home", "ctrl+k", "t")
         await until(pilot, lambda: app.query_one(Filter).value == "t")
         burst(app, "escape", "escape", "home", "pagedown", "end", *" or", "ctrl+w", *"less")
         await until(pilot, lambda: composer.text == "more less")
         composer.text = ""
         burst(app, "ctrl+o", *"mirrox", "backspace", "r", "enter", *"so ")
-        await until(pilot, lambda: composer.text == "so " and desk.model == "mirror")
+        await until(pilot, lambda: composer.text == "so " and workspace.state.model == "mirror")
         burst(app, "ctrl+p", *"nothing", "escape", *"it ", "f1", "escape", *"is ")
         await until(pilot, lambda: composer.text == "so it is ")
         await app.run_action("rename")
         await until(pilot, lambda: len(app.screen_stack) == 2 and isinstance(app.focused, Input))
         burst(app, "ctrl+u", *"olee", "backspace", "r", "home", "b", "enter", *"here")
         await until(pilot, lambda: composer.text == "so it is here")
-        await until(pilot, lambda: bool(desk.session) and desk.session.title == "boler")
+        await until(
+            pilot,
+            lambda: bool(workspace.state.session) and workspace.state.session.title == "boler",
+        )
         burst(app, "ctrl+p", *"search all")
         await until(
             pilot, lambda: [one.option_count for one in app.screen.query(CommandList)] == [1]

@@ -20,7 +20,7 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.chat.foot import foot_lines
 from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
-from tui_chat.workspace import Desk
+from tui_chat.workspace import Workspace
 
 FULL = "There is no room left on the disk."
 
@@ -49,9 +49,9 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     return disk
 
 
-def desk_of(app: TuiChat) -> Desk:
-    assert app.desk is not None
-    return app.desk
+def workspace_of(app: TuiChat) -> Workspace:
+    assert app.workspace is not None
+    return app.workspace
 
 
 def kept_drafts(folder: Path) -> set[str]:
@@ -77,7 +77,11 @@ async def fill_disk_during_reply(pilot: Pilot[None], app: TuiChat) -> None:
     app.query_one(Composer).text = "go"
     await pilot.press("enter")
     await until(
-        pilot, lambda: bool(desk_of(app).entries) and bool(desk_of(app).entries[-1].unsaved)
+        pilot,
+        lambda: (
+            bool(workspace_of(app).state.entries)
+            and bool(workspace_of(app).state.entries[-1].unsaved)
+        ),
     )
 
 
@@ -88,12 +92,12 @@ async def test_the_reply_and_the_status_say_that_it_is_not_saved(
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         await fill_disk_during_reply(pilot, app)
-        entry = desk_of(app).entries[-1]
+        entry = workspace_of(app).state.entries[-1]
         foot = " ".join(run.text for line in foot_lines(entry, "", 100) for run in line.runs)
         assert f"Not saved yet: {FULL}" in foot
         await until(pilot, lambda: "Not saved yet" in str(app._chat.activity.render()))
         disk.is_full = False
-        await until(pilot, lambda: not desk_of(app).entries[-1].unsaved)
+        await until(pilot, lambda: not workspace_of(app).state.entries[-1].unsaved)
         await until(pilot, lambda: "Not saved yet" not in str(app._chat.activity.render()))
 
 
@@ -102,7 +106,7 @@ async def test_quitting_asks_while_something_is_unsaved(tmp_path: Path, disk: Di
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         await fill_disk_during_reply(pilot, app)
-        await until(pilot, lambda: bool(desk_of(app).unsaved))
+        await until(pilot, lambda: bool(workspace_of(app).unsaved_writes.reason))
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         await pilot.press("n")
@@ -176,7 +180,7 @@ async def test_an_edit_that_could_not_be_stored_is_offered_again(
         await say(pilot, "Hello")
         disk.is_full = True
         app._chat.transcript.post_message(
-            Transcript.EditRequested(desk_of(app).entries[0].message.id)
+            Transcript.EditRequested(workspace_of(app).state.entries[0].message.id)
         )
         await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
         app.screen.query_one(TextArea).text = "much better"
@@ -189,4 +193,6 @@ async def test_an_edit_that_could_not_be_stored_is_offered_again(
         assert app.screen.query_one(TextArea).text == "much better"
         disk.is_full = False
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: desk_of(app).entries[0].message.content == "much better")
+        await until(
+            pilot, lambda: workspace_of(app).state.entries[0].message.content == "much better"
+        )

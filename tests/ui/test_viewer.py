@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from tests.interop.exports import chatgpt, node
 from tests.ui.app_under_test import until
 from tui_chat.cli import view
-from tui_chat.cli.app import open_desk
+from tui_chat.cli.app import open_workspace
 from tui_chat.cli.imports import Meter
 from tui_chat.config import Config
 from tui_chat.ui.viewer import ReadOnlyLine, Viewer
@@ -29,7 +29,7 @@ async def viewer(tmp_path: Path) -> Viewer:
     folder = tmp_path / "apart"
     await view.fill(folder, [file], Meter())
     config = view.apart(Config(config_dir=tmp_path / "config"), folder)
-    return Viewer(config, lambda tell: open_desk(config, tell), view.line([file]))
+    return Viewer(config, lambda: open_workspace(config), view.line([file]))
 
 
 async def laid(app: Viewer, pilot: Pilot[None]) -> None:
@@ -39,26 +39,32 @@ async def laid(app: Viewer, pilot: Pilot[None]) -> None:
 async def test_the_first_conversation_is_shown_and_nothing_can_be_typed(viewer: Viewer):
     async with viewer.run_test(size=(140, 40)) as pilot:
         await laid(viewer, pilot)
-        desk = viewer.desk
-        assert desk is not None
-        assert [entry.message.content for entry in desk.entries] == ["Question 0", "Reply 0"]
+        workspace = viewer.workspace
+        assert workspace is not None
+        assert [entry.message.content for entry in workspace.state.entries] == [
+            "Question 0",
+            "Reply 0",
+        ]
         assert "tui-chat import" in str(viewer.query_one(ReadOnlyLine).render())
         await pilot.press(*"hello", "enter", "ctrl+r", "ctrl+n")
         await pilot.pause()
-        assert len(desk.entries) == 2
-        assert len(desk.sessions) == 2
+        assert len(workspace.state.entries) == 2
+        assert len(workspace.state.sessions) == 2
         assert viewer.focused is viewer.query_one("Transcript")
 
 
 async def test_another_conversation_is_opened_and_read_at_once(viewer: Viewer):
     async with viewer.run_test(size=(140, 40)) as pilot:
         await laid(viewer, pilot)
-        desk = viewer.desk
-        assert desk is not None
-        other = next(each for each in desk.sessions if each.title == "Talk 1")
-        await desk.open(other.session_id)
+        workspace = viewer.workspace
+        assert workspace is not None
+        other = next(each for each in workspace.state.sessions if each.title == "Talk 1")
+        await workspace.sessions.open(other.session_id)
         await pilot.pause()
-        assert [entry.message.content for entry in desk.entries] == ["Question 1", "Reply 1"]
+        assert [entry.message.content for entry in workspace.state.entries] == [
+            "Question 1",
+            "Reply 1",
+        ]
 
 
 def test_no_endpoint_is_left_but_the_offline_one(tmp_path: Path):

@@ -53,9 +53,11 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 async def begun(pilot: Pilot[None]) -> tuple[TuiChat, Inspector]:
     """Open a conversation whose last request had the note at depth 4; type the next message."""
     app = await opened(pilot)
-    assert app.desk is not None
-    await app.desk.keep_captured("Walk", SAID, Preset("walk"), Settings("echo:max"))
-    await app.desk.choose_preset("mine")
+    assert app.workspace is not None
+    await app.workspace.import_export.import_captured(
+        "Walk", SAID, Preset("walk"), Settings("echo:max")
+    )
+    await app.workspace.presets.choose("mine")
     await settle(pilot)
     await say(pilot, "One?")
     app.query_one(Composer).text = "Two?"

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.e2e.conftest import make_desk
+from tests.e2e.conftest import make_workspace
 
-__all__ = ["make_desk"]
+__all__ = ["make_workspace"]

@@ -4,207 +4,214 @@ from __future__ import annotations
 
 from tests.e2e.conftest import settled
 from tui_chat.offline import HttpRequest
-from tui_chat.workspace import Done, Trouble
+from tui_chat.workspace import Done, Failed
 
 
-async def said(desk, heard, *drafts: str) -> None:
+async def said(workspace, heard, *drafts: str) -> None:
     for draft in drafts:
-        assert await desk.submit(draft)
-        await settled(desk, heard)
+        assert await workspace.replies.submit(draft)
+        await settled(workspace, heard)
 
 
-def contents(desk) -> list[str]:
-    return [entry.message.content for entry in desk.entries]
+def contents(workspace) -> list[str]:
+    return [entry.message.content for entry in workspace.state.entries]
 
 
-def ids(desk) -> list[str]:
-    return [entry.message.id for entry in desk.entries]
+def ids(workspace) -> list[str]:
+    return [entry.message.id for entry in workspace.state.entries]
 
 
-async def test_asked_again_a_reply_is_a_sibling_and_both_can_be_shown(make_desk):
-    desk, heard = await make_desk(model="lorem:max:20")
-    await said(desk, heard, "go")
-    first = desk.entries[-1]
-    assert await desk.retry(first.message.id)
-    await settled(desk, heard)
-    second = desk.entries[-1]
+async def test_asked_again_a_reply_is_a_sibling_and_both_can_be_shown(make_workspace):
+    workspace, heard = await make_workspace(model="lorem:max:20")
+    await said(workspace, heard, "go")
+    first = workspace.state.entries[-1]
+    assert await workspace.replies.regenerate(first.message.id)
+    await settled(workspace, heard)
+    second = workspace.state.entries[-1]
     assert (second.sibling, second.siblings) == (1, 2)
-    await desk.show_sibling(second.message.id, -1)
-    assert desk.entries[-1].message == first.message
-    await desk.show_sibling(first.message.id, -1)
-    assert desk.entries[-1].message == first.message, "there is none before the first"
-    await desk.show_sibling(first.message.id, 1)
-    assert desk.entries[-1].message == second.message
+    await workspace.branches.show_version(second.message.id, -1)
+    assert workspace.state.entries[-1].message == first.message
+    await workspace.branches.show_version(first.message.id, -1)
+    assert workspace.state.entries[-1].message == first.message, "there is none before the first"
+    await workspace.branches.show_version(first.message.id, 1)
+    assert workspace.state.entries[-1].message == second.message
 
 
-async def test_an_edited_message_is_a_branch_and_is_sent(make_desk):
+async def test_an_edited_message_is_a_branch_and_is_sent(make_workspace):
     received: list[HttpRequest] = []
-    desk, heard = await make_desk(on_request=received.append)
-    await said(desk, heard, "one", "two")
-    before = desk.entries
-    assert await desk.edit(before[2].message.id, "zwei", send=True)
-    await settled(desk, heard)
-    assert contents(desk) == ["one", "one", "zwei", "zwei"]
+    workspace, heard = await make_workspace(on_request=received.append)
+    await said(workspace, heard, "one", "two")
+    before = workspace.state.entries
+    assert await workspace.branches.edit(before[2].message.id, "zwei", send=True)
+    await settled(workspace, heard)
+    assert contents(workspace) == ["one", "one", "zwei", "zwei"]
     assert b"two" not in received[-1].body
-    await desk.show_sibling(ids(desk)[2], -1)
-    assert [e.message for e in desk.entries] == [e.message for e in before], "nothing is lost"
+    await workspace.branches.show_version(ids(workspace)[2], -1)
+    assert [e.message for e in workspace.state.entries] == [e.message for e in before], (
+        "nothing is lost"
+    )
 
 
-async def test_an_edited_message_need_not_be_sent(make_desk):
+async def test_an_edited_message_need_not_be_sent(make_workspace):
     received: list[HttpRequest] = []
-    desk, heard = await make_desk(on_request=received.append)
-    await said(desk, heard, "one")
-    assert await desk.edit(ids(desk)[0], "eins")
-    assert contents(desk) == ["eins"]
+    workspace, heard = await make_workspace(on_request=received.append)
+    await said(workspace, heard, "one")
+    assert await workspace.branches.edit(ids(workspace)[0], "eins")
+    assert contents(workspace) == ["eins"]
     assert len(received) == 1
 
 
-async def test_an_edited_reply_is_what_the_model_is_told_it_said(make_desk):
-    desk, heard = await make_desk()
-    await said(desk, heard, "one")
-    assert await desk.edit(ids(desk)[1], "Something else.")
-    assert contents(desk) == ["one", "Something else."]
-    assert desk.entries[1].siblings == 2
-    assert b"Something else." in desk.composed("more").payload.body
+async def test_an_edited_reply_is_what_the_model_is_told_it_said(make_workspace):
+    workspace, heard = await make_workspace()
+    await said(workspace, heard, "one")
+    assert await workspace.branches.edit(ids(workspace)[1], "Something else.")
+    assert contents(workspace) == ["one", "Something else."]
+    assert workspace.state.entries[1].siblings == 2
+    assert b"Something else." in workspace.requests.compose("more").payload.body
 
 
-async def test_sent_again_unchanged_it_is_asked_again(make_desk):
-    desk, heard = await make_desk()
-    await said(desk, heard, "one")
-    assert await desk.edit(ids(desk)[0], "one", send=True)
-    await settled(desk, heard)
-    assert desk.entries[0].siblings == 1
-    assert desk.entries[1].siblings == 2
+async def test_sent_again_unchanged_it_is_asked_again(make_workspace):
+    workspace, heard = await make_workspace()
+    await said(workspace, heard, "one")
+    assert await workspace.branches.edit(ids(workspace)[0], "one", send=True)
+    await settled(workspace, heard)
+    assert workspace.state.entries[0].siblings == 1
+    assert workspace.state.entries[1].siblings == 2
 
 
-async def test_an_edit_that_leaves_nothing_is_refused(make_desk):
-    desk, heard = await make_desk()
-    await said(desk, heard, "one")
-    assert not await desk.edit(ids(desk)[0], " ")
-    assert "Delete it" in heard.of(Trouble)[-1].error.advice
-    assert not await desk.edit("nowhere", "x")
+async def test_an_edit_that_leaves_nothing_is_refused(make_workspace):
+    workspace, heard = await make_workspace()
+    await said(workspace, heard, "one")
+    assert not await workspace.branches.edit(ids(workspace)[0], " ")
+    assert "Delete it" in heard.of(Failed)[-1].error.advice
+    assert not await workspace.branches.edit("nowhere", "x")
 
 
-async def test_a_conversation_that_ends_with_a_question_can_be_answered(make_desk):
-    desk, heard = await make_desk()
-    await said(desk, heard, "one")
-    question, reply = ids(desk)
-    await desk.delete_message(reply)
-    assert contents(desk) == ["one"]
-    assert await desk.retry(question)
-    await settled(desk, heard)
-    assert contents(desk) == ["one", "one"]
-    assert await desk.retry(question)
-    await settled(desk, heard)
-    assert desk.entries[1].siblings == 2, "asked for where there is one, it is another version"
+async def test_a_conversation_that_ends_with_a_question_can_be_answered(make_workspace):
+    workspace, heard = await make_workspace()
+    await said(workspace, heard, "one")
+    question, reply = ids(workspace)
+    await workspace.branches.delete(reply)
+    assert contents(workspace) == ["one"]
+    assert await workspace.replies.regenerate(question)
+    await settled(workspace, heard)
+    assert contents(workspace) == ["one", "one"]
+    assert await workspace.replies.regenerate(question)
+    await settled(workspace, heard)
+    assert workspace.state.entries[1].siblings == 2, (
+        "asked for where there is one, it is another version"
+    )
 
 
-async def test_a_fork_is_a_session_of_its_own(make_desk):
-    desk, heard = await make_desk()
-    await said(desk, heard, "one", "two", "three")
-    old, sent = desk.session_id, await desk.sent_request(ids(desk)[3])
-    assert await desk.fork(ids(desk)[3])
-    assert desk.session_id != old
-    assert contents(desk) == ["one", "one", "two", "two"]
-    assert heard.of(Done)[-1].words == "Forked: this is a new session, with 4 messages."
-    copied = await desk.sent_request(ids(desk)[3])
+async def test_a_fork_is_a_session_of_its_own(make_workspace):
+    workspace, heard = await make_workspace()
+    await said(workspace, heard, "one", "two", "three")
+    old, sent = (
+        workspace.state.session_id,
+        await workspace.request_history.sent_request(ids(workspace)[3]),
+    )
+    assert await workspace.branches.fork(ids(workspace)[3])
+    assert workspace.state.session_id != old
+    assert contents(workspace) == ["one", "one", "two", "two"]
+    assert heard.of(Done)[-1].sentence == "Forked: this is a new session, with 4 messages."
+    copied = await workspace.request_history.sent_request(ids(workspace)[3])
     assert sent is not None
     assert copied is not None
     assert (copied.how, copied.body) == ("rebuilt", sent.body)
-    await said(desk, heard, "other")
-    await desk.open(old)
-    assert contents(desk) == ["one", "one", "two", "two", "three", "three"]
-    assert len(desk.sessions) == 2
+    await said(workspace, heard, "other")
+    await workspace.sessions.open(old)
+    assert contents(workspace) == ["one", "one", "two", "two", "three", "three"]
+    assert len(workspace.state.sessions) == 2
 
 
-async def test_deletions_are_undone_in_the_order_they_went(make_desk):
-    desk, heard = await make_desk()
-    await said(desk, heard, "one", "two")
-    session_id = desk.session_id
-    two = ids(desk)[2]
-    await desk.delete_message(two)
-    assert contents(desk) == ["one", "one"]
-    await desk.delete_message(ids(desk)[0])
-    assert contents(desk) == []
-    await desk.delete((session_id,))
-    assert desk.sessions == ()
-    assert desk.session is None
-    assert [done.words for done in heard.of(Done)] == [
+async def test_deletions_are_undone_in_the_order_they_went(make_workspace):
+    workspace, heard = await make_workspace()
+    await said(workspace, heard, "one", "two")
+    session_id = workspace.state.session_id
+    two = ids(workspace)[2]
+    await workspace.branches.delete(two)
+    assert contents(workspace) == ["one", "one"]
+    await workspace.branches.delete(ids(workspace)[0])
+    assert contents(workspace) == []
+    await workspace.sessions.delete((session_id,))
+    assert workspace.state.sessions == ()
+    assert workspace.state.session is None
+    assert [done.sentence for done in heard.of(Done)] == [
         "Deleted your message “two”.",
         "Deleted your message “one”.",
         "Deleted “one”.",
     ]
-    await desk.undo()
-    assert desk.session_id == session_id
-    assert contents(desk) == []
-    await desk.undo()
-    assert contents(desk) == ["one", "one"]
-    await desk.undo()
-    assert contents(desk) == ["one", "one", "two", "two"]
+    await workspace.undo()
+    assert workspace.state.session_id == session_id
+    assert contents(workspace) == []
+    await workspace.undo()
+    assert contents(workspace) == ["one", "one"]
+    await workspace.undo()
+    assert contents(workspace) == ["one", "one", "two", "two"]
     assert heard.of(Done)[-1] == Done("Brought back your message “two”.", message_id=two)
-    await desk.undo()
-    assert "nothing to undo" in str(heard.of(Trouble)[-1].error)
+    await workspace.undo()
+    assert "nothing to undo" in str(heard.of(Failed)[-1].error)
 
 
-async def test_a_deleted_message_comes_back_while_another_session_is_shown(make_desk):
-    desk, heard = await make_desk()
-    await said(desk, heard, "one")
-    session_id = desk.session_id
-    await desk.delete_message(ids(desk)[1])
-    await desk.new()
-    await desk.undo()
-    assert desk.session is None
-    await desk.open(session_id)
-    assert contents(desk) == ["one", "one"]
+async def test_a_deleted_message_comes_back_while_another_session_is_shown(make_workspace):
+    workspace, heard = await make_workspace()
+    await said(workspace, heard, "one")
+    session_id = workspace.state.session_id
+    await workspace.branches.delete(ids(workspace)[1])
+    await workspace.sessions.new()
+    await workspace.undo()
+    assert workspace.state.session is None
+    await workspace.sessions.open(session_id)
+    assert contents(workspace) == ["one", "one"]
 
 
-async def test_a_pinned_message_survives_every_truncation(make_desk):
-    desk, heard = await make_desk()
-    await said(desk, heard, "one")
-    await desk.pin(ids(desk)[0], True)
-    assert desk.entries[0].message.pinned
-    await desk.pin(ids(desk)[0], False)
-    assert not desk.entries[0].message.pinned
+async def test_a_pinned_message_survives_every_truncation(make_workspace):
+    workspace, heard = await make_workspace()
+    await said(workspace, heard, "one")
+    await workspace.branches.pin(ids(workspace)[0], True)
+    assert workspace.state.entries[0].message.pinned
+    await workspace.branches.pin(ids(workspace)[0], False)
+    assert not workspace.state.entries[0].message.pinned
 
 
-async def test_the_model_can_be_changed_in_the_middle(make_desk):
-    desk, heard = await make_desk("loopback", "echo")
-    await said(desk, heard, "one")
+async def test_the_model_can_be_changed_in_the_middle(make_workspace):
+    workspace, heard = await make_workspace("loopback", "echo")
+    await said(workspace, heard, "one")
     for endpoint in ("loopback-anthropic", "loopback-gemini", "loopback-responses"):
-        await desk.choose(endpoint, "echo")
-        await said(desk, heard, f"to {endpoint}")
-        assert desk.entries[-1].endpoint == endpoint
-        assert desk.entries[-1].status == "complete"
-    assert len(desk.entries) == 8
+        await workspace.settings.set_model(endpoint, "echo")
+        await said(workspace, heard, f"to {endpoint}")
+        assert workspace.state.entries[-1].endpoint == endpoint
+        assert workspace.state.entries[-1].status == "complete"
+    assert len(workspace.state.entries) == 8
 
 
-async def test_browsing_siblings_while_a_reply_arrives(make_desk):
-    desk, heard = await make_desk(model="lorem:max:20")
-    await said(desk, heard, "go")
-    await desk.choose("loopback", "flaky-stall")
-    assert await desk.retry(ids(desk)[-1])
-    arriving = ids(desk)[-1]
-    await heard.until(lambda: desk.partial is not None)
-    await desk.show_sibling(arriving, -1)
-    assert desk.partial is None, "it is not on the shown branch"
-    assert desk.is_streaming
-    await desk.stop()
-    await heard.until(lambda: not desk.is_streaming)
-    await desk.show_sibling(ids(desk)[-1], 1)
-    assert desk.entries[-1].message.id == arriving
-    assert desk.entries[-1].status == "stopped"
+async def test_browsing_siblings_while_a_reply_arrives(make_workspace):
+    workspace, heard = await make_workspace(model="lorem:max:20")
+    await said(workspace, heard, "go")
+    await workspace.settings.set_model("loopback", "flaky-stall")
+    assert await workspace.replies.regenerate(ids(workspace)[-1])
+    arriving = ids(workspace)[-1]
+    await heard.until(lambda: workspace.state.partial is not None)
+    await workspace.branches.show_version(arriving, -1)
+    assert workspace.state.partial is None, "it is not on the shown branch"
+    assert workspace.state.is_streaming
+    await workspace.replies.stop()
+    await heard.until(lambda: not workspace.state.is_streaming)
+    await workspace.branches.show_version(ids(workspace)[-1], 1)
+    assert workspace.state.entries[-1].message.id == arriving
+    assert workspace.state.entries[-1].status == "stopped"
 
 
-async def test_a_message_is_opened_on_its_branch(make_desk):
-    desk, heard = await make_desk()
-    await said(desk, heard, "one", "two")
-    session_id, before = desk.session_id, ids(desk)
-    assert await desk.edit(before[0], "eins", send=True)
-    await settled(desk, heard)
-    await desk.new()
-    await desk.open_at(session_id, before[2])
-    assert ids(desk) == before
-    await desk.open_at(session_id, before[0])
-    assert ids(desk) == before, "it is on the shown branch already"
-    await desk.open_at(session_id, "nowhere")
-    assert heard.of(Trouble)
+async def test_a_message_is_opened_on_its_branch(make_workspace):
+    workspace, heard = await make_workspace()
+    await said(workspace, heard, "one", "two")
+    session_id, before = workspace.state.session_id, ids(workspace)
+    assert await workspace.branches.edit(before[0], "eins", send=True)
+    await settled(workspace, heard)
+    await workspace.sessions.new()
+    await workspace.sessions.open_at(session_id, before[2])
+    assert ids(workspace) == before
+    await workspace.sessions.open_at(session_id, before[0])
+    assert ids(workspace) == before, "it is on the shown branch already"
+    await workspace.sessions.open_at(session_id, "nowhere")
+    assert heard.of(Failed)

@@ -19,8 +19,8 @@ from tui_chat.models.transcript import Transcript
 from tui_chat.store import Store
 from tui_chat.store.database import Database
 from tui_chat.store.sessions import Sessions
-from tui_chat.workspace import BranchChanged, Done, ReplyGrew, SessionsChanged, Trouble
-from tui_chat.workspace.elsewhere import FOLLOW_EVERY, LOOK_EVERY, QUIET
+from tui_chat.workspace import BranchChanged, Done, Failed, ReplyGrew, SessionsChanged
+from tui_chat.workspace.external_changes import CHECK_INTERVAL, FOLLOW_INTERVAL, QUIET
 
 RECORD = RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", {}, b"{}")
 OpenOther = Callable[[], Awaitable[Store]]
@@ -74,17 +74,17 @@ def thinking(text: str, thought: str, *calls: ToolCall) -> Message:
 
 
 async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
-    make_desk, other_program: OpenOther
+    make_workspace, other_program: OpenOther
 ):
-    desk, heard = await make_desk()
-    assert await desk.submit("one")
-    await settled(desk, heard)
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("one")
+    await settled(workspace, heard)
     other = await other_program()
-    assert await desk.look_elsewhere() == LOOK_EVERY
-    reply_id = await asked(other, desk.session_id, "two")
+    assert await workspace.external_changes.check() == CHECK_INTERVAL
+    reply_id = await asked(other, workspace.state.session_id, "two")
     heard.changes.clear()
-    assert await desk.look_elsewhere() == FOLLOW_EVERY
-    assert [entry.message.content for entry in desk.entries[-2:]] == ["two", ""]
+    assert await workspace.external_changes.check() == FOLLOW_INTERVAL
+    assert [entry.message.content for entry in workspace.state.entries[-2:]] == ["two", ""]
     assert heard.of(BranchChanged)
     call = ToolCall("c", "dice", '{"sides"')
     steps = [
@@ -98,7 +98,7 @@ async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
     for message in steps:
         await other.replies.flush(reply_id, message)
         heard.changes.clear()
-        assert await desk.look_elsewhere() == FOLLOW_EVERY
+        assert await workspace.external_changes.check() == FOLLOW_INTERVAL
         (told,) = heard.of(ReplyGrew)
         grown = told.grown
         assert (grown.entry_id, grown.reply.text) == (reply_id, message.content)
@@ -106,69 +106,69 @@ async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
         assert [str(c.arguments) for c in grown.reply.calls] == [
             c.arguments for c in message.tool_calls
         ]
-        assert desk.partial is grown
+        assert workspace.state.partial is grown
         assert not heard.of(BranchChanged), "the branch is not read again for a few words"
     heard.changes.clear()
-    assert await desk.look_elsewhere() == FOLLOW_EVERY
+    assert await workspace.external_changes.check() == FOLLOW_INTERVAL
     assert heard.changes == [], "nothing came"
 
-    assert not await desk.submit("three")
-    assert not await desk.retry(reply_id)
-    assert [str(told.error) for told in heard.of(Trouble)] == [
+    assert not await workspace.replies.submit("three")
+    assert not await workspace.replies.regenerate(reply_id)
+    assert [str(told.error) for told in heard.of(Failed)] == [
         "A reply is still arriving here, in another window."
     ] * 2
     await other.replies.finish(reply_id, message=Message("assistant", "So."), status="complete")
-    assert await desk.look_elsewhere() == LOOK_EVERY
-    assert desk.entries[-1].message.content == "So."
-    assert desk.entries[-1].status == "complete"
-    assert desk.partial is None
-    assert await desk.submit("three"), "one goes on from there at once"
-    await settled(desk, heard)
-    assert len(desk.entries) == 6
+    assert await workspace.external_changes.check() == CHECK_INTERVAL
+    assert workspace.state.entries[-1].message.content == "So."
+    assert workspace.state.entries[-1].status == "complete"
+    assert workspace.state.partial is None
+    assert await workspace.replies.submit("three"), "one goes on from there at once"
+    await settled(workspace, heard)
+    assert len(workspace.state.entries) == 6
 
 
 async def test_the_replies_of_a_program_that_died_end_as_they_are(
-    make_desk, other_program: OpenOther
+    make_workspace, other_program: OpenOther
 ):
     clock = Clock()
-    desk, heard = await make_desk(clock=clock)
+    workspace, heard = await make_workspace(clock=clock)
     for word in ("one", "two"):
-        await desk.new()
-        assert await desk.submit(word)
-        await settled(desk, heard)
-    shown, listed = (each.session_id for each in desk.sessions)
+        await workspace.sessions.new()
+        assert await workspace.replies.submit(word)
+        await settled(workspace, heard)
+    shown, listed = (each.session_id for each in workspace.state.sessions)
     other = await other_program()
     await asked(other, listed, "unseen")
     reply_id = await asked(other, shown, "seen")
     await other.replies.flush(reply_id, Message("assistant", "As far as"))
-    await desk.look_elsewhere()
-    assert desk.partial is not None
+    await workspace.external_changes.check()
+    assert workspace.state.partial is not None
     clock.time += QUIET
-    assert await desk.look_elsewhere() == FOLLOW_EVERY
-    assert {each.status for each in desk.sessions} == {"streaming"}, "it runs"
+    assert await workspace.external_changes.check() == FOLLOW_INTERVAL
+    assert {each.status for each in workspace.state.sessions} == {"streaming"}, "it runs"
     await other.close()
-    await desk.look_elsewhere()
+    await workspace.external_changes.check()
     clock.time += QUIET
-    assert await desk.look_elsewhere() == LOOK_EVERY
-    assert desk.entries[-1].message.content == "As far as"
-    assert {each.status for each in desk.sessions} == {"interrupted"}
-    assert desk.partial is None
+    assert await workspace.external_changes.check() == CHECK_INTERVAL
+    assert workspace.state.entries[-1].message.content == "As far as"
+    assert {each.status for each in workspace.state.sessions} == {"interrupted"}
+    assert workspace.state.partial is None
 
 
 async def test_sessions_that_other_programs_make_change_and_remove_are_seen(
-    make_desk, other_program: OpenOther
+    make_workspace, other_program: OpenOther
 ):
     clock = Clock()
-    desk, heard = await make_desk(clock=clock)
-    assert await desk.submit("mine")
-    await settled(desk, heard)
-    mine, other = desk.session_id, await other_program()
+    workspace, heard = await make_workspace(clock=clock)
+    assert await workspace.replies.submit("mine")
+    await settled(workspace, heard)
+    mine, other = workspace.state.session_id, await other_program()
 
     async def titles() -> list[str]:
-        clock.time += LOOK_EVERY
+        clock.time += CHECK_INTERVAL
         heard.changes.clear()
-        assert await desk.look_elsewhere() == LOOK_EVERY
-        return [each.title for each in desk.sessions]
+        assert await workspace.external_changes.check() == CHECK_INTERVAL
+        return [each.title for each in workspace.state.sessions]
 
     assert await titles() == ["mine"]
     assert await titles() == ["mine"]
@@ -189,27 +189,27 @@ async def test_sessions_that_other_programs_make_change_and_remove_are_seen(
     await other.sessions.update(mine, title="Ours")
     assert await titles() == ["Ours", "Imported"]
     assert heard.of(BranchChanged)
-    assert desk.session.title == "Ours"
-    said = desk.entries
+    assert workspace.state.session.title == "Ours"
+    said = workspace.state.entries
     await other.messages.edit(said[0].message.id, Message("user", "another"))
     await other.branches.activate_sibling((await other.branches.load(mine))[0].message.id, -1)
     await titles()
-    assert [entry.siblings for entry in desk.entries] == [2, 1], "it can be gone to"
-    assert desk.entries[1] is said[1]
+    assert [entry.siblings for entry in workspace.state.entries] == [2, 1], "it can be gone to"
+    assert workspace.state.entries[1] is said[1]
     await other.sessions.delete((mine,))
     await titles()
     assert await titles() == ["Imported"]
-    assert desk.session is None
-    assert desk.entries == ()
-    assert [told.words for told in heard.of(Done)] == ["“Ours” was deleted by another program."]
+    assert workspace.state.session is None
+    assert workspace.state.entries == ()
+    assert [told.sentence for told in heard.of(Done)] == ["“Ours” was deleted by another program."]
 
 
 async def test_a_list_that_takes_long_to_read_is_read_less_often(
-    make_desk, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
+    make_workspace, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
 ):
     clock = Clock()
-    desk, _ = await make_desk(clock=clock)
-    other, store = await other_program(), desk._outside.store
+    workspace, _ = await make_workspace(clock=clock)
+    other, store = await other_program(), workspace.store
     read = store.sessions.list
 
     async def slowly(limit: int | None = None):
@@ -217,24 +217,24 @@ async def test_a_list_that_takes_long_to_read_is_read_less_often(
         return await read(limit)
 
     monkeypatch.setattr(Sessions, "list", lambda _, limit=None: slowly(limit))
-    await desk.look_elsewhere()
+    await workspace.external_changes.check()
     await other.sessions.create(title="Made")
     listed: list[int] = []
     for _ in range(12):
-        clock.time += LOOK_EVERY
-        await desk.look_elsewhere()
-        listed.append(len(desk.sessions))
+        clock.time += CHECK_INTERVAL
+        await workspace.external_changes.check()
+        listed.append(len(workspace.state.sessions))
     assert listed == [0] * 9 + [1] * 3
 
 
 async def test_what_could_not_be_looked_at_is_looked_at_later(
-    make_desk, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
+    make_workspace, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
 ):
-    desk, heard = await make_desk(clock=Clock())
-    assert await desk.submit("mine")
-    await settled(desk, heard)
+    workspace, heard = await make_workspace(clock=Clock())
+    assert await workspace.replies.submit("mine")
+    await settled(workspace, heard)
     other = await other_program()
-    await desk.look_elsewhere()
+    await workspace.external_changes.check()
 
     async def busy(*_: object) -> int:
         raise StoreBusy("Another program is using it.")
@@ -242,17 +242,17 @@ async def test_what_could_not_be_looked_at_is_looked_at_later(
     heard.changes.clear()
     failing = ((Database, "data_version"), (Sessions, "get"), (Sessions, "list"))
     for subject, fails in failing:
-        await other.sessions.update(desk.session_id, title=f"before {fails}")
+        await other.sessions.update(workspace.state.session_id, title=f"before {fails}")
         with monkeypatch.context() as patched:
             patched.setattr(subject, fails, busy)
-            assert await desk.look_elsewhere() > LOOK_EVERY
-            assert not heard.of(Trouble)
-        assert await desk.look_elsewhere() == LOOK_EVERY
-        assert desk.session.title == f"before {fails}"
-        assert [each.title for each in desk.sessions] == [f"before {fails}"]
-    await other.sessions.update(desk.session_id, title="while it is read")
-    with desk._opening._being_read():
-        await desk.look_elsewhere()
-        assert desk.session.title == "before list"
-    await desk.look_elsewhere()
-    assert desk.session.title == "while it is read"
+            assert await workspace.external_changes.check() > CHECK_INTERVAL
+            assert not heard.of(Failed)
+        assert await workspace.external_changes.check() == CHECK_INTERVAL
+        assert workspace.state.session.title == f"before {fails}"
+        assert [each.title for each in workspace.state.sessions] == [f"before {fails}"]
+    await other.sessions.update(workspace.state.session_id, title="while it is read")
+    with workspace.sessions._loading_branch():
+        await workspace.external_changes.check()
+        assert workspace.state.session.title == "before list"
+    await workspace.external_changes.check()
+    assert workspace.state.session.title == "while it is read"

@@ -14,23 +14,23 @@ from tests.e2e.conftest import settled
 from tui_chat.models.session import Entry
 from tui_chat.offline import HttpRequest
 from tui_chat.store.branches import Branches
-from tui_chat.workspace import NewestRead, opening
+from tui_chat.workspace import BranchEndLoaded, sessions
 
 
 async def test_the_end_is_shown_first_and_what_is_sent_waits_for_the_whole(
-    make_desk, monkeypatch: pytest.MonkeyPatch
+    make_workspace, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(opening, "SHOWN_AT_ONCE", 2)
+    monkeypatch.setattr(sessions, "FIRST_MESSAGES", 2)
     received: list[HttpRequest] = []
-    desk, heard = await make_desk(on_request=received.append)
+    workspace, heard = await make_workspace(on_request=received.append)
     for word in ("one", "two"):
-        assert await desk.submit(word)
-        await settled(desk, heard)
-    long = desk.session_id
-    await desk.keep_draft(desk.session, "kept")
-    await desk.new()
+        assert await workspace.replies.submit(word)
+        await settled(workspace, heard)
+    long = workspace.state.session_id
+    await workspace.drafts.save(workspace.state.session, "kept")
+    await workspace.sessions.new()
     heard.changes.clear()
-    store, gate = desk._outside.store, asyncio.Event()
+    store, gate = workspace.store, asyncio.Event()
     branch = store.branches.load
 
     async def later(session_id: str, *, last: int | None = None):
@@ -39,15 +39,15 @@ async def test_the_end_is_shown_first_and_what_is_sent_waits_for_the_whole(
         return await branch(session_id, last=last)
 
     monkeypatch.setattr(Branches, "load", lambda _, *given, **more: later(*given, **more))
-    opens = asyncio.create_task(desk.open(long))
-    await heard.until(lambda: bool(heard.of(NewestRead)))
-    (shown,) = heard.of(NewestRead)
+    opens = asyncio.create_task(workspace.sessions.open(long))
+    await heard.until(lambda: bool(heard.of(BranchEndLoaded)))
+    (shown,) = heard.of(BranchEndLoaded)
     assert [entry.message.content for entry in shown.entries] == ["two", "two"]
     assert shown.draft == "kept"
-    assert desk.entries == ()
-    assert not desk.is_whole
-    sends = asyncio.create_task(desk.submit("three"))
-    again = asyncio.create_task(desk.retry(shown.entries[-1].message.id))
+    assert workspace.state.entries == ()
+    assert not workspace.state.is_branch_loaded
+    sends = asyncio.create_task(workspace.replies.submit("three"))
+    again = asyncio.create_task(workspace.replies.regenerate(shown.entries[-1].message.id))
     await branch(long)  # whatever could go on has gone on
     assert len(received) == 2
     assert not sends.done()
@@ -56,21 +56,21 @@ async def test_the_end_is_shown_first_and_what_is_sent_waits_for_the_whole(
     gate.set()
     await opens
     assert await sends
-    await settled(desk, heard)
+    await settled(workspace, heard)
     said = [message["content"] for message in json.loads(received[-1].body)["messages"]]
     words = ("one", "two", "three")
     assert [text for text in said if text in words] == ["one", "one", "two", "two", "three"]
 
 
 async def test_a_new_chat_does_not_wait_for_the_session_it_replaced(
-    make_desk, monkeypatch: pytest.MonkeyPatch
+    make_workspace, monkeypatch: pytest.MonkeyPatch
 ):
-    desk, heard = await make_desk()
-    assert await desk.submit("one")
-    await settled(desk, heard)
-    old, gate = desk.session_id, asyncio.Event()
-    await desk.new()
-    store = desk._outside.store
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("one")
+    await settled(workspace, heard)
+    old, gate = workspace.state.session_id, asyncio.Event()
+    await workspace.sessions.new()
+    store = workspace.store
     branch, begun = store.branches.load, asyncio.Event()
 
     async def later(session_id: str, *, last: int | None = None):
@@ -79,50 +79,50 @@ async def test_a_new_chat_does_not_wait_for_the_session_it_replaced(
         return await branch(session_id, last=last)
 
     monkeypatch.setattr(Branches, "load", lambda _, *given, **more: later(*given, **more))
-    opens = asyncio.create_task(desk.open(old))
+    opens = asyncio.create_task(workspace.sessions.open(old))
     await begun.wait()
-    await desk.new()
-    assert desk.is_whole
+    await workspace.sessions.new()
+    assert workspace.state.is_branch_loaded
     gate.set()
     await opens
-    assert desk.is_whole
-    assert desk.session is None
-    assert desk.entries == ()
+    assert workspace.state.is_branch_loaded
+    assert workspace.state.session is None
+    assert workspace.state.entries == ()
 
 
-async def test_entries_that_stay_as_they_were_stay_the_same_objects(make_desk):
-    desk, heard = await make_desk()
-    assert await desk.submit("one")
-    await settled(desk, heard)
-    before = desk.entries
-    assert await desk.submit("two")
-    await settled(desk, heard)
-    assert all(was is now for was, now in zip(before, desk.entries, strict=False))
-    await desk.pin(before[0].message.id, True)
-    assert desk.entries[0].message.pinned
-    assert desk.entries[1] is before[1]
+async def test_entries_that_stay_as_they_were_stay_the_same_objects(make_workspace):
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("one")
+    await settled(workspace, heard)
+    before = workspace.state.entries
+    assert await workspace.replies.submit("two")
+    await settled(workspace, heard)
+    assert all(was is now for was, now in zip(before, workspace.state.entries, strict=False))
+    await workspace.branches.pin(before[0].message.id, True)
+    assert workspace.state.entries[0].message.pinned
+    assert workspace.state.entries[1] is before[1]
 
 
-async def test_the_messages_of_a_session_that_is_left_are_let_go_of(make_desk):
-    desk, heard = await make_desk()
-    assert await desk.submit("one")
-    await settled(desk, heard)
-    await desk.close()
-    desk, _ = await make_desk()
-    assert b"one" in desk.composed("and").payload.body
-    kept = ref(desk.entries[0].message)
+async def test_the_messages_of_a_session_that_is_left_are_let_go_of(make_workspace):
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("one")
+    await settled(workspace, heard)
+    await workspace.close()
+    workspace, _ = await make_workspace()
+    assert b"one" in workspace.requests.compose("and").payload.body
+    kept = ref(workspace.state.entries[0].message)
     assert kept() is not None
-    await desk.new()
+    await workspace.sessions.new()
     gc.collect()
     assert kept() is None
 
 
 async def test_what_was_read_late_is_not_put_over_what_is_newer(
-    make_desk, monkeypatch: pytest.MonkeyPatch
+    make_workspace, monkeypatch: pytest.MonkeyPatch
 ):
-    desk, heard = await make_desk()
-    assert await desk.submit("one")
-    await settled(desk, heard)
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("one")
+    await settled(workspace, heard)
     read, is_first = Branches.load, True
 
     async def late(store: Branches, *asked: Any, **more: Any) -> tuple[Entry, ...]:
@@ -130,10 +130,10 @@ async def test_what_was_read_late_is_not_put_over_what_is_newer(
         entries = await read(store, *asked, **more)
         if is_first:
             is_first = False
-            assert await desk.submit("two")
-            await settled(desk, heard)
+            assert await workspace.replies.submit("two")
+            await settled(workspace, heard)
         return entries
 
     monkeypatch.setattr(Branches, "load", late)
-    await desk._opening.reload()
-    assert [entry.message.content for entry in desk.entries][2:3] == ["two"]
+    await workspace.sessions.reload_branch()
+    assert [entry.message.content for entry in workspace.state.entries][2:3] == ["two"]

@@ -11,7 +11,7 @@ from tests.e2e.conftest import LOOPBACKS, settled
 from tui_chat.models.model_facts import ModelFacts, Prices
 from tui_chat.tokens import Correction
 from tui_chat.workspace import ReplyGrew
-from tui_chat.workspace.learned import corrections_of, text_of
+from tui_chat.workspace.token_calibration import dump_corrections, read_corrections
 
 PRICED = tuple(
     replace(each, facts=(("*", ModelFacts(prices=Prices(input=1, output=2))),))
@@ -20,13 +20,13 @@ PRICED = tuple(
 
 
 @pytest.mark.parametrize("endpoint", PRICED, ids=lambda e: e.protocol.value)
-async def test_the_pace_is_told_while_a_reply_grows_and_when_it_has_ended(endpoint, make_desk):
+async def test_the_pace_is_told_while_a_reply_grows_and_when_it_has_ended(endpoint, make_workspace):
     seconds = itertools.count()
-    desk, heard = await make_desk(
+    workspace, heard = await make_workspace(
         endpoint.name, "lorem:max:200", PRICED, clock=lambda: float(next(seconds))
     )
-    assert await desk.submit("go")
-    await settled(desk, heard)
+    assert await workspace.replies.submit("go")
+    await settled(workspace, heard)
     grown = [change.grown for change in heard.of(ReplyGrew)]
     worded = [each.timing for each in grown if not each.reply.is_empty]
     assert all(each.first is not None for each in worded)
@@ -34,49 +34,53 @@ async def test_the_pace_is_told_while_a_reply_grows_and_when_it_has_ended(endpoi
     assert [each.elapsed for each in worded] == sorted(each.elapsed for each in worded)
     about = [each.tokens for each in worded if not each.exact]
     assert about == sorted(about)
-    ended = desk.timing(desk.entries[-1])
-    usage = desk.entries[-1].usage
+    ended = workspace.replies.timing(workspace.state.entries[-1])
+    usage = workspace.state.entries[-1].usage
     assert ended.exact
     assert ended.tokens == usage.output
     assert ended.cost == pytest.approx((usage.input + 2 * usage.output) / 1e6)
     assert ended.per_second is not None
     assert about[-1] == pytest.approx(usage.output, rel=0.6), "about so many"
 
-    estimated = desk.composed("more").envelope.budget
+    estimated = workspace.requests.compose("more").envelope.budget
     assert estimated.total != estimated.uncorrected
 
-    await desk.close()
-    desk, _ = await make_desk(endpoint.name, "lorem:max:200", PRICED)
-    assert desk.composed("more").envelope.budget == estimated, "what it taught is known still"
-    later = desk.timing(desk.entries[-1])
+    await workspace.close()
+    workspace, _ = await make_workspace(endpoint.name, "lorem:max:200", PRICED)
+    assert workspace.requests.compose("more").envelope.budget == estimated, (
+        "what it taught is known still"
+    )
+    later = workspace.replies.timing(workspace.state.entries[-1])
     assert later == ended
 
 
 def test_what_replies_taught_is_kept_for_the_latest_models():
     taught = {("e", f"m{number}"): Correction(100.0 + number, 90.0) for number in range(150)}
-    kept = corrections_of(text_of(taught))
+    kept = read_corrections(dump_corrections(taught))
     assert list(kept.items()) == list(taught.items())[-100:]
     for damaged in ("", "{}", "[1]", '[{"endpoint": 1}]', "[", "null"):
-        assert corrections_of(damaged) == {}
+        assert read_corrections(damaged) == {}
 
 
-async def test_a_reply_of_an_endpoint_that_is_gone_has_no_price(make_desk):
-    desk, heard = await make_desk(PRICED[0].name, "echo", PRICED)
-    assert await desk.submit("go")
-    await settled(desk, heard)
+async def test_a_reply_of_an_endpoint_that_is_gone_has_no_price(make_workspace):
+    workspace, heard = await make_workspace(PRICED[0].name, "echo", PRICED)
+    assert await workspace.replies.submit("go")
+    await settled(workspace, heard)
     gone = replace(
-        desk.entries[-1], endpoint="gone", message=replace(desk.entries[-1].message, id="x")
+        workspace.state.entries[-1],
+        endpoint="gone",
+        message=replace(workspace.state.entries[-1].message, id="x"),
     )
-    assert desk.timing(gone).cost is None
+    assert workspace.replies.timing(gone).cost is None
 
 
-async def test_which_sessions_are_running(make_desk):
-    desk, heard = await make_desk(model="flaky-stall")
-    assert desk.running == frozenset()
-    assert await desk.submit("one")
-    first = desk.session.session_id
-    await desk.new()
-    assert await desk.submit("two")
-    assert desk.running == {first, desk.session.session_id}
-    await desk.stop()
-    await heard.until(lambda: desk.running == {first})
+async def test_which_sessions_are_running(make_workspace):
+    workspace, heard = await make_workspace(model="flaky-stall")
+    assert workspace.state.streaming_sessions == frozenset()
+    assert await workspace.replies.submit("one")
+    first = workspace.state.session.session_id
+    await workspace.sessions.new()
+    assert await workspace.replies.submit("two")
+    assert workspace.state.streaming_sessions == {first, workspace.state.session.session_id}
+    await workspace.replies.stop()
+    await heard.until(lambda: workspace.state.streaming_sessions == {first})

@@ -1,4 +1,4 @@
-"""Tools on the desk: calls wait, are answered once, and the reply goes on."""
+"""Tools on the workspace: calls wait, are answered once, and the reply goes on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
 from tui_chat.offline import HttpRequest
 from tui_chat.store.messages import Messages
-from tui_chat.workspace import BranchChanged, Trouble
+from tui_chat.workspace import BranchChanged, Failed
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 BY_HAND = Tool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
@@ -32,170 +32,181 @@ SLEEPER = command("sleeper", "import time; time.sleep(600)")
 
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
-async def test_a_call_is_answered_by_hand_and_the_reply_goes_on(endpoint, make_desk):
+async def test_a_call_is_answered_by_hand_and_the_reply_goes_on(endpoint, make_workspace):
     received: list[HttpRequest] = []
-    desk, heard = await make_desk(
+    workspace, heard = await make_workspace(
         endpoint.name, "toolsmith", tools=(BY_HAND,), on_request=received.append
     )
-    assert b"ask_me" in desk.composed("hi").payload.body
-    assert await desk.submit("Use the tool.")
-    await settled(desk, heard)
-    [waiting] = desk.open_calls
+    assert b"ask_me" in workspace.requests.compose("hi").payload.body
+    assert await workspace.replies.submit("Use the tool.")
+    await settled(workspace, heard)
+    [waiting] = workspace.state.pending_calls
     assert waiting.call.name == "ask_me"
     assert not waiting.can_run
-    assert await desk.answer_tool(waiting.entry_id, waiting.call.id, "It rains.")
-    await settled(desk, heard)
-    assert [e.message.role for e in desk.entries] == ["user", "assistant", "tool", "assistant"]
-    assert "It rains." in desk.entries[-1].message.content
+    assert await workspace.tools.answer(waiting.entry_id, waiting.call.id, "It rains.")
+    await settled(workspace, heard)
+    assert [e.message.role for e in workspace.state.entries] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert "It rains." in workspace.state.entries[-1].message.content
     assert b"It rains." in received[-1].body
-    assert desk.open_calls == ()
+    assert workspace.state.pending_calls == ()
 
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
-async def test_a_command_answers_after_consent(endpoint, make_desk):
-    desk, heard = await make_desk(endpoint.name, "toolsmith", tools=(ECHO,))
-    assert await desk.submit("Use the tool.")
-    await settled(desk, heard)
-    [waiting] = desk.open_calls
+async def test_a_command_answers_after_consent(endpoint, make_workspace):
+    workspace, heard = await make_workspace(endpoint.name, "toolsmith", tools=(ECHO,))
+    assert await workspace.replies.submit("Use the tool.")
+    await settled(workspace, heard)
+    [waiting] = workspace.state.pending_calls
     assert waiting.can_run
     city = json.loads(waiting.call.arguments)["city"]
-    assert await desk.run_tool(waiting.entry_id, waiting.call.id)
-    await settled(desk, heard)
-    assert desk.entries[2].message.content == f"in {city}"
-    assert desk.entries[-1].status == "complete"
+    assert await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    await settled(workspace, heard)
+    assert workspace.state.entries[2].message.content == f"in {city}"
+    assert workspace.state.entries[-1].status == "complete"
 
 
-async def test_a_tool_that_needs_no_consent_runs_by_itself(make_desk):
+async def test_a_tool_that_needs_no_consent_runs_by_itself(make_workspace):
     always = command("echo_city", "print('done')", consent="always")
-    desk, heard = await make_desk(model="toolsmith", tools=(always,))
-    assert await desk.submit("Use the tool.")
-    await heard.until(lambda: len(desk.entries) == 4 and not desk.is_streaming)
-    assert desk.entries[2].message.content == "done"
+    workspace, heard = await make_workspace(model="toolsmith", tools=(always,))
+    assert await workspace.replies.submit("Use the tool.")
+    await heard.until(
+        lambda: len(workspace.state.entries) == 4 and not workspace.state.is_streaming
+    )
+    assert workspace.state.entries[2].message.content == "done"
 
 
 async def test_the_answer_of_a_command_that_ran_is_stored_later_and_it_runs_once(
-    make_desk, tmp_path, monkeypatch
+    make_workspace, tmp_path, monkeypatch
 ):
     log = tmp_path / "runs"
     once = command("once", f"open({str(log)!r}, 'a').write('x'); print('paid')")
-    desk, heard = await make_desk(model="toolsmith", tools=(once,))
-    assert await desk.submit("Use the tool.")
-    await settled(desk, heard)
-    [waiting] = desk.open_calls
+    workspace, heard = await make_workspace(model="toolsmith", tools=(once,))
+    assert await workspace.replies.submit("Use the tool.")
+    await settled(workspace, heard)
+    [waiting] = workspace.state.pending_calls
     add_message = Messages.add
 
     async def refuse(*_: object) -> None:
         raise StoreError("There is no room left on the disk.")
 
     monkeypatch.setattr(Messages, "add", refuse)
-    assert not await desk.run_tool(waiting.entry_id, waiting.call.id)
-    assert "could not be stored" in str(heard.of(Trouble)[-1].error)
+    assert not await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    assert "could not be stored" in str(heard.of(Failed)[-1].error)
     monkeypatch.setattr(Messages, "add", add_message)
-    assert await desk.run_tool(waiting.entry_id, waiting.call.id)
-    await settled(desk, heard)
-    assert desk.entries[2].message.content == "paid"
+    assert await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    await settled(workspace, heard)
+    assert workspace.state.entries[2].message.content == "paid"
     assert log.read_text() == "x"
 
 
-async def test_nothing_runs_because_a_session_is_opened(make_desk):
-    desk, heard = await make_desk(model="toolsmith", tools=(ECHO,))
-    assert await desk.submit("Use the tool.")
-    await settled(desk, heard)
-    await desk.close()
+async def test_nothing_runs_because_a_session_is_opened(make_workspace):
+    workspace, heard = await make_workspace(model="toolsmith", tools=(ECHO,))
+    assert await workspace.replies.submit("Use the tool.")
+    await settled(workspace, heard)
+    await workspace.close()
     received: list[HttpRequest] = []
     always = command("echo_city", "print('done')", consent="always")
-    desk, heard = await make_desk(model="toolsmith", tools=(always,), on_request=received.append)
-    [waiting] = desk.open_calls
+    workspace, heard = await make_workspace(
+        model="toolsmith", tools=(always,), on_request=received.append
+    )
+    [waiting] = workspace.state.pending_calls
     assert waiting.can_run
-    assert len(desk.entries) == 2
+    assert len(workspace.state.entries) == 2
     assert received == []
-    assert await desk.run_tool(waiting.entry_id, waiting.call.id)
-    await settled(desk, heard)
+    assert await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    await settled(workspace, heard)
 
 
-async def test_what_a_failing_tool_says_reaches_the_model(make_desk):
+async def test_what_a_failing_tool_says_reaches_the_model(make_workspace):
     failing = command("broken", "import sys; print('no such city'); sys.exit(3)")
-    desk, heard = await make_desk(model="toolsmith", tools=(failing,))
-    assert await desk.submit("Use the tool.")
-    await settled(desk, heard)
-    [waiting] = desk.open_calls
-    await desk.run_tool(waiting.entry_id, waiting.call.id)
-    await settled(desk, heard)
-    answer = desk.entries[2].message
+    workspace, heard = await make_workspace(model="toolsmith", tools=(failing,))
+    assert await workspace.replies.submit("Use the tool.")
+    await settled(workspace, heard)
+    [waiting] = workspace.state.pending_calls
+    await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    await settled(workspace, heard)
+    answer = workspace.state.entries[2].message
     assert answer.content == "no such city\nThe tool failed with status 3."
     assert answer.semantics.failed
 
 
-async def test_a_running_tool_can_be_given_up_or_answered_instead(make_desk):
+async def test_a_running_tool_can_be_given_up_or_answered_instead(make_workspace):
     import asyncio
 
-    desk, heard = await make_desk(model="toolsmith", tools=(SLEEPER,))
-    assert await desk.submit("Use the tool.")
-    await settled(desk, heard)
-    [waiting] = desk.open_calls
-    running = asyncio.create_task(desk.run_tool(waiting.entry_id, waiting.call.id))
-    await heard.until(lambda: desk.open_calls[0].is_running)
+    workspace, heard = await make_workspace(model="toolsmith", tools=(SLEEPER,))
+    assert await workspace.replies.submit("Use the tool.")
+    await settled(workspace, heard)
+    [waiting] = workspace.state.pending_calls
+    running = asyncio.create_task(workspace.tools.run(waiting.entry_id, waiting.call.id))
+    await heard.until(lambda: workspace.state.pending_calls[0].is_running)
     assert isinstance(heard.changes[-1], BranchChanged)
-    assert not await desk.run_tool(waiting.entry_id, waiting.call.id)
-    assert "running already" in str(heard.of(Trouble)[-1].error)
-    await desk.stop()
+    assert not await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    assert "running already" in str(heard.of(Failed)[-1].error)
+    await workspace.replies.stop()
     assert not await running
-    assert not desk.open_calls[0].is_running
+    assert not workspace.state.pending_calls[0].is_running
 
-    running = asyncio.create_task(desk.run_tool(waiting.entry_id, waiting.call.id))
-    await heard.until(lambda: desk.open_calls[0].is_running)
-    assert await desk.answer_tool(waiting.entry_id, waiting.call.id, "By hand.")
+    running = asyncio.create_task(workspace.tools.run(waiting.entry_id, waiting.call.id))
+    await heard.until(lambda: workspace.state.pending_calls[0].is_running)
+    assert await workspace.tools.answer(waiting.entry_id, waiting.call.id, "By hand.")
     assert not await running
-    await settled(desk, heard)
-    assert [e.message.content for e in desk.entries if e.message.role == "tool"] == ["By hand."]
+    await settled(workspace, heard)
+    assert [e.message.content for e in workspace.state.entries if e.message.role == "tool"] == [
+        "By hand."
+    ]
 
 
-async def test_a_call_is_answered_once(make_desk):
-    desk, heard = await make_desk(model="toolsmith", tools=(BY_HAND,))
-    assert await desk.submit("Use the tool.")
-    await settled(desk, heard)
-    [waiting] = desk.open_calls
-    assert await desk.answer_tool(waiting.entry_id, waiting.call.id, "one")
-    await settled(desk, heard)
-    assert not await desk.answer_tool(waiting.entry_id, waiting.call.id, "two")
-    assert "answered already" in str(heard.of(Trouble)[-1].error)
-    assert len(desk.entries) == 4
+async def test_a_call_is_answered_once(make_workspace):
+    workspace, heard = await make_workspace(model="toolsmith", tools=(BY_HAND,))
+    assert await workspace.replies.submit("Use the tool.")
+    await settled(workspace, heard)
+    [waiting] = workspace.state.pending_calls
+    assert await workspace.tools.answer(waiting.entry_id, waiting.call.id, "one")
+    await settled(workspace, heard)
+    assert not await workspace.tools.answer(waiting.entry_id, waiting.call.id, "two")
+    assert "answered already" in str(heard.of(Failed)[-1].error)
+    assert len(workspace.state.entries) == 4
 
 
-async def test_a_tool_without_a_command_is_not_run(make_desk):
-    desk, heard = await make_desk(model="toolsmith", tools=(BY_HAND,))
-    assert await desk.submit("Use the tool.")
-    await settled(desk, heard)
-    [waiting] = desk.open_calls
-    assert not await desk.run_tool(waiting.entry_id, waiting.call.id)
-    assert "by hand" in heard.of(Trouble)[-1].error.advice
+async def test_a_tool_without_a_command_is_not_run(make_workspace):
+    workspace, heard = await make_workspace(model="toolsmith", tools=(BY_HAND,))
+    assert await workspace.replies.submit("Use the tool.")
+    await settled(workspace, heard)
+    [waiting] = workspace.state.pending_calls
+    assert not await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    assert "by hand" in heard.of(Failed)[-1].error.advice
 
 
-async def test_which_tools_are_offered_is_the_sessions(make_desk):
+async def test_which_tools_are_offered_is_the_sessions(make_workspace):
     from dataclasses import replace
 
     extra = replace(ECHO, offered=False)
-    desk, heard = await make_desk(model="echo", tools=(BY_HAND, extra))
-    assert [tool.name for tool in desk.tools] == ["ask_me"]
-    await desk.choose_tools(("echo_city",))
-    assert b"echo_city" in desk.composed("hi").payload.body
-    assert b"ask_me" not in desk.composed("hi").payload.body
-    assert await desk.submit("hi")
-    await settled(desk, heard)
-    await desk.choose_tools(("nope",))
-    assert "no tool “nope”" in str(heard.of(Trouble)[-1].error)
-    await desk.close()
-    desk, _ = await make_desk(model="echo", tools=(BY_HAND, extra))
-    assert [tool.name for tool in desk.tools] == ["echo_city"]
-    await desk.choose_tools(())
-    assert b"tools" not in desk.composed("hi").payload.body
-    await desk.new()
-    assert [tool.name for tool in desk.tools] == ["ask_me"]
+    workspace, heard = await make_workspace(model="echo", tools=(BY_HAND, extra))
+    assert [tool.name for tool in workspace.state.tools] == ["ask_me"]
+    await workspace.tools.choose(("echo_city",))
+    assert b"echo_city" in workspace.requests.compose("hi").payload.body
+    assert b"ask_me" not in workspace.requests.compose("hi").payload.body
+    assert await workspace.replies.submit("hi")
+    await settled(workspace, heard)
+    await workspace.tools.choose(("nope",))
+    assert "no tool “nope”" in str(heard.of(Failed)[-1].error)
+    await workspace.close()
+    workspace, _ = await make_workspace(model="echo", tools=(BY_HAND, extra))
+    assert [tool.name for tool in workspace.state.tools] == ["echo_city"]
+    await workspace.tools.choose(())
+    assert b"tools" not in workspace.requests.compose("hi").payload.body
+    await workspace.sessions.new()
+    assert [tool.name for tool in workspace.state.tools] == ["ask_me"]
 
 
-async def test_nothing_goes_on_while_a_call_waits(make_desk, tmp_path):
+async def test_nothing_goes_on_while_a_call_waits(make_workspace, tmp_path):
     received: list[HttpRequest] = []
-    desk, heard = await make_desk(on_request=received.append)
+    workspace, heard = await make_workspace(on_request=received.append)
     calls = [
         {"id": each, "type": "function", "function": {"name": "ask_me", "arguments": "{}"}}
         for each in ("c1", "c2")
@@ -211,8 +222,8 @@ async def test_nothing_goes_on_while_a_call_waits(make_desk, tmp_path):
             )
         )
     )
-    [report] = await desk.import_files((talk,), lambda report: None)
-    await desk.open(report.session_ids[0])
-    assert not await desk.retry(desk.entries[-1].message.id)
-    assert "waits for its answer" in str(heard.of(Trouble)[-1].error)
+    [report] = await workspace.import_export.import_files((talk,), lambda report: None)
+    await workspace.sessions.open(report.session_ids[0])
+    assert not await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
+    assert "waits for its answer" in str(heard.of(Failed)[-1].error)
     assert received == []

@@ -17,9 +17,9 @@ from tui_chat.errors import StoreBusy, StoreError
 from tui_chat.offline.models import lorem
 from tui_chat.store import Store
 from tui_chat.store.database import Database, Transaction
-from tui_chat.workspace import Desk, SavingFailed, Trouble, unsaved
+from tui_chat.workspace import Failed, UnsavedWritesChanged, Workspace, unsaved_writes
 
-MakeDesk = Callable[..., Awaitable[tuple[Desk, Heard]]]
+MakeWorkspace = Callable[..., Awaitable[tuple[Workspace, Heard]]]
 
 
 class Disk:
@@ -53,8 +53,8 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unsaved, "FIRST_PAUSE", 0.02)
-    monkeypatch.setattr(unsaved, "LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr(unsaved_writes, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(unsaved_writes, "LONGEST_PAUSE", 0.1)
 
 
 def said(tokens: int) -> str:
@@ -66,12 +66,12 @@ def full() -> StoreError:
     return StoreError("There is no room left on the disk.", advice="Free some space.")
 
 
-async def stream_onto_full_disk(desk: Desk, heard: Heard, disk: Disk, text: str) -> None:
+async def stream_onto_full_disk(workspace: Workspace, heard: Heard, disk: Disk, text: str) -> None:
     """Send a message; the disk is full from the moment at which its reply grows."""
-    assert await desk.submit(text)
-    await heard.until(lambda: desk.partial is not None)
+    assert await workspace.replies.submit(text)
+    await heard.until(lambda: workspace.state.partial is not None)
     disk.fault = full()
-    await heard.until(lambda: not desk.is_streaming)
+    await heard.until(lambda: not workspace.state.is_streaming)
     await asyncio.sleep(0)
 
 
@@ -81,209 +81,223 @@ def stored(folder: Path) -> list[tuple[str, str]]:
 
 
 async def test_a_reply_whose_end_cannot_be_written_stays_and_is_written_later(
-    make_desk: MakeDesk, disk: Disk, tmp_path: Path
+    make_workspace: MakeWorkspace, disk: Disk, tmp_path: Path
 ) -> None:
-    desk, heard = await make_desk(model="lorem:300:60")
-    await stream_onto_full_disk(desk, heard, disk, "go")
-    await heard.until(lambda: any("not saved yet" in str(t.error) for t in heard.of(Trouble)))
-    await heard.until(lambda: bool(desk.entries) and desk.entries[-1].status == "complete")
-    reply = desk.entries[-1]
+    workspace, heard = await make_workspace(model="lorem:300:60")
+    await stream_onto_full_disk(workspace, heard, disk, "go")
+    await heard.until(lambda: any("not saved yet" in str(t.error) for t in heard.of(Failed)))
+    await heard.until(
+        lambda: bool(workspace.state.entries) and workspace.state.entries[-1].status == "complete"
+    )
+    reply = workspace.state.entries[-1]
     assert reply.message.content == said(60)
-    assert reply.unsaved == desk.unsaved == "There is no room left on the disk."
+    assert reply.unsaved == workspace.unsaved_writes.reason == "There is no room left on the disk."
     assert (reply.model, reply.endpoint) == ("lorem:300:60", "loopback")
-    await heard.until(lambda: [s.status for s in desk.sessions] == ["complete"])
+    await heard.until(lambda: [s.status for s in workspace.state.sessions] == ["complete"])
     assert stored(tmp_path)[-1] == ("streaming", "")
     # Nothing says that another window has it: what cannot be done is writing.
-    assert not await desk.submit("more")
-    assert "another window" not in str(heard.of(Trouble)[-1].error)
-    assert "no room" in str(heard.of(Trouble)[-1].error)
+    assert not await workspace.replies.submit("more")
+    assert "another window" not in str(heard.of(Failed)[-1].error)
+    assert "no room" in str(heard.of(Failed)[-1].error)
     disk.fault = None
-    await heard.until(lambda: not desk.unsaved)
-    await heard.until(lambda: not desk.entries[-1].unsaved)
+    await heard.until(lambda: not workspace.unsaved_writes.reason)
+    await heard.until(lambda: not workspace.state.entries[-1].unsaved)
     assert stored(tmp_path)[-1] == ("complete", reply.message.content)
-    assert heard.of(SavingFailed)[-1] == SavingFailed("")
-    assert await desk.submit("more")
-    await settled(desk, heard)
-    assert len(desk.entries) == 4
+    assert heard.of(UnsavedWritesChanged)[-1] == UnsavedWritesChanged("")
+    assert await workspace.replies.submit("more")
+    await settled(workspace, heard)
+    assert len(workspace.state.entries) == 4
 
 
 async def test_the_next_write_takes_the_reply_along(
-    make_desk: MakeDesk, disk: Disk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    make_workspace: MakeWorkspace, disk: Disk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(unsaved, "FIRST_PAUSE", 1000.0)
-    desk, heard = await make_desk(model="lorem:300:60")
-    await stream_onto_full_disk(desk, heard, disk, "go")
-    await heard.until(lambda: bool(desk.unsaved))
+    monkeypatch.setattr(unsaved_writes, "FIRST_PAUSE", 1000.0)
+    workspace, heard = await make_workspace(model="lorem:300:60")
+    await stream_onto_full_disk(workspace, heard, disk, "go")
+    await heard.until(lambda: bool(workspace.unsaved_writes.reason))
     disk.fault = None
-    assert await desk.submit("more")
+    assert await workspace.replies.submit("more")
     assert stored(tmp_path)[1][0] == "complete"
-    await heard.until(lambda: not desk.entries[1].unsaved)
-    await settled(desk, heard)
+    await heard.until(lambda: not workspace.state.entries[1].unsaved)
+    await settled(workspace, heard)
 
 
 async def test_closing_writes_what_was_not_written(
-    make_desk: MakeDesk, disk: Disk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    make_workspace: MakeWorkspace, disk: Disk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(unsaved, "FIRST_PAUSE", 1000.0)
-    desk, heard = await make_desk(model="lorem:300:60")
-    await stream_onto_full_disk(desk, heard, disk, "go")
+    monkeypatch.setattr(unsaved_writes, "FIRST_PAUSE", 1000.0)
+    workspace, heard = await make_workspace(model="lorem:300:60")
+    await stream_onto_full_disk(workspace, heard, disk, "go")
     disk.fault = None
-    await desk.close()
-    assert not desk.unsaved
+    await workspace.close()
+    assert not workspace.unsaved_writes.reason
     status, text = stored(tmp_path)[-1]
     assert (status, text) == ("complete", said(60))
 
 
 async def test_closing_says_what_could_not_be_written(
-    make_desk: MakeDesk, disk: Disk, tmp_path: Path
+    make_workspace: MakeWorkspace, disk: Disk, tmp_path: Path
 ) -> None:
-    desk, heard = await make_desk(model="lorem:300:60")
-    await stream_onto_full_disk(desk, heard, disk, "go")
-    await desk.close()
-    assert desk.unsaved == "There is no room left on the disk."
+    workspace, heard = await make_workspace(model="lorem:300:60")
+    await stream_onto_full_disk(workspace, heard, disk, "go")
+    await workspace.close()
+    assert workspace.unsaved_writes.reason == "There is no room left on the disk."
 
 
 async def test_a_stopped_reply_that_cannot_be_written_is_kept_too(
-    make_desk: MakeDesk, disk: Disk, tmp_path: Path
+    make_workspace: MakeWorkspace, disk: Disk, tmp_path: Path
 ) -> None:
-    desk, heard = await make_desk(model="lorem:40:2000")
-    assert await desk.submit("go")
-    await heard.until(lambda: desk.partial is not None)
+    workspace, heard = await make_workspace(model="lorem:40:2000")
+    assert await workspace.replies.submit("go")
+    await heard.until(lambda: workspace.state.partial is not None)
     disk.fault = full()
-    await desk.stop()
-    await heard.until(lambda: desk.entries[-1].status == "stopped")
-    assert desk.entries[-1].unsaved
+    await workspace.replies.stop()
+    await heard.until(lambda: workspace.state.entries[-1].status == "stopped")
+    assert workspace.state.entries[-1].unsaved
     disk.fault = None
-    await heard.until(lambda: not desk.unsaved)
+    await heard.until(lambda: not workspace.unsaved_writes.reason)
     assert stored(tmp_path)[-1][0] == "stopped"
 
 
 async def test_a_reply_in_a_locked_database_is_written_when_it_is_let_go(
-    make_desk: MakeDesk, disk: Disk, tmp_path: Path
+    make_workspace: MakeWorkspace, disk: Disk, tmp_path: Path
 ) -> None:
-    desk, heard = await make_desk(model="lorem:300:60")
-    assert await desk.submit("go")
-    await heard.until(lambda: desk.partial is not None)
+    workspace, heard = await make_workspace(model="lorem:300:60")
+    assert await workspace.replies.submit("go")
+    await heard.until(lambda: workspace.state.partial is not None)
     disk.fault = StoreBusy("Another program is using the database.")
-    await heard.until(lambda: bool(desk.entries) and bool(desk.entries[-1].unsaved))
+    await heard.until(
+        lambda: bool(workspace.state.entries) and bool(workspace.state.entries[-1].unsaved)
+    )
     disk.fault = None
-    await heard.until(lambda: not desk.unsaved)
+    await heard.until(lambda: not workspace.unsaved_writes.reason)
     assert stored(tmp_path)[-1][0] == "complete"
 
 
 async def test_a_folder_that_is_taken_away_and_brought_back(
-    make_desk: MakeDesk, tmp_path: Path
+    make_workspace: MakeWorkspace, tmp_path: Path
 ) -> None:
-    desk, heard = await make_desk(model="lorem:300:60")
-    assert await desk.submit("go")
-    await heard.until(lambda: desk.partial is not None)
+    workspace, heard = await make_workspace(model="lorem:300:60")
+    assert await workspace.replies.submit("go")
+    await heard.until(lambda: workspace.state.partial is not None)
     away = tmp_path.with_name(tmp_path.name + "-away")
     tmp_path.rename(away)
-    await heard.until(lambda: bool(desk.entries) and bool(desk.entries[-1].unsaved))
-    assert "removed or replaced" in desk.entries[-1].unsaved
+    await heard.until(
+        lambda: bool(workspace.state.entries) and bool(workspace.state.entries[-1].unsaved)
+    )
+    assert "removed or replaced" in workspace.state.entries[-1].unsaved
     tmp_path.mkdir()  # another, empty one is no place to write to
-    assert not await desk.write_unsaved()
+    assert not await workspace.store.database.write_deferred()
     shutil.rmtree(tmp_path)
     away.rename(tmp_path)
-    await heard.until(lambda: not desk.unsaved)
+    await heard.until(lambda: not workspace.unsaved_writes.reason)
     assert stored(tmp_path)[-1][0] == "complete"
 
 
 async def test_while_a_reply_grows_a_full_disk_is_told_and_the_text_flushed_later(
-    make_desk: MakeDesk, disk: Disk, tmp_path: Path
+    make_workspace: MakeWorkspace, disk: Disk, tmp_path: Path
 ) -> None:
-    desk, heard = await make_desk(model="lorem:40:2000")
-    assert await desk.submit("go")
-    await heard.until(lambda: desk.partial is not None)
+    workspace, heard = await make_workspace(model="lorem:40:2000")
+    assert await workspace.replies.submit("go")
+    await heard.until(lambda: workspace.state.partial is not None)
     disk.fault = full()
-    await heard.until(lambda: desk.partial is not None and bool(desk.partial.unsaved))
-    assert desk.unsaved == "There is no room left on the disk."
+    await heard.until(
+        lambda: workspace.state.partial is not None and bool(workspace.state.partial.unsaved)
+    )
+    assert workspace.unsaved_writes.reason == "There is no room left on the disk."
     disk.fault = None
-    await heard.until(lambda: desk.partial is not None and not desk.partial.unsaved)
-    assert not desk.unsaved
+    await heard.until(
+        lambda: workspace.state.partial is not None and not workspace.state.partial.unsaved
+    )
+    assert not workspace.unsaved_writes.reason
     with closing(sqlite3.connect(tmp_path / "chat.db")) as connection:
         (count,) = connection.execute("SELECT count(*) FROM reply_changes").fetchone()
     assert count > 0
-    await desk.stop()
+    await workspace.replies.stop()
 
 
 async def test_a_draft_that_cannot_be_written_is_there_and_is_written_later(
-    make_desk: MakeDesk, disk: Disk, tmp_path: Path
+    make_workspace: MakeWorkspace, disk: Disk, tmp_path: Path
 ) -> None:
-    desk, heard = await make_desk()
-    assert await desk.submit("Hello")
-    await settled(desk, heard)
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("Hello")
+    await settled(workspace, heard)
     disk.fault = full()
-    await desk.keep_draft(desk.session, "half a thought")
-    await desk.keep_draft(None, "another")
-    assert await desk.draft() == "half a thought"
-    await desk.keep_draft(desk.session, "half a thought, and more")
-    assert await desk.draft() == "half a thought, and more"
-    assert len(heard.of(Trouble)) == 1
+    await workspace.drafts.save(workspace.state.session, "half a thought")
+    await workspace.drafts.save(None, "another")
+    assert await workspace.drafts.text() == "half a thought"
+    await workspace.drafts.save(workspace.state.session, "half a thought, and more")
+    assert await workspace.drafts.text() == "half a thought, and more"
+    assert len(heard.of(Failed)) == 1
     disk.fault = None
-    await heard.until(lambda: not desk.unsaved)
-    session = desk.session
+    await heard.until(lambda: not workspace.unsaved_writes.reason)
+    session = workspace.state.session
     assert session is not None
-    await desk.close()
+    await workspace.close()
     async with await Store.open(tmp_path / "chat.db", now=lambda: 1.0, new_id=lambda: "x") as store:
         assert await store.drafts.get(session.session_id) == "half a thought, and more"
         assert await store.settings.get("draft") == "another"
 
 
 async def test_an_unsaved_reply_is_in_an_export(
-    make_desk: MakeDesk, disk: Disk, tmp_path: Path
+    make_workspace: MakeWorkspace, disk: Disk, tmp_path: Path
 ) -> None:
-    desk, heard = await make_desk(model="lorem:300:60")
-    await stream_onto_full_disk(desk, heard, disk, "go")
-    await heard.until(lambda: bool(desk.unsaved))
-    text = desk.entries[-1].message.content
-    assert await desk.export(desk.session_id, "markdown", tmp_path / "saved.md")
+    workspace, heard = await make_workspace(model="lorem:300:60")
+    await stream_onto_full_disk(workspace, heard, disk, "go")
+    await heard.until(lambda: bool(workspace.unsaved_writes.reason))
+    text = workspace.state.entries[-1].message.content
+    assert await workspace.import_export.export(
+        workspace.state.session_id, "markdown", tmp_path / "saved.md"
+    )
     assert text.split()[-1] in (tmp_path / "saved.md").read_text()
-    nodes = await desk.tree()
+    nodes = await workspace.branches.tree()
     assert nodes[-1].status == "complete"
     assert text.startswith(nodes[-1].words.split()[0])
 
 
 @pytest.mark.parametrize("number", range(14))
 async def test_one_failed_write_anywhere_in_a_turn_loses_nothing(
-    make_desk: MakeDesk, disk: Disk, number: int, tmp_path: Path
+    make_workspace: MakeWorkspace, disk: Disk, number: int, tmp_path: Path
 ) -> None:
     """The text is sent, or it is still to be sent and can be; the reply is whole."""
-    desk, heard = await make_desk(model="lorem:max:30")
-    session = desk.session
-    await desk.keep_draft(session, "the question")
+    workspace, heard = await make_workspace(model="lorem:max:30")
+    session = workspace.state.session
+    await workspace.drafts.save(session, "the question")
     disk.count, disk.fails_at = 0, number
-    sent = await desk.submit("the question")
+    sent = await workspace.replies.submit("the question")
     if not sent:
-        assert await desk.draft() == "the question" or desk.session is not None
-        assert heard.of(Trouble)
-        assert await desk.submit("the question")
-    await settled(desk, heard)
-    await heard.until(lambda: not desk.unsaved)
-    assert [entry.message.role for entry in desk.entries] == ["user", "assistant"]
-    assert desk.entries[-1].message.content == said(30)
-    await desk.close()
+        assert (
+            await workspace.drafts.text() == "the question" or workspace.state.session is not None
+        )
+        assert heard.of(Failed)
+        assert await workspace.replies.submit("the question")
+    await settled(workspace, heard)
+    await heard.until(lambda: not workspace.unsaved_writes.reason)
+    assert [entry.message.role for entry in workspace.state.entries] == ["user", "assistant"]
+    assert workspace.state.entries[-1].message.content == said(30)
+    await workspace.close()
     assert [status for status, _ in stored(tmp_path)] == ["complete", "complete"]
 
 
 async def test_a_reply_that_is_stopped_while_its_question_is_stored_ends_as_stopped(
-    make_desk: MakeDesk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    make_workspace: MakeWorkspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    desk, _ = await make_desk(model="lorem:40:2000")
+    workspace, _ = await make_workspace(model="lorem:40:2000")
     transact, began, goes_on = Database._transact, asyncio.Event(), asyncio.Event()
 
     async def slow(
         self: Database, begin: str, work: Callable[[Transaction], Awaitable[Any]]
     ) -> Any:
-        if desk.running and not began.is_set():
+        if workspace.state.streaming_sessions and not began.is_set():
             began.set()
             await goes_on.wait()
         return await transact(self, begin, work)
 
     monkeypatch.setattr(Database, "_transact", slow)
-    submitting = asyncio.create_task(desk.submit("go"))
+    submitting = asyncio.create_task(workspace.replies.submit("go"))
     await began.wait()
-    closing = asyncio.create_task(desk.close())
+    closing = asyncio.create_task(workspace.close())
     await asyncio.sleep(0.01)
     goes_on.set()
     await closing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tui_chat.library import Library
     from tui_chat.ui.app import TuiChat
-    from tui_chat.workspace import Change, Desk
+    from tui_chat.workspace import Workspace
 
 
 def run_app(
@@ -40,7 +40,7 @@ def run_app(
     share_heap()
     from tui_chat.ui.app import TuiChat
 
-    app = TuiChat(config, lambda tell: open_desk(config, tell))
+    app = TuiChat(config, lambda: open_workspace(config))
     if captured:
         app.open_first(captured)
     show(app)
@@ -81,11 +81,11 @@ def settled_config(
     )
 
 
-async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
-    """Open the store and lay the desk. Raises StoreError, with what to do about it."""
+async def open_workspace(config: Config) -> Workspace:
+    """Open the store and return a workspace on it. Raises StoreError, with what to do about it."""
     from tui_chat.providers import HttpClient
     from tui_chat.store import Store
-    from tui_chat.workspace import Desk
+    from tui_chat.workspace import Workspace
 
     try:
         make_private_folder(config.data_dir)
@@ -97,12 +97,11 @@ async def open_desk(config: Config, tell: Callable[[Change], None]) -> Desk:
     store = await Store.open(paths.database_file(config.data_dir), now=time.time, new_id=new_id)
     tune_interpreter()
     keep_heap_small()
-    return Desk(
+    return Workspace(
         config,
         store,
         HttpClient({"loopback.invalid": _loopback}),
         shelf(config),
-        tell=tell,
         now=lambda: datetime.now().astimezone(),
         new_id=new_id,
     )

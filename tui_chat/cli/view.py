@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import cast
 
 from tui_chat import paths
-from tui_chat.cli.app import open_desk, require_terminal, settled_config, show
+from tui_chat.cli.app import open_workspace, require_terminal, settled_config, show
 from tui_chat.cli.ids import new_id
 from tui_chat.cli.imports import Meter, tell_faults
 from tui_chat.cli.interpreter import share_heap
@@ -50,7 +50,7 @@ def run_view(settings: Mapping[str, object], files: Sequence[Path]) -> None:
         from tui_chat.ui.viewer import Viewer
 
         config = apart(config, Path(folder))
-        app = Viewer(config, lambda tell: open_desk(config, tell), line(files))
+        app = Viewer(config, lambda: open_workspace(config), line(files))
         show(app)
 
 

@@ -1,9 +1,9 @@
-"""The app: panes side by side, keys, and the wires between panes and desk.
+"""The app: panes side by side, keys, and the wires between panes and workspace.
 
-1. Panes show values and post messages; the app answers by asking the desk, and shows what the
-   desk tells. It decides nothing about conversations. The answers are in `ui.acting`, a class
+1. Panes show values and post messages; the app answers by asking the workspace, and shows what the
+   workspace tells. It decides nothing about conversations. The answers are in `ui.acting`, a class
    for each subject; the keys are in `ui.actions`, a declaration for each.
-2. The first frame needs no database and no dialog: the composer takes keys while the desk is
+2. The first frame needs no database and no dialog: the composer takes keys while the workspace is
    being laid, and what asks questions is loaded when there is one.
 """
 
@@ -40,11 +40,11 @@ from tui_chat.ui.panes import MEDIUM, WIDE, Desktop
 if TYPE_CHECKING:
     from textual.command import Provider
 
-    from tui_chat.workspace import Change, Desk
+    from tui_chat.workspace import Workspace
 
 BREAKPOINTS = [(0, "-narrow"), (MEDIUM, "-medium"), (WIDE, "-wide")]
 """From how many columns on the screen has which class."""
-DESK_AFTER = 0.15
+OPEN_AFTER = 0.15
 """Seconds after the first frame until the conversations are opened."""
 OPENING_SECONDS = 3.0
 """How long a signal to end waits for the conversations to open, where something was typed."""
@@ -80,11 +80,11 @@ class TuiChat(
     def __init__(
         self,
         config: Config,
-        open_desk: Callable[[Callable[[Change], None]], Awaitable[Desk]],
+        open_workspace: Callable[[], Awaitable[Workspace]],
         now: Callable[[], float] = time,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        super().__init__(config, open_desk, now, environ)
+        super().__init__(config, open_workspace, now, environ)
         self._theme_faults = self.load_our_themes()
         self._ending: asyncio.Future[None] | None = None
         """The end that a signal asked for."""
@@ -100,7 +100,7 @@ class TuiChat(
         yield KeyBar()
 
     def on_mount(self) -> None:
-        """Show the first frame, then lay the desk."""
+        """Show the first frame, then lay the workspace."""
         for fault in self._theme_faults:
             self.complain(fault)
         self.bind_keys()
@@ -108,7 +108,7 @@ class TuiChat(
         self._chat.show("New chat", "", ())
         self._composer.focus()
         # Loading what composes and keeps takes the loop for a moment: keys come first.
-        self.set_timer(DESK_AFTER, self.lay_desk)
+        self.set_timer(OPEN_AFTER, self.open_conversations)
         self.show_first()
 
     async def action_suspend_process(self) -> None:  # type: ignore[override]
@@ -121,8 +121,12 @@ class TuiChat(
         not be saved are asked about.
         """
         await self.keep_draft()
-        desk = self.desk
-        if desk is not None and (desk.unsaved_presets or desk.running or desk.unsaved):
+        workspace = self.workspace
+        if workspace is not None and (
+            workspace.state.unsaved_presets
+            or workspace.state.streaming_sessions
+            or workspace.unsaved_writes.reason
+        ):
             self.ask_before_leaving()
         else:
             self.exit()

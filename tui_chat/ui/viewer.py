@@ -20,7 +20,7 @@ from tui_chat.ui.chat import Transcript
 from tui_chat.ui.sidebar import SessionList
 
 if TYPE_CHECKING:
-    from tui_chat.workspace import Change, Desk
+    from tui_chat.workspace import Workspace
 
 _NOT_HERE = {
     *("new", "again", "choose_model", "choose_preset", "choose_role", "edit_roles"),
@@ -53,11 +53,11 @@ class Viewer(TuiChat):
     def __init__(
         self,
         config: Config,
-        open_desk: Callable[[Callable[[Change], None]], Awaitable[Desk]],
+        open_workspace: Callable[[], Awaitable[Workspace]],
         line: str,
         now: Callable[[], float] = time,
     ) -> None:
-        super().__init__(config, open_desk, now)
+        super().__init__(config, open_workspace, now)
         self._line = line
         """What stands where the composer would be."""
         self._chat.only_reads = True

@@ -1,78 +1,43 @@
-"""What lies on the desk: the open session, the draft, the request they make.
+"""The application without a screen: one observable state, and the use cases that change it.
 
-The state of the program without its screen. It decides, and tells its listener; the screen
-shows. Everything a person can do to a conversation is a method of `Desk`.
-
-1. `session` is None until a first message is sent: a chat that was never begun leaves nothing
-   behind. Its role and model can be chosen all the same.
-2. `composed` is pure composition over the current state, and returns the same object for the
-   same state: the one the inspector draws is the one `submit` sends.
-3. Replies stream in tasks of their own, one a session at most; another session can be opened
-   meanwhile.
-4. What goes wrong is told as `Trouble`, never raised at the screen.
-
-desk       every method, handed to the part that does it
-setting    those of them that say what is asked, and how
-parts      the parts of one desk, and what can be read at once
-state      the values everybody reads
-changes    what is told to the listener
-outside    store, network, files and clocks, as the parts reach them
-composing  the state's request
-opening    which session is shown
-choosing   how it is set
-roles      who may start a session
-presets    those that are being edited, and their files
-drafts     what is being typed
-replies    what is on its way
-unsaved    what is in memory until the database can be written to
-elsewhere  what other programs do to the same conversations
-calls      tool calls that wait for an answer
-tools      those answers, by hand or by a command
-branches   siblings, edits, forks, deletions, pins
-organising the list of sessions
-carrying   conversations from files, and into files
-supposing  what if something were another
-capturing  sessions of requests that were pasted
-past       the request that produced a reply, kept or composed again
-undo       bringing back what was deleted
+`Workspace` can be driven by the screen, a command, a test or a script. It decides; the screen
+shows. See `workspace.workspace` for the rules, and `state` for what there is to see.
 """
 
-from tui_chat.workspace.changes import (
+from tui_chat.workspace.events import (
+    BackgroundReplyEnded,
     BranchChanged,
-    Change,
+    BranchEndLoaded,
     Done,
-    NewestRead,
+    Failed,
     PresetChanged,
-    ReplyElsewhere,
     ReplyGrew,
-    ReplyWaits,
-    SavingFailed,
+    ReplyRetrying,
     SessionsChanged,
-    Trouble,
+    UnsavedWritesChanged,
+    WorkspaceEvent,
 )
-from tui_chat.workspace.desk import Desk
-from tui_chat.workspace.organising import Order
-from tui_chat.workspace.past import SentRequest
-from tui_chat.workspace.state import LastSent
-from tui_chat.workspace.supposing import WhatIf
-from tui_chat.workspace.tools import OpenCall
+from tui_chat.workspace.request_history import SentRequest
+from tui_chat.workspace.requests import WhatIf
+from tui_chat.workspace.state import LastSent, PendingToolCall, WorkspaceState
+from tui_chat.workspace.workspace import Workspace
 
 __all__ = [
+    "BackgroundReplyEnded",
     "BranchChanged",
-    "Change",
-    "Desk",
+    "BranchEndLoaded",
     "Done",
+    "Failed",
     "LastSent",
-    "NewestRead",
-    "OpenCall",
-    "Order",
+    "PendingToolCall",
     "PresetChanged",
-    "ReplyElsewhere",
     "ReplyGrew",
-    "ReplyWaits",
-    "SavingFailed",
+    "ReplyRetrying",
     "SentRequest",
     "SessionsChanged",
-    "Trouble",
+    "UnsavedWritesChanged",
     "WhatIf",
+    "Workspace",
+    "WorkspaceEvent",
+    "WorkspaceState",
 ]

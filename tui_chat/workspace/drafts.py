@@ -1,73 +1,75 @@
-"""What is being typed, kept for each session and for the chat not yet begun."""
+"""Drafts: what is being typed, stored for each session and for the new chat."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from tui_chat.errors import TuiChatError
 from tui_chat.models.session import Session
-from tui_chat.workspace.changes import Trouble
-from tui_chat.workspace.outside import Outside
-from tui_chat.workspace.state import State
+from tui_chat.workspace.events import Failed
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
 
 
 class Drafts:
-    """Reads and keeps drafts; a fault in keeping them is told once."""
+    """Reads and stores drafts."""
 
-    def __init__(self, state: State, outside: Outside) -> None:
-        self._state = state
-        self._outside = outside
-        self._turn = asyncio.Lock()
-        """One after the other: what was typed last is to be what is stored."""
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._lock = asyncio.Lock()
+        """One write at a time: what was typed last is what is stored."""
         self._fault = ""
-        self._files: dict[str, str] = {}
-        """What was kept last of each draft's files: they change seldom."""
+        """Why the last draft could not be stored; it is reported once, not with every word."""
+        self._stored_files: dict[str, str] = {}
+        """The paths stored last, by their key: they seldom change."""
 
-    async def shown(self) -> str:
-        """Return what was being typed in the shown session."""
-        store, session = self._outside.store, self._state.session
-        with self._outside.telling():
+    async def text(self) -> str:
+        """Return the stored draft of the active session."""
+        store, session = self._workspace.store, self._workspace.state.session
+        with self._workspace.reporting():
             if session is None:
                 return await store.settings.get("draft") or ""
             return await store.drafts.get(session.session_id)
         return ""
 
     async def files(self) -> tuple[str, ...]:
-        """Return the paths of the files that go with the shown session's draft."""
-        key, kept = _files_of(self._state.session), ""
-        with self._outside.telling():
-            kept = await self._outside.store.settings.get(key) or ""
-        self._files[key] = kept
-        return tuple(kept.split("\n")) if kept else ()
+        """Return the paths of the files attached to the active session's draft."""
+        key, paths = _files_key(self._workspace.state.session), ""
+        with self._workspace.reporting():
+            paths = await self._workspace.store.settings.get(key) or ""
+        self._stored_files[key] = paths
+        return tuple(paths.split("\n")) if paths else ()
 
-    async def keep(self, session: Session | None, text: str, files: tuple[str, ...] = ()) -> None:
-        """Keep what is being typed in a session (None: in the chat not yet begun). Where it cannot
-        be written, it is kept in memory until it can be.
+    async def save(self, session: Session | None, text: str, files: tuple[str, ...] = ()) -> None:
+        """Store the draft of a session (None: of the new chat) and the paths of its attachments.
+        If that fails, the store keeps the text in memory and writes it later.
         """
-        async with self._turn:
+        async with self._lock:
             try:
                 await self._write(session, text, files)
             except TuiChatError as error:
-                if str(error) != self._fault:  # once, not with every word that is typed
+                if str(error) != self._fault:
                     self._fault = str(error)
-                    self._outside.tell(Trouble(error))
+                    self._workspace.publish(Failed(error))
             else:
                 self._fault = ""
 
     async def _write(self, session: Session | None, text: str, files: tuple[str, ...]) -> None:
-        store = self._outside.store
-        key, paths = _files_of(session), "\n".join(files)
+        store = self._workspace.store
+        key, paths = _files_key(session), "\n".join(files)
         try:
-            if self._files.get(key, "") != paths:
-                self._files[key] = paths
+            if self._stored_files.get(key, "") != paths:
+                self._stored_files[key] = paths
                 await store.settings.set(key, paths)
-        finally:  # the text all the same
+        finally:  # the text is stored even if the paths could not be
             if session is None:
                 await store.settings.set("draft", text)
             else:
                 await store.drafts.save(session.session_id, text)
 
 
-def _files_of(session: Session | None) -> str:
-    """Return what the store calls the files of a draft."""
+def _files_key(session: Session | None) -> str:
+    """Return the name of the stored setting that holds the paths of a draft's attachments."""
     return "files" if session is None else f"files:{session.session_id}"

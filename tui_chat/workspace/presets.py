@@ -1,252 +1,268 @@
-"""Presets that are being edited: what is composed is what is in the editor, saved or not.
+"""Presets that are being edited: the request is composed from the edits, saved or not.
 
-1. A preset that was opened stays open under its name, with its edits: switching sessions or
-   presets loses nothing. What nobody edited is read from its file each time it is taken.
-2. Presets that came with the program are not written to: saving one makes the user's own of the
-   same name, which hides it from then on.
-3. A file that was changed outside is taken over where nothing was edited. Where something was,
-   the edits stay and the change is told: whoever edits chooses.
-4. A file with faults is told once; what is open stays, and it is read again when it changes.
-   Whoever saves over it is asked first: somebody may be writing it.
+1. A preset that was opened stays open under its name with its edits: switching sessions or presets
+   loses nothing. A preset without edits is read from its file whenever it changed.
+2. Bundled presets are never written: saving one makes the user's own of the same name, which hides
+   the bundled one from then on.
+3. A file that another program changed is reloaded if there are no edits. If there are, the edits
+   stay and the conflict is reported: the user chooses.
+4. A file with faults is reported once. What is open stays open, and the file is read again when it
+   changes. Saving over it asks first: somebody may be writing it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tui_chat.errors import InputError
 from tui_chat.files import read_text
 from tui_chat.library import dump_preset, file_name, load_preset, parse_preset
 from tui_chat.library.editing import EditHistory
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.workspace.changes import PresetChanged, Trouble
-from tui_chat.workspace.composing import Composing
-from tui_chat.workspace.outside import Outside
-from tui_chat.workspace.state import State
+from tui_chat.workspace.events import Failed, PresetChanged
+from tui_chat.workspace.state import DEFAULT_PRESET, FileStamp, OpenPreset
 
-Stamp = tuple[str, int, int] | None
-"""A file as it was: path, time of its last change, size. None where there is none."""
-
-Look = Literal["same", "followed", "conflict"]
-
-
-@dataclass(slots=True)
-class _Open:
-    """A preset that was opened."""
-
-    edits: EditHistory
-    stamp: Stamp
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
 
 
 class Presets:
     """The presets that are open, and their files."""
 
-    def __init__(self, state: State, outside: Outside, composing: Composing) -> None:
-        self._state = state
-        self._outside = outside
-        self._shelf = outside.shelf
-        self._composing = composing
-        self._open: dict[str, _Open] = {}
-        self._broken: Stamp = None
-        """The file whose faults were told."""
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._broken: FileStamp = None
+        """The file whose faults were reported."""
 
-    # --- reading -------------------------------------------------------------------------
+    # --- reading and choosing --------------------------------------------------------------
 
-    def take(self, name: str) -> Preset:
-        """Return a preset as it is edited, else as it is in its file. Raises InputError."""
-        known = self._open.get(name)
-        if known is not None and known.edits.is_changed:
-            return known.edits.preset
+    def read(self, name: str) -> Preset:
+        """Return a preset with its edits, else as it is in its file. Raises InputError."""
+        opened = self._opened(name)
+        if opened is not None and opened.edits.is_changed:
+            return opened.edits.preset
         stamp = self._stamp(name)
-        if known is None or known.stamp != stamp:
-            self._open.pop(name, None)
+        if opened is None or opened.stamp != stamp:
+            self._close(name)
             try:
-                preset = self._shelf.preset(name)
+                preset = self._workspace.library.preset(name)
             except InputError:
                 self._broken = stamp
                 raise
-            known = self._open[name] = _Open(EditHistory.of(preset), stamp)
-        return known.edits.preset
-
-    @property
-    def edits(self) -> EditHistory | None:
-        """The shown session's preset with its edits; None where its file has faults."""
-        known = self._open.get(self._state.preset_name)
-        return known.edits if known else None
-
-    @property
-    def unsaved(self) -> tuple[str, ...]:
-        """Names of the presets with edits that are in no file."""
-        return tuple(name for name, known in self._open.items() if known.edits.is_changed)
+            opened = OpenPreset(EditHistory.of(preset), stamp)
+            self._open(name, opened)
+        return opened.edits.preset
 
     def text(self) -> str:
-        """Return the shown preset as JSON: as it is edited, or its file's text as it is."""
-        edits = self.edits
-        if edits is not None:
-            return dump_preset(edits.preset)
-        return read_text(self._shelf.preset_file(self._state.preset_name))
+        """Return the active preset as JSON: as it is edited, else its file's text. Raises
+        InputError.
+        """
+        state = self._workspace.state
+        if state.preset_edits is not None:
+            return dump_preset(state.preset_edits.preset)
+        return read_text(self._workspace.library.preset_file(state.preset_name))
+
+    async def choose(self, name: str) -> None:
+        """Use a preset in the active session."""
+        with self._workspace.reporting():
+            await self._use(name)
+
+    async def _use(self, name: str) -> None:
+        self._workspace.update(preset=self.read(name), preset_name=name)
+        await self._workspace.sessions.save_settings(preset=name)
 
     # --- editing -------------------------------------------------------------------------
 
     def edit(self, name: str, edits: EditHistory) -> None:
-        """Go on with these edits of a preset."""
-        known = self._open.get(name)
-        if known is None:
+        """Replace the edits of an open preset."""
+        opened = self._opened(name)
+        if opened is None:
             return
-        known.edits = edits
-        if name == self._state.preset_name:
+        self._open(name, OpenPreset(edits, opened.stamp))
+        if name == self._workspace.state.preset_name:
             self._show(edits.preset)
 
     def edit_text(self, text: str) -> None:
-        """Take JSON text for the shown preset: one more edit. Raises InputError.
+        """Replace the active preset by JSON text, as one edit. Raises InputError.
 
-        Where the file had faults, and so nothing is open, the text is what is unsaved now.
+        If the file had faults, so that nothing is open, the text becomes the unsaved edit.
         """
-        name = self._state.preset_name
+        name = self._workspace.state.preset_name
         preset = parse_preset(text, f"{name}.json", name)
-        known = self._open.get(name)
-        if known is None:
-            known = self._open[name] = _Open(EditHistory.of(Preset(name)), self._stamp(name))
-        self.edit(name, known.edits.record(preset, "edit as JSON"))
+        opened = self._opened(name)
+        if opened is None:
+            opened = OpenPreset(EditHistory.of(Preset(name)), self._stamp(name))
+            self._open(name, opened)
+        self.edit(name, opened.edits.record(preset, "edit as JSON"))
 
     def revert(self) -> None:
-        """Go back to what the file has; undo brings the edits back."""
-        edits = self.edits
+        """Go back to the saved preset, as one edit that can be undone."""
+        edits = self._workspace.state.preset_edits
         if edits is not None:
-            self.edit(self._state.preset_name, edits.record(edits.saved, "back to the file"))
+            name = self._workspace.state.preset_name
+            self.edit(name, edits.record(edits.saved, "back to the file"))
 
     # --- files ---------------------------------------------------------------------------
 
-    def save(self, name: str = "") -> Path:
-        """Save the shown preset, under its own name or another; return the file.
+    async def save(self, name: str = "") -> Path | None:
+        """Save the active preset, or a copy under another name that the session then uses.
 
-        With another name the session goes on with that one, and the first is as its file is.
-        Raises InputError.
+        Return the file; None if it could not be written, which is reported.
         """
-        at = self._state.preset_name
-        known = self._open.get(at)
-        if known is None:
+        with self._workspace.reporting():
+            before = self._workspace.state.preset_name
+            path = self._write(name)
+            if path.stem != before:
+                await self._use(path.stem)
+            return path
+        return None
+
+    def _write(self, name: str) -> Path:
+        workspace = self._workspace
+        current = workspace.state.preset_name
+        opened = self._opened(current)
+        if opened is None:
             raise InputError(
-                f"The file of “{at}” has faults; it is not written over.", advice="Mend it first."
+                f"The file of “{current}” has faults; it is not written over.",
+                advice="Mend it first.",
             )
-        if name and name != at and file_name(name) in self._shelf.names("presets"):
+        if name and name != current and file_name(name) in workspace.library.names("presets"):
             raise InputError(f"There is a preset “{name}” already.")
-        path = self._shelf.save_preset(known.edits.preset, name or at, like=at)
-        saved = self._open[path.stem] = _Open(known.edits.mark_saved(), self._stamp(path.stem))
-        if path.stem != at:
-            self._open.pop(at)
-        self._state.preset_name = path.stem
+        path = workspace.library.save_preset(opened.edits.preset, name or current, like=current)
+        if path.stem != current:
+            self._close(current)
+        saved = OpenPreset(opened.edits.mark_saved(), self._stamp(path.stem))
+        self._open(path.stem, saved)
+        workspace.update(preset_name=path.stem)
         self._show(saved.edits.preset)
         return path
 
-    def save_all(self) -> None:
-        """Save every preset that has edits. Raises InputError at the first that cannot be, and at
-        one whose file another program changed meanwhile: nobody was asked about that.
+    def save_all(self) -> bool:
+        """Save every preset with edits. Return False if one could not be saved, which is reported;
+        among these is one whose file another program changed, since nobody was asked about that.
         """
-        for name in self.unsaved:
-            known = self._open[name]
-            if self._is_changed_outside(name, known):
-                raise InputError(
-                    f"The file of “{name}” was changed by another program; it is not written over.",
-                    advice="Save it in the preset editor, which asks first.",
-                )
-            self._shelf.save_preset(known.edits.preset, name, like=name)
-            self._open[name] = _Open(known.edits.mark_saved(), self._stamp(name))
-        self._outside.tell(PresetChanged())
+        with self._workspace.reporting():
+            for name in self._workspace.state.unsaved_presets:
+                opened = self._workspace.state.open_presets[name]
+                if self._is_changed_externally(name, opened):
+                    raise InputError(
+                        f"The file of “{name}” was changed by another program; it is not written "
+                        "over.",
+                        advice="Save it in the preset editor, which asks first.",
+                    )
+                self._workspace.library.save_preset(opened.edits.preset, name, like=name)
+                self._open(name, OpenPreset(opened.edits.mark_saved(), self._stamp(name)))
+            self._workspace.publish(PresetChanged())
+            return True
+        return False
 
-    def new(self, name: str) -> str:
-        """Write a preset that has the history and nothing else; return its name.
+    async def create(self, name: str) -> None:
+        """Create a preset that contains the history and nothing else, and use it."""
+        library = self._workspace.library
+        with self._workspace.reporting():
+            if file_name(name) in library.names("presets"):
+                raise InputError(f"There is a preset “{name}” already.")
+            history = PresetMessage("history", "user", type="chat_history")
+            await self._use(library.save_preset(Preset(name, (history,)), name).stem)
 
-        Raises InputError where there is one of that name, or it cannot be written.
+    async def add(self, preset: Preset) -> None:
+        """Save an imported preset under a free name, and use it."""
+        with self._workspace.reporting():
+            await self._use(self._workspace.library.add_preset(preset))
+
+    async def rename(self, to: str) -> None:
+        """Rename the active preset and its file."""
+        workspace = self._workspace
+        with workspace.reporting():
+            current = workspace.state.preset_name
+            name = workspace.library.rename_preset(current, to)
+            if (opened := self._opened(current)) is not None:
+                self._close(current)
+                self._open(name, OpenPreset(opened.edits, self._stamp(name)))
+            workspace.update(PresetChanged(), preset_name=name)
+            await self._use(name)
+
+    async def delete(self) -> None:
+        """Delete the active preset's file and edits. The session goes on with the bundled preset
+        that the file was hiding, else with the default preset.
         """
-        if file_name(name) in self._shelf.names("presets"):
-            raise InputError(f"There is a preset “{name}” already.")
-        history = PresetMessage("history", "user", type="chat_history")
-        return self._shelf.save_preset(Preset(name, (history,)), name).stem
+        workspace = self._workspace
+        with workspace.reporting():
+            name = workspace.state.preset_name
+            workspace.library.delete_preset(name)
+            self._close(name)
+            remains = name in workspace.library.names("presets")
+            await self._use(name if remains else DEFAULT_PRESET)
 
-    def add(self, preset: Preset) -> str:
-        """Write a preset that came from elsewhere, under a name that is free; return the name.
-
-        Raises InputError where it cannot be written.
+    def check_file(self) -> Literal["same", "reloaded", "conflict"]:
+        """Reload the active preset if another program changed its file and there are no edits;
+        return `conflict` if there are.
         """
-        return self._shelf.add_preset(preset)
-
-    def rename(self, to: str) -> str:
-        """Give the shown preset's file another name; return it. Raises InputError."""
-        at = self._state.preset_name
-        name = self._shelf.rename_preset(at, to)
-        if (known := self._open.pop(at, None)) is not None:
-            self._open[name] = _Open(known.edits, self._stamp(name))
-        self._state.preset_name = name
-        self._outside.tell(PresetChanged())
-        return name
-
-    def delete(self, name: str) -> None:
-        """Delete a preset's file and its edits. Raises InputError."""
-        self._shelf.delete_preset(name)
-        self._open.pop(name, None)
-
-    def look(self) -> Look:
-        """See whether the shown preset's file was changed outside, and follow it where nothing
-        was edited.
-        """
-        name = self._state.preset_name
-        stamp = self._stamp(name)
-        known = self._open.get(name)
-        if stamp is None or stamp == self._broken or (known is not None and known.stamp == stamp):
+        workspace = self._workspace
+        name = workspace.state.preset_name
+        stamp, opened = self._stamp(name), self._opened(name)
+        if stamp is None or stamp == self._broken or (opened is not None and opened.stamp == stamp):
             return "same"
         try:
             preset = load_preset(Path(stamp[0]))
         except InputError as error:
             self._broken = stamp
-            self._outside.tell(Trouble(error))
+            workspace.publish(Failed(error))
             return "same"
         self._broken = None
-        if known is None:
-            known = self._open[name] = _Open(EditHistory.of(preset), stamp)
-        elif preset == known.edits.saved:
-            known.stamp = stamp
+        if opened is None:
+            opened = OpenPreset(EditHistory.of(preset), stamp)
+        elif preset == opened.edits.saved:
+            self._open(name, OpenPreset(opened.edits, stamp))
             return "same"
         else:
-            conflict = known.edits.is_changed and preset != known.edits.preset
-            known.edits, known.stamp = known.edits.follow_file(preset), stamp
+            conflict = opened.edits.is_changed and preset != opened.edits.preset
+            opened = OpenPreset(opened.edits.follow_file(preset), stamp)
             if conflict:
-                self._outside.tell(PresetChanged())
+                self._open(name, opened)
+                workspace.publish(PresetChanged())
                 return "conflict"
-        self._show(known.edits.preset)
-        return "followed"
+        self._open(name, opened)
+        self._show(opened.edits.preset)
+        return "reloaded"
 
-    def loses(self) -> bool:
-        """Tell whether a save now would write over what was changed outside just before, or over
-        a changed file that has faults and so was not taken.
+    def would_overwrite(self) -> bool:
+        """Return True if saving now would overwrite what another program just wrote, or a changed
+        file that was not reloaded because it has faults.
         """
-        if self.look() == "conflict":
+        if self.check_file() == "conflict":
             return True
-        name = self._state.preset_name
-        known, stamp = self._open.get(name), self._stamp(name)
-        return known is not None and stamp is not None and stamp == self._broken != known.stamp
+        name = self._workspace.state.preset_name
+        opened, stamp = self._opened(name), self._stamp(name)
+        return opened is not None and stamp is not None and stamp == self._broken != opened.stamp
 
-    def _is_changed_outside(self, name: str, known: _Open) -> bool:
-        """Tell whether a file says something else than what was last read or written of it."""
+    def _is_changed_externally(self, name: str, opened: OpenPreset) -> bool:
+        """Return True if a preset's file differs from what was last read or written."""
         stamp = self._stamp(name)
-        if stamp is None or stamp == known.stamp:
+        if stamp is None or stamp == opened.stamp:
             return False
         try:
-            return load_preset(Path(stamp[0])) != known.edits.saved
+            return load_preset(Path(stamp[0])) != opened.edits.saved
         except InputError:
             return True
 
     def _show(self, preset: Preset) -> None:
-        """Compose with it from now on."""
-        self._state.preset = preset
-        self._composing.forget()
-        self._outside.tell(PresetChanged())
+        self._workspace.update(PresetChanged(), preset=preset)
 
-    def _stamp(self, name: str) -> Stamp:
+    def _opened(self, name: str) -> OpenPreset | None:
+        return self._workspace.state.open_presets.get(name)
+
+    def _open(self, name: str, opened: OpenPreset) -> None:
+        self._workspace.update(open_presets={**self._workspace.state.open_presets, name: opened})
+
+    def _close(self, name: str) -> None:
+        known = self._workspace.state.open_presets
+        self._workspace.update(open_presets={n: each for n, each in known.items() if n != name})
+
+    def _stamp(self, name: str) -> FileStamp:
         try:
-            path = self._shelf.preset_file(name)
+            path = self._workspace.library.preset_file(name)
             found = path.stat()
         except (InputError, OSError):
             return None

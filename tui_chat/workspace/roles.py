@@ -1,10 +1,10 @@
-"""Roles: who may start a session, and who did so last.
+"""Roles: which there are, and which one a new chat starts with.
 
-1. A session is bound to its role when it begins, and keeps it. Until then it can be chosen.
-2. A disabled role starts nothing. A session whose role was disabled or deleted later opens, says
+1. A session is bound to its role when it is created, and keeps it. Until then it can be changed.
+2. A disabled role starts no session. A session whose role was disabled or deleted later opens, says
    so, and works without it.
-3. A role file in `roles/` is taken in when it is new or was changed. What is changed in the app
-   meanwhile stays until the file changes again; a file that goes away takes nothing with it.
+3. A role file in `roles/` is imported when it is new or was changed. What is changed in the app
+   meanwhile stays until the file changes again; deleting a file deletes no role.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui_chat.errors import InputError
 from tui_chat.models.role import Role
 from tui_chat.models.text import clean
-from tui_chat.workspace.changes import BranchChanged, Trouble
-from tui_chat.workspace.choosing import MOST_TEMPERATURE, Choosing
-from tui_chat.workspace.composing import Composing
-from tui_chat.workspace.outside import Outside
-from tui_chat.workspace.state import State
+from tui_chat.workspace.events import BranchChanged, Failed
+from tui_chat.workspace.settings import MAX_TEMPERATURE
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
 
 FIRST_ROLE = Role(
     role_id="assistant",
@@ -34,129 +34,135 @@ FIRST_ROLE = Role(
 """The role that an empty database starts with."""
 
 _NO_ROLE = ""
-"""Stands in the list of what was used last for a session without a role."""
+"""Stands for no role in the list of the roles that were used last."""
+
+MAX_RECENT_ROLES = 50
+"""Roles whose order of use is remembered; the others follow by name."""
 
 
 class Roles:
-    """All roles there are, the ones used last first."""
+    """The roles in the store."""
 
-    def __init__(
-        self, state: State, outside: Outside, composing: Composing, choosing: Choosing
-    ) -> None:
-        self._state = state
-        self._outside = outside
-        self._store = outside.store
-        self._composing = composing
-        self._choosing = choosing
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
-    async def start(self) -> None:
-        """Read the roles; where there are none, begin with ours."""
-        await self._take_files()
-        if await self._store.settings.get("roles_begun") is None:
-            if not await self._store.roles.list():
-                await self._store.roles.save(FIRST_ROLE)
-            await self._store.settings.set("roles_begun", "yes")  # whoever deletes it, means it
-        await self._read()
+    async def load(self) -> None:
+        """Read the roles; create the first one in an empty database. Raises StoreError."""
+        store = self._workspace.store
+        await self._import_files()
+        if await store.settings.get("roles_begun") is None:
+            if not await store.roles.list():
+                await store.roles.save(FIRST_ROLE)
+            await store.settings.set("roles_begun", "yes")  # a user who deletes it does not want it
+        await self._refresh()
 
     async def to_start_with(self, role_id: str | None) -> Role | None:
-        """Return the role of a session that is to begin; see `Opening.clear`."""
-        await self._read()
+        """Return the role of a new chat; see `Sessions.new`. Raises InputError if it is disabled
+        or gone.
+        """
+        await self._refresh()
+        roles = self._workspace.state.roles
         if role_id is None:
             recent = await self._recent()
-            enabled = [role for role in self._state.roles if role.status == "enabled"]
+            enabled = [role for role in roles if role.status == "enabled"]
             return None if recent[:1] == [_NO_ROLE] or not enabled else enabled[0]
         if role_id == _NO_ROLE:
             return None
-        role = next((each for each in self._state.roles if each.role_id == role_id), None)
+        role = next((each for each in roles if each.role_id == role_id), None)
         if role is None:
             raise InputError("This role does not exist.")
         if role.status == "disabled":
-            words = f"The role “{role.name}” is disabled."
-            raise InputError(words, advice="Enable it, or choose another role.")
+            sentence = f"The role “{role.name}” is disabled."
+            raise InputError(sentence, advice="Enable it, or choose another role.")
         return role
 
     async def choose(self, role_id: str) -> None:
-        """Give the chat that was not begun another role; see `Desk.choose_role`."""
-        with self._outside.telling():
-            if self._state.session is not None:
+        """Give the new chat another role; empty for none. A session that was created keeps its
+        role, which is reported.
+        """
+        workspace = self._workspace
+        with workspace.reporting():
+            if workspace.state.session is not None:
                 raise InputError(
                     "A session keeps the role it began with.", advice="Begin a new chat for it."
                 )
-            await self._choosing.as_new(await self.to_start_with(role_id))
-            self._composing.forget()
-            self._outside.tell(BranchChanged())
+            await workspace.settings.apply_new_chat(await self.to_start_with(role_id))
+            workspace.publish(BranchChanged())
 
-    async def used(self, role_id: str) -> None:
-        """Remember that a session was begun with a role, or (empty) without one."""
+    async def mark_used(self, role_id: str) -> None:
+        """Remember that a session was created with a role; empty for none. Raises StoreError."""
         recent = [role_id, *(each for each in await self._recent() if each != role_id)]
-        await self._store.settings.set("roles_used", json.dumps(recent[:MOST_REMEMBERED]))
-        await self._read()
+        await self._workspace.store.settings.set(
+            "roles_used", json.dumps(recent[:MAX_RECENT_ROLES])
+        )
+        await self._refresh()
 
     async def save(self, role: Role) -> Role | None:
-        """Add or change a role; see `Desk.save_role`."""
-        with self._outside.telling():
-            role = _checked(role)
-            role = replace(role, role_id=role.role_id or self._outside.new_id())
-            await self._store.roles.save(role)
-            await self._changed(role.role_id, role)
+        """Add a role (without an id) or change the one with its id; its status disables it. Return
+        the role as stored; None if it is not valid, which is reported.
+        """
+        workspace = self._workspace
+        with workspace.reporting():
+            role = _validated(role)
+            role = replace(role, role_id=role.role_id or workspace.new_id())
+            await workspace.store.roles.save(role)
+            await self._show_changed(role.role_id, role)
             return role
         return None
 
     async def delete(self, role_id: str) -> None:
-        """Delete a role; its sessions stay, and work without it."""
-        with self._outside.telling():
-            await self._store.roles.delete(role_id)
-            await self._changed(role_id, None)
+        """Delete a role; its sessions stay, say so, and work without it."""
+        with self._workspace.reporting():
+            await self._workspace.store.roles.delete(role_id)
+            await self._show_changed(role_id, None)
 
-    async def _changed(self, role_id: str, role: Role | None) -> None:
-        """Show a role as it is now (None: gone), wherever it is shown."""
-        state = self._state
-        await self._read()
+    async def _show_changed(self, role_id: str, role: Role | None) -> None:
+        """Update the state to a changed role; None if it was deleted."""
+        workspace = self._workspace
+        await self._refresh()
+        state = workspace.state
         if state.session is not None and state.session.role_id == role_id:
-            state.role, state.role_missing = role, role is None
+            workspace.update(role=role, role_missing=role is None)
         elif state.session is None and state.role is not None and state.role.role_id == role_id:
             enabled = role is not None and role.status == "enabled"
-            await self._choosing.as_new(await self.to_start_with(role_id if enabled else None))
-        self._composing.forget()
-        self._outside.tell(BranchChanged())
+            role = await self.to_start_with(role_id if enabled else None)
+            await workspace.settings.apply_new_chat(role)
+        workspace.publish(BranchChanged())
 
-    async def _read(self) -> None:
-        recent = {role_id: at for at, role_id in enumerate(await self._recent())}
-        self._state.roles = tuple(
-            sorted(
-                await self._store.roles.list(),
-                key=lambda role: (
-                    role.status == "disabled",
-                    recent.get(role.role_id, len(recent)),
-                ),
-            )
-        )
+    async def _refresh(self) -> None:
+        ranks = {role_id: rank for rank, role_id in enumerate(await self._recent())}
+        roles = await self._workspace.store.roles.list()
+
+        def order(role: Role) -> tuple[bool, int]:
+            return role.status == "disabled", ranks.get(role.role_id, len(ranks))
+
+        self._workspace.update(roles=tuple(sorted(roles, key=order)))
 
     async def _recent(self) -> list[str]:
         return await self._recalled("roles_used", list) or []
 
-    async def _take_files(self) -> None:
-        shelf = self._outside.shelf
-        names = shelf.names("roles")
+    async def _import_files(self) -> None:
+        library, store = self._workspace.library, self._workspace.store
+        names = library.names("roles")
         if not names:
             return
-        taken: dict[str, str] = await self._recalled("role_files", dict) or {}
-        seen = dict(taken)
+        known: dict[str, str] = await self._recalled("role_files", dict) or {}
+        digests = dict(known)
         for name in names:
             try:
-                text = shelf.role_text(name)
+                text = library.role_text(name)
                 digest = sha256(text.encode()).hexdigest()
-                if seen.get(name) != digest:
-                    await self._store.roles.save(_checked(shelf.role(name, text)))
-                    seen[name] = digest
+                if digests.get(name) != digest:
+                    await store.roles.save(_validated(library.role(name, text)))
+                    digests[name] = digest
             except InputError as error:
-                self._outside.tell(Trouble(error))
-        if seen != taken:
-            await self._store.settings.set("role_files", json.dumps(seen))
+                self._workspace.publish(Failed(error))
+        if digests != known:
+            await store.settings.set("role_files", json.dumps(digests))
 
     async def _recalled(self, key: str, kind: type) -> Any:
-        """Return what was remembered as JSON; None where nothing was, or not of this kind."""
-        text = await self._store.settings.get(key)
+        """Return a stored setting parsed as JSON; None if there is none of this type."""
+        text = await self._workspace.store.settings.get(key)
         try:
             found = json.loads(text) if text else None
         except ValueError:
@@ -164,17 +170,13 @@ class Roles:
         return found if isinstance(found, kind) else None
 
 
-MOST_REMEMBERED = 50
-"""Roles that are kept in the order they were used; the others follow by name."""
-
-
-def _checked(role: Role) -> Role:
-    """Return a role as it may be kept. Raises InputError naming the fault."""
+def _validated(role: Role) -> Role:
+    """Return a role with its text cleaned. Raises InputError naming the fault."""
     name = " ".join(clean(role.name).split())
     if not name:
         raise InputError("A role needs a name.")
-    if role.temperature is not None and not 0 <= role.temperature <= MOST_TEMPERATURE:
-        raise InputError(f"A role's temperature must be from 0 to {MOST_TEMPERATURE}.")
+    if role.temperature is not None and not 0 <= role.temperature <= MAX_TEMPERATURE:
+        raise InputError(f"A role's temperature must be from 0 to {MAX_TEMPERATURE}.")
     if role.max_tokens is not None and role.max_tokens < 1:
         raise InputError("A role's reply limit must be at least one token.")
     return replace(

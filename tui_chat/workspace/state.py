@@ -1,15 +1,17 @@
-"""The values on a desk: what is open, and how it is set."""
+"""The state of a workspace: one frozen value, replaced as a whole by `Workspace.update`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from tui_chat.compose import Composed
 from tui_chat.config import LOOPBACK_URL, Config
+from tui_chat.library.editing import EditHistory
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
@@ -17,89 +19,211 @@ from tui_chat.models.session import Entry, Session, SessionSummary
 from tui_chat.models.tool import Tool
 from tui_chat.send import PartialReply
 
-LONG = 500_000
-"""Bytes from which a request is kept while its session is shown, and not beyond."""
+DEFAULT_PRESET = "plain"
+"""The name of the preset of sessions that chose none."""
+
+_PLAIN = Preset(DEFAULT_PRESET)
+
+FileStamp: TypeAlias = "tuple[str, int, int] | None"
+"""The path, modification time in nanoseconds and size of a file; None if there is no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPreset:
+    """A preset that was opened in this run of the program."""
+
+    edits: EditHistory
+    stamp: FileStamp
+    """The file as it was last read or written."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastSent:
-    """A request that left, as it was composed."""
+    """A request that was sent, as it was composed."""
 
     entry_id: str
-    """Of the reply that it produces."""
+    """The id of the reply to it."""
     composed: Composed
 
 
-class State:
-    """Changed by the parts of a desk, read by everybody."""
+@dataclass(frozen=True, slots=True)
+class PendingToolCall:
+    """A tool call of the active branch's last reply that is not answered yet."""
 
-    def __init__(self, config: Config) -> None:
-        self.config = config
-        self.sessions: tuple[SessionSummary, ...] = ()
-        self.session: Session | None = None
-        """None for a chat that was not begun yet."""
-        self.session_id = ""
-        """Of the shown session; a chat that was not begun has the id that it will have."""
-        self.entries: tuple[Entry, ...] = ()
-        """The shown branch, oldest first."""
-        self.roles: tuple[Role, ...] = ()
-        """All roles: those that can start a session by when they last did, then disabled ones."""
-        self.role: Role | None = None
-        self.role_missing = False
-        """Whether the session is bound to a role that is gone."""
-        self.endpoint: Endpoint = config.endpoint_named(config.endpoint)
-        self.model: str = config.model
-        """What this session asks; empty leaves it to the role and the endpoint."""
-        self.temperature: float | None = None
-        """This session's own; None leaves it to the role."""
-        self.max_tokens: int | None = None
-        """This session's own; None leaves it to the role."""
-        self.preset: Preset = Preset("plain")
-        self.preset_name = "plain"
-        """The name it was chosen by: its file's. What stands in the file may be another."""
-        self.profile: Profile | None = None
-        self.profile_name = ""
-        """The name it was chosen by; empty for none."""
-        self.lore: tuple[Lorebook, ...] = ()
-        """The chosen lorebooks."""
-        self.lore_names: tuple[str, ...] = ()
-        """The names they were chosen by."""
-        self.variables: Mapping[str, str] = {}
-        """What macros of the session may read, such as an imported chat brought along."""
-        self.tools: tuple[Tool, ...] = ()
-        """What the model is offered to call."""
+    entry_id: str
+    """The id of the reply."""
+    call: ToolCall
+    tool: Tool | None
+    """The configured tool of this name; None if there is none."""
+    is_running: bool
 
-        self.followed: PartialReply | None = None
-        """What has arrived of the shown branch's last reply, where another program receives it."""
+    @property
+    def can_run(self) -> bool:
+        """True if a command can answer the call."""
+        return self.tool is not None and bool(self.tool.command) and not self.is_running
 
-        self.sent: dict[str, LastSent] = {}
-        """The last request of each endpoint, by its name; a long one of a session that was left,
-        and what was sent before the program started, is recalled by who wants it."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkspaceState:
+    """Everything that is open, and how it is set."""
+
+    config: Config
+    endpoint: Endpoint
+    model: str
+    """The model chosen for the session; empty leaves it to the role and the endpoint."""
+
+    # The active session
+    session: Session | None = None
+    """None for a new chat that has no message yet."""
+    session_id: str = ""
+    """The id of the active session; a new chat has the id that its session will have."""
+    entries: tuple[Entry, ...] = ()
+    """The active branch, oldest first."""
+    is_branch_loaded: bool = True
+    """False while the active branch is being read. `entries` is empty then, and whatever sends or
+    adds a message waits."""
+
+    # Settings of the active session
+    role: Role | None = None
+    role_missing: bool = False
+    """True if the session is bound to a role that no longer exists."""
+    temperature: float | None = None
+    """The session's own temperature; None leaves it to the role."""
+    max_tokens: int | None = None
+    """The session's own limit of output tokens; None leaves it to the role."""
+    preset: Preset = _PLAIN
+    preset_name: str = DEFAULT_PRESET
+    """The name of the preset's file; the name inside the file may differ."""
+    profile: Profile | None = None
+    profile_name: str = ""
+    """The name of the profile's file; empty for none."""
+    lorebooks: tuple[Lorebook, ...] = ()
+    lorebook_names: tuple[str, ...] = ()
+    """The names of the lorebooks' files, including those that cannot be read."""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The session's macro variables, such as those of an imported chat."""
+    tools: tuple[Tool, ...] = ()
+    """The tools that the model may call."""
+
+    # What there is to choose from
+    sessions: tuple[SessionSummary, ...] = ()
+    roles: tuple[Role, ...] = ()
+    """Enabled roles by their last use, then disabled ones."""
+    open_presets: Mapping[str, OpenPreset] = field(default_factory=dict[str, OpenPreset])
+    """The presets that were opened, with their edits, by name."""
+
+    # Replies and tool calls in progress
+    streaming_sessions: frozenset[str] = frozenset()
+    """The ids of the sessions in which this program receives a reply."""
+    partials: Mapping[str, PartialReply] = field(default_factory=dict[str, PartialReply])
+    """What has arrived of these replies, by session id."""
+    begun_replies: frozenset[str] = frozenset()
+    """The ids of replies that have begun and are not part of `entries` yet."""
+    followed: PartialReply | None = None
+    """What has arrived of the active branch's last reply if another program receives it."""
+    running_calls: frozenset[tuple[str, str]] = frozenset()
+    """The reply id and call id of tool calls whose command is running."""
+
+    # Requests
+    last_sent: Mapping[str, LastSent] = field(default_factory=dict[str, LastSent])
+    """The last request to each endpoint, by the endpoint's name. Long requests of other sessions,
+    and those sent before the program started, are not kept here; `RequestHistory.last_sent` finds
+    them."""
+
+    @classmethod
+    def initial(cls, config: Config) -> WorkspaceState:
+        """Return the state before anything is read from the store."""
+        return cls(config, config.endpoint_named(config.endpoint), config.model)
+
+    def is_active(self, session_id: str) -> bool:
+        """Return True if this session is the active one."""
+        return self.session is not None and self.session.session_id == session_id
 
     @property
     def is_offline(self) -> bool:
-        """Whether the endpoint is the built-in provider, which needs no network."""
+        """True if the endpoint is the built-in provider, which needs no network."""
         return self.endpoint.base_url.startswith(LOOPBACK_URL)
 
     @property
     def role_fault(self) -> Literal["", "deleted", "disabled"]:
-        """Why the session works without the role it is bound to; empty where it does not."""
+        """Why the session works without its role; empty if it does not."""
         if self.role_missing:
             return "deleted"
         return "disabled" if self.role is not None and self.role.status == "disabled" else ""
 
     @property
-    def asked_model(self) -> str:
-        """The model that is asked: the session's, else the role's, else the endpoint's first."""
+    def effective_model(self) -> str:
+        """The session's model, else the role's, else the endpoint's first."""
         by_role = self.role.model if self.role is not None and not self.role_fault else ""
         return self.model or by_role or next(iter(self.endpoint.models), "")
 
-    def forget_long(self) -> None:
-        """Let go of long requests: they keep a whole conversation, which is read anew anyway."""
-        for endpoint, last in list(self.sent.items()):
-            if len(last.composed.payload.body) >= LONG:
-                del self.sent[endpoint]
+    @property
+    def preset_edits(self) -> EditHistory | None:
+        """The active session's preset with its edits; None if its file cannot be read."""
+        opened = self.open_presets.get(self.preset_name)
+        return opened.edits if opened else None
 
-    def shows(self, session_id: str) -> bool:
-        """Whether this session is the shown one."""
-        return self.session is not None and self.session.session_id == session_id
+    @property
+    def unsaved_presets(self) -> tuple[str, ...]:
+        """The names of the presets with unsaved edits."""
+        return tuple(name for name, each in self.open_presets.items() if each.edits.is_changed)
+
+    @property
+    def is_streaming(self) -> bool:
+        """True if this program receives a reply in the active session."""
+        return self.session is not None and self.session.session_id in self.streaming_sessions
+
+    @property
+    def partial(self) -> PartialReply | None:
+        """What has arrived of the reply that is arriving on the active branch."""
+        grown = self.partials.get(self.session_id, self.followed)
+        return grown if grown is not None and self.is_on_branch(grown.entry_id) else None
+
+    def is_on_branch(self, reply_id: str) -> bool:
+        """Return True if a streaming reply is, or is about to be, the end of the active branch."""
+        at_end = bool(self.entries) and self.entries[-1].message.id == reply_id
+        return self.session is not None and (at_end or reply_id in self.begun_replies)
+
+    @property
+    def pending_calls(self) -> tuple[PendingToolCall, ...]:
+        """The tool calls at the end of the active branch that are not answered yet."""
+        reply, calls = unanswered_calls(self.entries)
+        if reply is None:
+            return ()
+        entry_id = reply.message.id
+        return tuple(
+            PendingToolCall(
+                entry_id,
+                call,
+                self.config.tool_named(call.name),
+                (entry_id, call.id) in self.running_calls,
+            )
+            for call in calls
+        )
+
+
+def unanswered_calls(entries: Sequence[Entry]) -> tuple[Entry | None, tuple[ToolCall, ...]]:
+    """Return the reply with tool calls that a branch ends with, and its unanswered calls; None
+    and nothing if the branch ends otherwise.
+    """
+    answers: list[Message] = []
+    for entry in reversed(entries):
+        message = entry.message
+        if message.role == "tool":
+            answers.insert(0, message)
+        elif message.tool_calls and entry.status == "complete":
+            return entry, _without_answers(message.tool_calls, answers)
+        else:
+            break
+    return None, ()
+
+
+def _without_answers(calls: Sequence[ToolCall], answers: Sequence[Message]) -> tuple[ToolCall, ...]:
+    left = list(calls)
+    for answer in answers:
+        for call in left:
+            same = call.id == answer.tool_call_id
+            if same and (call.id or call.name == answer.name):  # some providers give no ids
+                left.remove(call)
+                break
+    return tuple(left)

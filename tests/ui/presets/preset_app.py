@@ -50,10 +50,10 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
 
 
 async def edited(pilot: Pilot[None], preset: str = "mine") -> PresetPane:
-    """Wait until the desk is laid; go to the editor with a preset in it."""
+    """Wait until the workspace is laid; go to the editor with a preset in it."""
     app = await opened(pilot)
-    assert app.desk is not None
-    await app.desk.choose_preset(preset)
+    assert app.workspace is not None
+    await app.workspace.presets.choose(preset)
     await pilot.press("f3")
     await settle(pilot)
     pane = app.query_one(PresetPane)
@@ -67,10 +67,10 @@ def preset_of(pane: PresetPane) -> Preset:
     """Return the preset that is composed with; it is the one that is shown."""
     app = pane.app
     assert isinstance(app, TuiChat)
-    assert app.desk is not None
+    assert app.workspace is not None
     assert pane.edits is not None
-    assert app.desk.preset is pane.edits.preset
-    return app.desk.preset
+    assert app.workspace.state.preset is pane.edits.preset
+    return app.workspace.state.preset
 
 
 def message(pane: PresetPane, name: str) -> PresetMessage:
@@ -102,7 +102,7 @@ def body(pane: PresetPane) -> str:
     """The request as the inspector has it."""
     app = pane.app
     assert isinstance(app, TuiChat)
-    assert app.desk is not None
+    assert app.workspace is not None
     inspector = app._panes.inspector  # pyright: ignore[reportPrivateUsage]
     assert inspector is not None
     assert inspector.composed is not None
@@ -128,5 +128,5 @@ async def let_go(pilot: Pilot[None]) -> None:
     """Forget what is not saved, so that the app can be left."""
     app = pilot.app
     assert isinstance(app, TuiChat)
-    if app.desk is not None:
-        app.desk.revert_preset()
+    if app.workspace is not None:
+        app.workspace.presets.revert()

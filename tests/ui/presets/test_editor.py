@@ -52,7 +52,7 @@ async def test_the_list_looks_like_the_context_it_makes(tmp_path: Path) -> None:
         assert "depth -4" in shown[line_of(pane, "Note")]
         # What it costs is what the request says it costs.
         app = pane.app
-        composed = app.desk.composed("")  # type: ignore[attr-defined]
+        composed = app.workspace.requests.compose("")  # type: ignore[attr-defined]
         turns = composed.envelope.turns
         cost = dict(zip((t.origin.id for t in turns), composed.envelope.tokens, strict=True))
         assert shown[3].endswith(str(cost["lore"]))
@@ -102,7 +102,7 @@ async def test_steps_by_keys(tmp_path: Path) -> None:
             for key in keys:
                 await press(pilot, key)
             assert ids(pane) == found, keys
-            pilot.app.desk.revert_preset()  # type: ignore[attr-defined]
+            pilot.app.workspace.presets.revert()  # type: ignore[attr-defined]
             await press(pilot, "home")
 
 
@@ -347,11 +347,11 @@ async def test_rows_and_request_light_each_other(tmp_path: Path) -> None:
 async def test_edits_stay_while_other_presets_are_shown(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         await press(pilot, "x")
-        desk = pane.app.desk  # type: ignore[attr-defined]
-        await desk.choose_preset("plain")
+        workspace = pane.app.workspace  # type: ignore[attr-defined]
+        await workspace.presets.choose("plain")
         await settle(pilot)
         assert "terminal" in ids(pane)
-        await desk.choose_preset("mine")
+        await workspace.presets.choose("mine")
         await settle(pilot)
         assert ids(pane)[0] == "world"
 

@@ -94,8 +94,8 @@ async def test_a_broken_file_is_told_and_not_written_over(tmp_path: Path) -> Non
     async with make_app(tmp_path).run_test(size=SIZE) as pilot:
         app = await opened(pilot)
         await press(pilot, "f3", "x", "d", "enter", "ctrl+s")
-        assert app.desk is not None
-        assert app.desk.preset_edits is None
+        assert app.workspace is not None
+        assert app.workspace.state.preset_edits is None
         assert file.read_text() == '{"presetMessages": [\n 1]}'
 
 
@@ -124,14 +124,14 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         await press(pilot, *(["backspace"] * 9), *"other", "enter")
         assert not (tmp_path / "presets" / "mine copy.json").exists()
-        assert pilot.app.desk.preset_name == "other"  # type: ignore[attr-defined]
+        assert pilot.app.workspace.state.preset_name == "other"  # type: ignore[attr-defined]
         assert "world-2" in ids(pane), "what was not saved goes along"
         assert "world-2" not in ids_in(tmp_path / "presets" / "other.json")
 
         await more(pilot, "delete")
         await said_yes(pilot)
         assert not (tmp_path / "presets" / "other.json").exists()
-        assert pilot.app.desk.preset_name == "plain"  # type: ignore[attr-defined]
+        assert pilot.app.workspace.state.preset_name == "plain"  # type: ignore[attr-defined]
 
         theirs = tmp_path / "calm.json"
         prompts = [
@@ -145,7 +145,7 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         pilot.app.screen.query_one(Input).value = str(theirs)
         await press(pilot, "enter")
         await until(pilot, lambda: "Be calm." in body(pane))
-        assert pilot.app.desk.preset_name == "calm"  # type: ignore[attr-defined]
+        assert pilot.app.workspace.state.preset_name == "calm"  # type: ignore[attr-defined]
         (told,) = (n.message for n in pilot.app._notifications if "yours now" in n.message)
         assert len(told.splitlines()) < 20, "not one line for each of them"
         assert (tmp_path / "presets" / "calm.json").is_file()

@@ -195,18 +195,21 @@ async def test_a_hit_is_opened_on_its_branch_with_its_words_marked(tmp_path: Pat
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         await say(pilot, "the purple elephant 大象")
-        desk = app.desk
-        assert desk is not None
-        first = desk.entries[0]
-        await desk.edit(first.message.id, "another branch")
-        assert desk.entries[0].message.content == "another branch"
-        await desk.new("")
+        workspace = app.workspace
+        assert workspace is not None
+        first = workspace.state.entries[0]
+        await workspace.branches.edit(first.message.id, "another branch")
+        assert workspace.state.entries[0].message.content == "another branch"
+        await workspace.sessions.new("")
         await pilot.press("ctrl+f", *"大 from:user")
         await found(pilot, app)
         await pilot.press("enter")
-        await until(pilot, lambda: bool(desk.entries) and len(app.screen_stack) == 1)
+        await until(pilot, lambda: bool(workspace.state.entries) and len(app.screen_stack) == 1)
         await settle(pilot)
-        assert desk.entries[0] == first or desk.entries[0].message == first.message
+        assert (
+            workspace.state.entries[0] == first
+            or workspace.state.entries[0].message == first.message
+        )
         transcript = app.query_one(Transcript)
         assert transcript.has_focus
         assert transcript.current is not None
@@ -214,8 +217,8 @@ async def test_a_hit_is_opened_on_its_branch_with_its_words_marked(tmp_path: Pat
 
         block = ReasoningBlock(Protocol.GEMINI, "Maybe a tangerine,\nor two.")
         thought = Message("assistant", "Two.", semantics=MessageSemantics(reasoning=(block,)))
-        await desk._outside.store.messages.add(desk.session_id, thought, first.message.id)
-        await desk.new("")
+        await workspace.store.messages.add(workspace.state.session_id, thought, first.message.id)
+        await workspace.sessions.new("")
         await pilot.press("ctrl+f", *"tangerine")
         view = app.screen.query_one(HitList)
         await until(pilot, lambda: any(hit.place == "reasoning" for hit in view.hits))
@@ -226,7 +229,7 @@ async def test_a_hit_is_opened_on_its_branch_with_its_words_marked(tmp_path: Pat
         at = lines.index("Reply · Reasoning")
         assert lines[at + 1 : at + 3] == ["Maybe a tangerine,", "or two."]
         await pilot.press("enter")
-        await until(pilot, lambda: bool(desk.entries) and len(app.screen_stack) == 1)
+        await until(pilot, lambda: bool(workspace.state.entries) and len(app.screen_stack) == 1)
         await settle(pilot)
         shown = [transcript.render_line(y).text for y in range(transcript.size.height)]
         assert any("Maybe a tangerine" in line for line in shown), "it is unfolded"
@@ -239,7 +242,10 @@ async def test_esc_goes_back_to_where_one_was_and_the_words_are_kept(tmp_path: P
         await say(pilot, "the purple elephant")
         app.query_one(Composer).text = "/model lorem"
         await pilot.press("enter")
-        await until(pilot, lambda: app.desk is not None and app.desk.asked_model == "lorem")
+        await until(
+            pilot,
+            lambda: app.workspace is not None and app.workspace.state.effective_model == "lorem",
+        )
         await pilot.press(*"draft", "ctrl+f", *"zebra", "escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         assert app.query_one(Composer).has_focus

@@ -3,7 +3,7 @@
 shell       Shell: the app's state, and what every subject needs
 drafting    Drafting: the request that is being typed, and drafts that are kept
 editing     Editing: the preset editor, and the presets' files
-hearing     Hearing: what the desk tells, shown
+hearing     Hearing: what the workspace tells, shown
 talking     Talking: sending, asking again, stopping
 messages    Messages: versions, edits, forks, pins, and answers to tool calls
 comparing   Comparing: what the inspector's difference is to

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Carrying(Drafting):
-    """Asks for files and branches, and tells the desk."""
+    """Asks for files and branches, and tells the workspace."""
 
     @work(group="dialog", exclusive=True)
     async def action_import_file(self) -> None:
@@ -33,16 +33,20 @@ class Carrying(Drafting):
         from tui_chat.ui.dialogs.file_questions import import_summary
 
         await self._laid.wait()
-        if self.desk is None:
+        if self.workspace is None:
             return
-        reports = await self.desk.import_files((typed_path(typed),), self._import_goes_on)
+        reports = await self.workspace.import_export.import_files(
+            (typed_path(typed),), self._import_goes_on
+        )
         self._chat.set_status("")
         for report in reports:
             words, severity = import_summary(report)
             self.notify(words, severity=severity, timeout=12, markup=False)
             if len(report.session_ids) == 1:
                 session_id = report.session_ids[0]
-                await self.show_session(lambda desk, session_id=session_id: desk.open(session_id))
+                await self.show_session(
+                    lambda workspace, session_id=session_id: workspace.sessions.open(session_id)
+                )
 
     def _import_goes_on(self, report: Report) -> None:
         done = min(report.read * 100 // report.size, 100) if report.size else 0
@@ -65,10 +69,12 @@ class Carrying(Drafting):
         from tui_chat.ui.terminal.outside import run_outside
 
         await self._laid.wait()
-        if self.desk is None:
+        if self.workspace is None:
             return
         path = typed_path(typed)
-        reports = await self.desk.import_files((path,), self._import_goes_on, dry_run=True)
+        reports = await self.workspace.import_export.import_files(
+            (path,), self._import_goes_on, dry_run=True
+        )
         self._chat.set_status("")
         readable = [report for report in reports if report.new + report.grown + report.known]
         for report in reports:
@@ -90,40 +96,40 @@ class Carrying(Drafting):
         """Write the shown conversation into a file: ask how, and where."""
         from tui_chat.ui.dialogs.file_questions import ask_export_path, ask_format
 
-        desk = self.desk
-        if desk is None or desk.session is None:
+        workspace = self.workspace
+        if workspace is None or workspace.state.session is None:
             self.complain(_nothing_yet())
             return
         kind = await ask_format(self)
         if kind is None:
             return
-        if path := await ask_export_path(self, desk.session.title, kind):
+        if path := await ask_export_path(self, workspace.state.session.title, kind):
             await self._export(path, kind)
 
     async def take_export(self, argument: str) -> None:
         """Write the shown conversation into a file: `PATH`, `FORMAT PATH` or `FORMAT`."""
         from tui_chat.ui.dialogs.file_questions import ask_export_path, format_and_path
 
-        if self.desk is None or self.desk.session is None:
+        if self.workspace is None or self.workspace.state.session is None:
             self.complain(_nothing_yet())
             return
         kind, path = format_and_path(argument)
         if not path:
-            path = await ask_export_path(self, self.desk.session.title, kind) or ""
+            path = await ask_export_path(self, self.workspace.state.session.title, kind) or ""
         if path:
             await self._export(path, kind)
 
     async def _export(self, typed: str, kind: Format) -> None:
         from tui_chat.ui.dialogs.file_questions import confirm_overwrite
 
-        desk = self.desk
-        if desk is None or desk.session is None:
+        workspace = self.workspace
+        if workspace is None or workspace.state.session is None:
             self.complain(_nothing_yet())
             return
-        session_id, path = desk.session.session_id, typed_path(typed)
+        session_id, path = workspace.state.session.session_id, typed_path(typed)
         exists = path.exists()
         if not exists or await confirm_overwrite(self, path):
-            await desk.export(session_id, kind, path, overwrite=exists)
+            await workspace.import_export.export(session_id, kind, path, overwrite=exists)
 
     @work(group="dialog", exclusive=True)
     async def action_add_system(self) -> None:
@@ -143,7 +149,7 @@ class Carrying(Drafting):
         """Add a system message to the conversation; return False, with the
         error shown, if that fails.
         """
-        return self.desk is None or await self.desk.say_system(text)
+        return self.workspace is None or await self.workspace.branches.add_system_message(text)
 
     @on(Transcript.BranchesRequested)
     def _branches_requested(self) -> None:
@@ -154,14 +160,16 @@ class Carrying(Drafting):
         """Compare the branches of the session, and show another."""
         from tui_chat.ui.branch_screen import BranchScreen
 
-        desk = self.desk
-        if desk is None or desk.session is None:
+        workspace = self.workspace
+        if workspace is None or workspace.state.session is None:
             self.complain(_nothing_yet())
             return
-        screen = BranchScreen(await desk.tree(), desk.entries, desk.leading_to)
+        screen = BranchScreen(
+            await workspace.branches.tree(), workspace.state.entries, workspace.branches.path_to
+        )
         chosen = await self.push_screen_wait(screen)
         if chosen is not None:
-            await desk.show_branch(chosen)
+            await workspace.branches.show(chosen)
 
 
 def _nothing_yet() -> InputError:

@@ -125,7 +125,7 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
 
     def _names_for(self, command: str) -> list[tuple[str, str]]:
         """Return what may stand after a command: names, and a word about each."""
-        desk = self.desk
+        workspace = self.workspace
         match command:
             case "export":
                 from tui_chat.ui.dialogs.file_questions import FORMATS
@@ -133,10 +133,10 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
                 return [(kind, words) for kind, words in FORMATS.items()]
             case "theme":
                 return [(name, "") for name in sorted(self.available_themes)]
-            case "model" if desk is not None:
-                here = desk.endpoint.name
+            case "model" if workspace is not None:
+                here = workspace.state.endpoint.name
                 likely = sorted(
-                    desk.config.endpoints,
+                    workspace.state.config.endpoints,
                     key=lambda at: (at.name != here, at.base_url.startswith(LOOPBACK_URL)),
                 )
                 return [
@@ -144,15 +144,22 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
                     for at in likely
                     for model in at.models
                 ]
-            case "preset" if desk is not None:
-                return [(name, "") for name in desk.presets]
-            case "role" if desk is not None:
-                return [(each.name, each.model) for each in desk.roles if each.status == "enabled"]
-            case "profile" if desk is not None:
-                return [(name, "") for name in desk.profiles]
-            case "lorebook" if desk is not None:
-                in_use = desk.lore_names
-                return [(name, "in use" if name in in_use else "") for name in desk.lorebooks]
+            case "preset" if workspace is not None:
+                return [(name, "") for name in workspace.library.names("presets")]
+            case "role" if workspace is not None:
+                return [
+                    (each.name, each.model)
+                    for each in workspace.state.roles
+                    if each.status == "enabled"
+                ]
+            case "profile" if workspace is not None:
+                return [(name, "") for name in workspace.library.names("profiles")]
+            case "lorebook" if workspace is not None:
+                in_use = workspace.state.lorebook_names
+                return [
+                    (name, "in use" if name in in_use else "")
+                    for name in workspace.library.names("lorebooks")
+                ]
             case _:
                 return []
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.models.message import Message
     from tui_chat.ui.inspector import Inspector
-    from tui_chat.workspace import Desk
+    from tui_chat.workspace import Workspace
 
 LAST = "last"
 """The difference is to the last request that was sent to this endpoint."""
@@ -33,7 +33,7 @@ class Comparing(Drafting):
     _base_sent: tuple[str, Composed] | None = None
     """The sent request that it is to, with its name."""
 
-    def tell_difference(self, inspector: Inspector, desk: Desk) -> None:
+    def tell_difference(self, inspector: Inspector, workspace: Workspace) -> None:
         """Give the diff view what it holds the request against."""
         if not inspector.shows_difference:
             return
@@ -42,25 +42,27 @@ class Comparing(Drafting):
         match kind:
             case "protocol":
                 other = Protocol(name)
-                was = desk.composed(draft, other, self.parts).payload
+                was = workspace.requests.compose(draft, other, self.parts).payload
                 inspector.compare_with(f"the same as {other.label}", was)
             case "preset":
                 from tui_chat.workspace import WhatIf
 
                 try:
-                    was = desk.what_if(draft, WhatIf(preset=name), self._protocol, self.parts)
+                    was = workspace.requests.what_if(
+                        draft, WhatIf(preset=name), self._protocol, self.parts
+                    )
                 except InputError as fault:
                     inspector.compare_with(f"preset {name}", None, str(fault))
                 else:
                     inspector.compare_with(f"the same with preset {name}", was.payload)
             case "branch" if self._base_branch is not None:
                 told, history = self._base_branch
-                was = desk.after(history, draft, self._protocol, self.parts).payload
+                was = workspace.requests.after(history, draft, self._protocol, self.parts).payload
                 inspector.compare_with(told, was)
             case "request" if self._base_sent is not None:
                 inspector.compare_with(self._base_sent[0], self._base_sent[1].payload)
             case _:
-                last = desk.sent.get(desk.endpoint.name)
+                last = workspace.state.last_sent.get(workspace.state.endpoint.name)
                 why = "Nothing was sent to this endpoint yet."
                 was = last.composed.payload if last is not None else None
                 inspector.compare_with("the last request sent here", was, why)
@@ -70,17 +72,23 @@ class Comparing(Drafting):
         """Ask what to compare with."""
         from tui_chat.ui.dialogs.questions import ask_diff_base
 
-        desk = self.desk
-        if desk is None or (chosen := await ask_diff_base(self, desk, self._base)) is None:
+        workspace = self.workspace
+        if (
+            workspace is None
+            or (chosen := await ask_diff_base(self, workspace, self._base)) is None
+        ):
             return
         kind, _, name = chosen.partition(" ")
         if kind == "request":
-            sent = await desk.sent_request(name)
+            sent = await workspace.request_history.sent_request(name)
             composed = sent.shown if sent is not None else None
             if sent is None or composed is None:
                 return
             self._base_sent = f"the request of {time_of(sent.record.created)}", composed
         elif kind == "branch":
-            self._base_branch = "the same on another branch", await desk.branch_to(name)
+            self._base_branch = (
+                "the same on another branch",
+                await workspace.branches.messages_to(name),
+            )
         self._base = chosen
         self.compose_soon()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tui_chat.models.reply import Reply
     from tui_chat.models.session import Session
     from tui_chat.ui.inspector import Inspector
-    from tui_chat.workspace import Desk
+    from tui_chat.workspace import Workspace
 
 LONG_DRAFT = 30_000
 """Characters from which composing may take longer than a frame."""
@@ -115,21 +115,23 @@ class Drafting(Shell):
 
     def _compose_now(self) -> None:
         self._composing = False
-        desk = self.desk
-        if desk is None or not desk.is_whole:
+        workspace = self.workspace
+        if workspace is None or not workspace.state.is_branch_loaded:
             return
-        typed, session_id = self._composer.text, desk.session_id
-        is_first = session_id != self._composed_in and len(desk.entries) >= LONG_BRANCH
-        is_first = is_first or not desk.is_lore_searched
+        typed, session_id = self._composer.text, workspace.state.session_id
+        is_first = session_id != self._composed_in and len(workspace.state.entries) >= LONG_BRANCH
+        is_first = is_first or not workspace.requests.is_lore_searched
         if is_first and session_id == self._composing_first:
             return  # what is typed meanwhile is composed after it
         if is_first:
             self._composing_first = session_id
-        if is_first or len(typed) > LONG_DRAFT or self._is_long(desk.entries):
-            self._compose_in_thread(desk, session_id, typed)
+        if is_first or len(typed) > LONG_DRAFT or self._is_long(workspace.state.entries):
+            self._compose_in_thread(workspace, session_id, typed)
         else:
             with self.surviving("The request cannot be composed."):
-                composed = desk.composed(message_text(typed), self._protocol, self.parts)
+                composed = workspace.requests.compose(
+                    message_text(typed), self._protocol, self.parts
+                )
                 self._show_composed(session_id, typed, composed)
 
     def _is_long(self, entries: tuple[Entry, ...]) -> bool:
@@ -144,13 +146,13 @@ class Drafting(Shell):
         return self._measured[1]
 
     @work(group="compose", exclusive=True, thread=True, description="compose")
-    def _compose_in_thread(self, desk: Desk, session_id: str, typed: str) -> None:
+    def _compose_in_thread(self, workspace: Workspace, session_id: str, typed: str) -> None:
         with self.surviving("The request cannot be composed."):
-            composed = desk.composed(message_text(typed), self._protocol, self.parts)
+            composed = workspace.requests.compose(message_text(typed), self._protocol, self.parts)
             self.call_from_thread(self._show_composed, session_id, typed, composed)
 
     def _show_composed(self, session_id: str, typed: str, composed: Composed) -> None:
-        if self.desk is None or session_id != self.desk.session_id:
+        if self.workspace is None or session_id != self.workspace.state.session_id:
             return
         was_first = session_id == self._composing_first
         self._composed_in, self._composing_first = session_id, ""
@@ -189,12 +191,12 @@ class Drafting(Shell):
         self._chat.attach(tuple(attachment.label for attachment in attachments))
         self._typed()
 
-    async def show_session(self, opens: Callable[[Desk], Awaitable[object]]) -> None:
+    async def show_session(self, opens: Callable[[Workspace], Awaitable[object]]) -> None:
         """Open another session: what is typed stays with the old one, and the draft of the new one
         comes; that of a long session before all of it is read.
         """
-        desk = self.desk
-        if desk is None:
+        workspace = self.workspace
+        if workspace is None:
             return
         self._opening = this = object()
         self.is_switching_session = True
@@ -207,10 +209,10 @@ class Drafting(Shell):
             self._opened.clear()
             await self.keep_draft()
             left = self._draft_session_id
-            await opens(desk)
-            if desk.session_id != self._draft_session_id:
+            await opens(workspace)
+            if workspace.state.session_id != self._draft_session_id:
                 await self.bring_draft()
-            elif desk.session_id != left and (files := await desk.draft_files()):
+            elif workspace.state.session_id != left and (files := await workspace.drafts.files()):
                 await self._bring_files(files)
         finally:
             if self._opening is this:  # else the next opening goes on from here
@@ -220,12 +222,14 @@ class Drafting(Shell):
     @property
     def _holds_draft(self) -> bool:
         """True if the draft in the composer is the active session's."""
-        return self.desk is not None and self._draft_session_id == self.desk.session_id
+        return (
+            self.workspace is not None and self._draft_session_id == self.workspace.state.session_id
+        )
 
     def adopt_draft(self) -> None:
         """Let the composer's draft go along where another program's change switched the session."""
-        if self.desk is not None and self.is_laid and not self.is_switching_session:
-            self._draft_session_id = self.desk.session_id
+        if self.workspace is not None and self.is_laid and not self.is_switching_session:
+            self._draft_session_id = self.workspace.state.session_id
 
     def _switched(self) -> None:
         self.is_switching_session = False
@@ -233,24 +237,24 @@ class Drafting(Shell):
 
     def bring_early(self, draft: str) -> None:
         """Put the draft of a session that is still being opened into the composer."""
-        if self.desk is not None and self._draft_session_id != self.desk.session_id:
-            self._draft_session_id = self.desk.session_id
+        if self.workspace is not None and self._draft_session_id != self.workspace.state.session_id:
+            self._draft_session_id = self.workspace.state.session_id
             self._composer.text = draft
             self.show_attachments(())
             self._switched()
 
     async def bring_draft(self, keep_typed: bool = False) -> None:
         """Put the shown session's draft into the composer."""
-        desk = self.desk
-        if desk is None:
+        workspace = self.workspace
+        if workspace is None:
             return
-        session_id = desk.session_id
-        kept = await desk.draft()
-        if desk.session_id != session_id:
+        session_id = workspace.state.session_id
+        kept = await workspace.drafts.text()
+        if workspace.state.session_id != session_id:
             return  # another session was opened meanwhile, and its draft comes
         self._composer.text = kept + (self._composer.text if keep_typed else "")
         self._draft_session_id = session_id
-        files = await desk.draft_files()
+        files = await workspace.drafts.files()
         if files or (self._attachments and not keep_typed):
             await self._bring_files(files)
 
@@ -270,14 +274,18 @@ class Drafting(Shell):
         """Have the shown session's draft on disk."""
         # Before the conversations are open, and while a session is being opened, the composer
         # does not hold the active session's draft.
-        if self.desk is not None and self.is_laid and self._holds_draft:
+        if self.workspace is not None and self.is_laid and self._holds_draft:
             files = tuple(str(attachment.path) for attachment in self._attachments)
-            here = [s.text for s in self._submissions if s.session_id == self.desk.session_id]
+            here = [
+                s.text for s in self._submissions if s.session_id == self.workspace.state.session_id
+            ]
             text = self._composer.text
             if here:
-                left = LeftDraft(self.desk.session, text, self._attachments)
-                self._left_drafts = {**self._left_drafts, self.desk.session_id: left}
-            await self.desk.keep_draft(self.desk.session, joined_drafts(*here, text), files)
+                left = LeftDraft(self.workspace.state.session, text, self._attachments)
+                self._left_drafts = {**self._left_drafts, self.workspace.state.session_id: left}
+            await self.workspace.drafts.save(
+                self.workspace.state.session, joined_drafts(*here, text), files
+            )
 
 
 def joined_drafts(*drafts: str) -> str:

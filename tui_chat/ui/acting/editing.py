@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tui_chat.models.text import Origin
     from tui_chat.ui.inspector import Inspector
     from tui_chat.ui.presets import PresetPane
-    from tui_chat.workspace import Desk
+    from tui_chat.workspace import Workspace
 
 LOOK_EVERY = 1.0
 """Seconds between looks at the preset's file."""
@@ -47,14 +47,18 @@ class Editing(Drafting):
 
     def show_preset(self) -> None:
         """Show the session's preset in the editor, where there is one."""
-        desk, pane = self.desk, self._panes.presets
-        if desk is not None and pane is not None:
-            pane.show(desk.preset_name, desk.preset_edits, ours=desk.preset_is_ours)
+        workspace, pane = self.workspace, self._panes.presets
+        if workspace is not None and pane is not None:
+            pane.show(
+                workspace.state.preset_name,
+                workspace.state.preset_edits,
+                ours=workspace.library.is_ours(workspace.state.preset_name),
+            )
 
     def on_preset_pane_edited(self, event: PresetPane.Edited) -> None:
         """Compose with the edited preset from now on."""
-        if self.desk is not None:
-            self.desk.edit_preset(event.name, event.edits)
+        if self.workspace is not None:
+            self.workspace.presets.edit(event.name, event.edits)
 
     async def on_preset_pane_left(self, event: PresetPane.Left) -> None:
         """Go back to the composer."""
@@ -95,13 +99,15 @@ class Editing(Drafting):
         """
         from tui_chat.models.text import Origin, OriginKind
 
-        desk, around = self.desk, self._pointed_at
+        workspace, around = self.workspace, self._pointed_at
         while around is not None and around.kind is not OriginKind.PRESET and around.within:
             around = around.within
-        if desk is None or around is None:
+        if workspace is None or around is None:
             return
         if around.kind is OriginKind.HISTORY:
-            lines = (m for m in desk.preset.messages if m.type == "chat_history" and m.enabled)
+            lines = (
+                m for m in workspace.state.preset.messages if m.type == "chat_history" and m.enabled
+            )
             if anchor := next(lines, None):
                 around = Origin(OriginKind.PRESET, anchor.id, anchor.name)
         pane = await self._presets_there()
@@ -110,7 +116,7 @@ class Editing(Drafting):
             self.notify(words, severity="warning", markup=False)
             return
         pane.action_want("mark")
-        marked = pane.edits.preset if pane.edits is not None else desk.preset
+        marked = pane.edits.preset if pane.edits is not None else workspace.state.preset
         message = next((m for m in marked.messages if m.id == around.id), None)
         lifetime = message.cache_control if message is not None else None
         at = "the history, at the newest message that stands still"
@@ -126,40 +132,43 @@ class Editing(Drafting):
 
     def look_at_preset_file(self) -> None:
         """Follow the preset's file; where both were changed, ask which is to be had."""
-        desk = self.desk
-        if desk is None or len(self.screen_stack) > 1:
+        workspace = self.workspace
+        if workspace is None or len(self.screen_stack) > 1:
             return
-        match desk.look_at_preset_file():
-            case "followed":
-                words = f"“{desk.preset_name}” was changed by another program and read again."
+        match workspace.presets.check_file():
+            case "reloaded":
+                name = workspace.state.preset_name
+                words = f"“{name}” was changed by another program and read again."
                 self.notify(words, timeout=5, markup=False)
             case "conflict":
-                self._ask_whose(desk)
+                self._ask_whose(workspace)
             case "same":
                 pass
 
     @work(group="dialog", exclusive=True)
-    async def _ask_whose(self, desk: Desk) -> None:
+    async def _ask_whose(self, workspace: Workspace) -> None:
         from tui_chat.ui.dialogs.file_questions import confirm_take_file
 
-        if await confirm_take_file(self, desk.preset_name):
-            desk.revert_preset()
+        if await confirm_take_file(self, workspace.state.preset_name):
+            workspace.presets.revert()
 
     @work(group="dialog", exclusive=True)
     async def on_preset_pane_save_requested(self) -> None:
         """Save the preset."""
         from tui_chat.ui.dialogs.file_questions import confirm_overwrite_preset
 
-        desk = self.desk
-        if desk is None:
+        workspace = self.workspace
+        if workspace is None:
             return
-        if desk.save_loses() and not await confirm_overwrite_preset(self, desk.preset_name):
+        if workspace.presets.would_overwrite() and not await confirm_overwrite_preset(
+            self, workspace.state.preset_name
+        ):
             return
-        ours = desk.preset_is_ours
-        await self._told(desk, ours=ours)
+        ours = workspace.library.is_ours(workspace.state.preset_name)
+        await self._told(workspace, ours=ours)
 
-    async def _told(self, desk: Desk, name: str = "", *, ours: bool = False) -> None:
-        path = await desk.save_preset(name)
+    async def _told(self, workspace: Workspace, name: str = "", *, ours: bool = False) -> None:
+        path = await workspace.presets.save(name)
         if path is not None:
             why = "It came with the program; your copy is used now.\n" if ours else ""
             self.notify(f"Saved.\n{why}{path}", timeout=4 + 4 * ours, markup=False)
@@ -172,19 +181,24 @@ class Editing(Drafting):
         from tui_chat.ui.dialogs.file_questions import ask_unsaved_presets
         from tui_chat.ui.dialogs.questions import confirm_quit, confirm_quit_unsaved
 
-        desk = self.desk
-        if desk is None or (desk.running and not await confirm_quit(self, len(desk.running))):
+        workspace = self.workspace
+        if workspace is None or (
+            workspace.state.streaming_sessions
+            and not await confirm_quit(self, len(workspace.state.streaming_sessions))
+        ):
             return
-        if desk.unsaved_presets:
-            match await ask_unsaved_presets(self, desk.unsaved_presets):
-                case "save" if desk.save_presets():
+        if workspace.state.unsaved_presets:
+            match await ask_unsaved_presets(self, workspace.state.unsaved_presets):
+                case "save" if workspace.presets.save_all():
                     pass
                 case "leave":
                     pass
                 case _:
                     return
-        await desk.stop_all()
-        if await desk.write_unsaved() or await confirm_quit_unsaved(self, desk.unsaved):
+        await workspace.replies.stop_all()
+        if await workspace.store.database.write_deferred() or await confirm_quit_unsaved(
+            self, workspace.unsaved_writes.reason
+        ):
             self.exit()
 
     def on_preset_pane_more_requested(self) -> None:
@@ -197,46 +211,46 @@ class Editing(Drafting):
         from tui_chat.ui.dialogs import file_questions as questions
 
         await self._laid.wait()
-        desk = self.desk
-        if desk is None:
+        workspace = self.workspace
+        if workspace is None:
             return
-        chosen = await questions.ask_preset_command(self, desk)
+        chosen = await questions.ask_preset_command(self, workspace)
         match chosen:
             case "use":
                 await self.run_action("choose_preset")
             case "new":
                 if name := await questions.ask_preset_name(self, "Name of the new preset", ""):
-                    await desk.new_preset(name)
+                    await workspace.presets.create(name)
             case "copy":
                 if name := await questions.ask_preset_name(
-                    self, "Save as", f"{desk.preset_name} copy"
+                    self, "Save as", f"{workspace.state.preset_name} copy"
                 ):
-                    await self._told(desk, name)
+                    await self._told(workspace, name)
             case "import":
                 if path := await questions.ask_preset_import_path(self):
-                    await self._take_in(desk, path)
+                    await self._take_in(workspace, path)
             case "rename":
                 if name := await questions.ask_preset_name(
-                    self, "Rename the preset", desk.preset_name
+                    self, "Rename the preset", workspace.state.preset_name
                 ):
-                    await desk.rename_preset(name)
+                    await workspace.presets.rename(name)
             case "delete":
-                if await questions.confirm_delete_preset(self, desk.preset_name):
-                    await desk.delete_preset()
+                if await questions.confirm_delete_preset(self, workspace.state.preset_name):
+                    await workspace.presets.delete()
             case "revert":
-                desk.revert_preset()
+                workspace.presets.revert()
             case "saved" | "other":
-                await self._compare(desk, chosen)
+                await self._compare(workspace, chosen)
             case "settings":
                 pane = await self._presets_there()
                 self._panes.open("presets")
                 self.call_after_refresh(pane.open_settings)
             case "file":
-                await self._edit_file(desk)
+                await self._edit_file(workspace)
             case _:
                 pass
 
-    async def _take_in(self, desk: Desk, named: str) -> None:
+    async def _take_in(self, workspace: Workspace, named: str) -> None:
         """Make a preset of one of SillyTavern's, use it, and tell what is not as it was."""
         from tui_chat.library.sillytavern_presets import load_sillytavern_preset
 
@@ -245,33 +259,37 @@ class Editing(Drafting):
         except InputError as fault:
             self.complain(fault)
             return
-        await desk.add_preset(found.preset)
+        await workspace.presets.add(found.preset)
         lines = [one_line(note.sentence, 200) for note in found.notes[:_MOST_TOLD]]
         if more := len(found.notes) - len(lines):
             lines.append(f"{more:,} more; `tui-chat preset import` tells all of them.")
         words = "\n".join(["It is a preset of yours now.", *(f"· {line}" for line in lines)])
         self.notify(words, timeout=10 + 3 * len(lines), markup=False)
 
-    async def _compare(self, desk: Desk, what: str) -> None:
+    async def _compare(self, workspace: Workspace, what: str) -> None:
         from tui_chat.library import dump_preset
         from tui_chat.ui.dialogs.file_questions import ask_preset_to_compare
         from tui_chat.ui.presets.differ import Differ
 
-        edits = desk.preset_edits
+        edits = workspace.state.preset_edits
         if edits is None:
             return
         now = dump_preset(edits.preset)
         if what == "saved":
             await self.push_screen_wait(
-                Differ(f"{desk.preset_name}: saved, then edited", dump_preset(edits.saved), now)
+                Differ(
+                    f"{workspace.state.preset_name}: saved, then edited",
+                    dump_preset(edits.saved),
+                    now,
+                )
             )
-        elif name := await ask_preset_to_compare(self, desk):
+        elif name := await ask_preset_to_compare(self, workspace):
             try:
-                other = dump_preset(desk.read_preset(name))
+                other = dump_preset(workspace.presets.read(name))
             except InputError as fault:
                 self.complain(fault)
             else:
-                title = f"{desk.preset_name}, then {name}"
+                title = f"{workspace.state.preset_name}, then {name}"
                 await self.push_screen_wait(Differ(title, now, other))
 
     # --- the user's own editor -----------------------------------------------------------
@@ -279,21 +297,21 @@ class Editing(Drafting):
     @work(group="dialog", exclusive=True)
     async def on_preset_pane_file_requested(self) -> None:
         """Edit the whole preset as JSON, outside."""
-        if self.desk is not None:
-            await self._edit_file(self.desk)
+        if self.workspace is not None:
+            await self._edit_file(self.workspace)
 
-    async def _edit_file(self, desk: Desk) -> None:
+    async def _edit_file(self, workspace: Workspace) -> None:
         from tui_chat.ui.dialogs.file_questions import confirm_edit_again
         from tui_chat.ui.terminal.editor import edited_outside
 
         try:
-            before = text = desk.preset_text()
+            before = text = workspace.presets.text()
             while True:
                 text = await edited_outside(self, text, "preset.json")
                 if text == before:
                     return
                 try:
-                    desk.edit_preset_text(text)
+                    workspace.presets.edit_text(text)
                 except InputError as fault:
                     if not await confirm_edit_again(self, fault):
                         return

@@ -1,4 +1,4 @@
-"""Hearing: the desk is laid, and what it tells is shown."""
+"""Hearing: the workspace is laid, and what it tells is shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui_chat.ui.acting.editing import Editing
 from tui_chat.ui.welcome import keys_found, welcome
 
 if TYPE_CHECKING:
-    from tui_chat.workspace import Change
+    from tui_chat.workspace import WorkspaceEvent
 
 
 LOOK_AFTER = 1.0
@@ -27,26 +27,27 @@ LONG_REPLY = 5.0
 
 
 class Hearing(Editing):
-    """Shows what the desk tells."""
+    """Shows what the workspace tells."""
 
     _start_confirmed = False
     """True once the session that was opened at the start has been on the screen for a while."""
     _arriving = ""
     """Id of the reply that is arriving in the shown session."""
 
-    @work(group="desk")
-    async def lay_desk(self) -> None:
+    @work(group="workspace")
+    async def open_conversations(self) -> None:
         """Open the conversations and show the last session."""
         if self._panes.inspector is None:
             await self._panes.add_inspector()
         try:
-            desk = await self._open_desk(self._hear)
-            self.desk = desk
-            await desk.start(guarded=True)
+            workspace = await self._open_workspace()
+            workspace.subscribe(self._hear)
+            self.workspace = workspace
+            await workspace.start(guarded=True)
         except TuiChatError as error:
             await self.let_go()
             if await self._go_on_after(error):
-                self.lay_desk()
+                self.open_conversations()
             else:
                 self.exit(return_code=1)
             return
@@ -56,16 +57,16 @@ class Hearing(Editing):
         self.watch_preset_file()
         self.set_timer(LOOK_AFTER, self._look_elsewhere)
         with suppress(TuiChatError):  # the prompts of the active session are known all the same
-            self._composer.past.recall(await desk.recent_prompts())
+            self._composer.past.recall(await workspace.store.messages.recent_prompts())
 
     @work(group="elsewhere", exclusive=True)
     async def _look_elsewhere(self) -> None:
         """See what other programs do to the conversations, now and from now on."""
-        if self.desk is not None:
+        if self.workspace is not None:
             if not self._start_confirmed:
                 self._start_confirmed = True
-                await self.desk.confirm_start()
-            self.set_timer(await self.desk.look_elsewhere(), self._look_elsewhere)
+                await self.workspace.sessions.confirm_start()
+            self.set_timer(await self.workspace.external_changes.check(), self._look_elsewhere)
 
     async def _go_on_after(self, error: TuiChatError) -> bool:
         """Ask what to do about conversations that cannot be opened; False to leave."""
@@ -86,37 +87,37 @@ class Hearing(Editing):
 
     async def let_go(self) -> None:
         """Stop replies and close the store."""
-        desk, self.desk = self.desk, None
-        if desk is not None:
+        workspace, self.workspace = self.workspace, None
+        if workspace is not None:
             if self._exception is None and not self._start_confirmed:  # a signal is no fault
-                await desk.confirm_start()
+                await workspace.sessions.confirm_start()
             try:
-                await desk.close()
+                await workspace.close()
             finally:
-                self.unsaved = desk.unsaved
+                self.unsaved = workspace.unsaved_writes.reason
 
-    def _hear(self, change: Change) -> None:
+    def _hear(self, change: WorkspaceEvent) -> None:
         from tui_chat.workspace import (
+            BackgroundReplyEnded,
             BranchChanged,
+            BranchEndLoaded,
             Done,
-            NewestRead,
+            Failed,
             PresetChanged,
-            ReplyElsewhere,
             ReplyGrew,
-            ReplyWaits,
-            SavingFailed,
+            ReplyRetrying,
             SessionsChanged,
-            Trouble,
+            UnsavedWritesChanged,
         )
 
-        if not self.is_running or (self.desk is None and not isinstance(change, Trouble)):
+        if not self.is_running or (self.workspace is None and not isinstance(change, Failed)):
             return
         match change:
             case SessionsChanged():
                 self._show_sessions()
             case BranchChanged():
                 self._show_branch()
-            case NewestRead():
+            case BranchEndLoaded():
                 self._show_chat(change.entries, is_part=True)
                 self.bring_early(change.draft)
             case PresetChanged():
@@ -126,25 +127,25 @@ class Hearing(Editing):
                 grown = change.grown
                 self._chat.stream(grown.entry_id, grown.reply, grown.timing, grown.unsaved)
                 self.reply_grew(grown.reply)
-            case ReplyWaits():
+            case ReplyRetrying():
                 waiting = change.waiting
                 when = f"in {ceil(waiting.seconds)} s" if waiting.seconds >= 1 else "now"
                 words = f"{waiting.why}\nTrying again {when}. Esc gives up."
                 self.notify(
                     words, severity="warning", timeout=max(waiting.seconds, 3), markup=False
                 )
-            case ReplyElsewhere():
+            case BackgroundReplyEnded():
                 self._tell_elsewhere(change.title, change.entry)
             case Done():
-                words = (
-                    f"{change.words} {self._undo_key} it back." if change.undoable else change.words
-                )
+                words = change.sentence
+                if change.undoable:
+                    words += f" {self._undo_key} it back."
                 self.notify(words, timeout=6, markup=False)
                 if change.message_id:  # where it stood, and not at the end of all
                     self._chat.transcript.show_message(change.message_id)
-            case SavingFailed():
-                self._chat.activity.is_saved = not change.why
-            case Trouble():
+            case UnsavedWritesChanged():
+                self._chat.activity.is_saved = not change.reason
+            case Failed():
                 self.complain(change.error)
 
     @property
@@ -154,52 +155,54 @@ class Hearing(Editing):
         return "u brings" if self.focused in takes_u else "/undo brings"
 
     def _show_sessions(self) -> None:
-        desk = self.desk
-        if desk is not None:
-            current = desk.session.session_id if desk.session else None
-            self._sessions.show(desk.sessions, current, self._now(), desk.running)
+        workspace = self.workspace
+        if workspace is not None:
+            current = workspace.state.session.session_id if workspace.state.session else None
+            self._sessions.show(
+                workspace.state.sessions, current, self._now(), workspace.state.streaming_sessions
+            )
 
     def _show_chat(self, entries: tuple[Entry, ...], *, is_part: bool = False) -> None:
         """Show the shown session's branch, or the end of it."""
-        desk = self.desk
-        if desk is None:
+        workspace = self.workspace
+        if workspace is None:
             return
-        title = desk.session.title if desk.session else "New chat"
-        model = desk.asked_model
-        role = desk.role.name if desk.role else "no role"
-        subtitle = f"{model or 'no model'} · {desk.endpoint.name} · {role}"
-        if desk.preset_name != "plain":
-            subtitle += f" · {desk.preset_name}"
-        if desk.role_fault:
-            subtitle += f" · its role was {desk.role_fault}"
-        keys = keys_found(desk.config.endpoints, self._environ) if not entries else ()
-        words = welcome(model, desk.is_offline, keys, self.key_of)
-        elsewhere = not desk.is_streaming
+        title = workspace.state.session.title if workspace.state.session else "New chat"
+        model = workspace.state.effective_model
+        role = workspace.state.role.name if workspace.state.role else "no role"
+        subtitle = f"{model or 'no model'} · {workspace.state.endpoint.name} · {role}"
+        if workspace.state.preset_name != "plain":
+            subtitle += f" · {workspace.state.preset_name}"
+        if workspace.state.role_fault:
+            subtitle += f" · its role was {workspace.state.role_fault}"
+        keys = keys_found(workspace.state.config.endpoints, self._environ) if not entries else ()
+        words = welcome(model, workspace.state.is_offline, keys, self.key_of)
+        elsewhere = not workspace.state.is_streaming
         self._chat.show(
             title,
             subtitle,
             entries,
             words,
-            desk.timing,
-            session_id=desk.session.session_id if desk.session else None,
+            workspace.replies.timing,
+            session_id=workspace.state.session.session_id if workspace.state.session else None,
             is_part=is_part,
             elsewhere=elsewhere,
         )
 
     def _show_branch(self) -> None:
-        desk = self.desk
-        if desk is None or not desk.is_whole:
+        workspace = self.workspace
+        if workspace is None or not workspace.state.is_branch_loaded:
             return
         self.adopt_draft()
-        self._show_chat(desk.entries)
-        if desk.partial is not None:
-            partial = desk.partial
+        self._show_chat(workspace.state.entries)
+        if workspace.state.partial is not None:
+            partial = workspace.state.partial
             self._chat.stream(partial.entry_id, partial.reply, partial.timing)
         if self._panes.inspector is not None:
-            self._panes.inspector.own_protocol = desk.endpoint.protocol
+            self._panes.inspector.own_protocol = workspace.state.endpoint.protocol
         self.show_preset()
         self._show_sessions()
-        self._watch_ends(desk.entries)
+        self._watch_ends(workspace.state.entries)
         self.compose_soon()
 
     def _tell_elsewhere(self, title: str, entry: Entry) -> None:

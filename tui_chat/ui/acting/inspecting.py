@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tui_chat.recipe import TurnFile
     from tui_chat.tokens import Counter
     from tui_chat.ui.inspector import Inspector
-    from tui_chat.workspace import Desk, LastSent, WhatIf
+    from tui_chat.workspace import LastSent, WhatIf, Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,33 +79,35 @@ class Inspecting(Comparing):
 
     def inspect(self, composed: Composed) -> None:
         """Show the request that Enter would send, or what is looked at in its place."""
-        inspector, desk = self._panes.inspector, self.desk
-        if inspector is None or desk is None:
+        inspector, workspace = self._panes.inspector, self.workspace
+        if inspector is None or workspace is None:
             return
-        is_another = desk.session_id != self._inspected_in
+        is_another = workspace.state.session_id != self._inspected_in
         if is_another:
-            self._inspected_in = desk.session_id
+            self._inspected_in = workspace.state.session_id
             self._forget(inspector)
         seen = self._seen
-        if seen is not None and seen.session_id != desk.session_id:
+        if seen is not None and seen.session_id != workspace.state.session_id:
             self._go_live()
             seen = None
         if seen is not None:
-            composed = desk.said_in(seen.composed, self._protocol)
+            composed = workspace.requests.in_protocol(seen.composed, self._protocol)
         elif self._what_if is not None:
             draft = message_text(self._composer.text)
-            composed = desk.what_if(draft, self._what_if, self._protocol, self.parts)
+            composed = workspace.requests.what_if(draft, self._what_if, self._protocol, self.parts)
         inspector.show(composed)
         if is_another:
             self._chat.transcript.point_anew()  # there was nothing to point into before
         if not inspector.is_on_screen:
             return
-        if desk.entries is not self._pinned_in:
-            self._pinned_in = desk.entries
-            inspector.keep_pinned([e.message.id for e in desk.entries if e.message.pinned])
-        self._tell_forecast(inspector, desk, composed)
-        self._tell_reply(inspector, desk)
-        self.tell_difference(inspector, desk)
+        if workspace.state.entries is not self._pinned_in:
+            self._pinned_in = workspace.state.entries
+            inspector.keep_pinned(
+                [e.message.id for e in workspace.state.entries if e.message.pinned]
+            )
+        self._tell_forecast(inspector, workspace, composed)
+        self._tell_reply(inspector, workspace)
+        self.tell_difference(inspector, workspace)
 
     def _forget(self, inspector: Inspector) -> None:
         """Let go of the session that was left, and of all that was told of its requests."""
@@ -115,13 +117,15 @@ class Inspecting(Comparing):
         if self._base.startswith("branch"):
             self._base, self._base_branch = LAST, None
 
-    def _tell_forecast(self, inspector: Inspector, desk: Desk, composed: Composed) -> None:
+    def _tell_forecast(
+        self, inspector: Inspector, workspace: Workspace, composed: Composed
+    ) -> None:
         from tui_chat.analysis import Forecaster
 
-        self._note_what_left(desk)
-        last = desk.sent.get(composed.endpoint.name)
+        self._note_what_left(workspace)
+        last = workspace.state.last_sent.get(composed.endpoint.name)
         if self._seen is None and last is None:
-            self._recall(desk, composed.endpoint.name)
+            self._recall(workspace, composed.endpoint.name)
         if self._seen is not None or last is None:
             inspector.show_forecast(None)
             return
@@ -131,11 +135,11 @@ class Inspecting(Comparing):
             self._forecasts = (*self._forecasts[-3:], (composed, told))
         inspector.show_forecast(self._forecasts[-1][1])
 
-    def _note_what_left(self, desk: Desk) -> None:
+    def _note_what_left(self, workspace: Workspace) -> None:
         """Keep the forecasts of requests that have left: as they were told, else made now."""
         from tui_chat.analysis import Forecaster
 
-        for endpoint, sent in desk.sent.items():
+        for endpoint, sent in workspace.state.last_sent.items():
             last = self._left.get(endpoint)
             if last is sent:
                 continue
@@ -147,40 +151,43 @@ class Inspecting(Comparing):
                 told = Forecaster()(last.composed, sent.composed, _counter_of(sent.composed))
             self._foretold = {**self._foretold, endpoint: (sent.entry_id, told)}
 
-    def _recall(self, desk: Desk, endpoint: str) -> None:
+    def _recall(self, workspace: Workspace, endpoint: str) -> None:
         """Look once, when there is time, for what was sent before, and is not kept."""
         if endpoint not in self._recalled:
             self._recalled |= {endpoint}
-            self.set_timer(_SETTLED, lambda: self._fetch_last(desk, endpoint))
+            self.set_timer(_SETTLED, lambda: self._fetch_last(workspace, endpoint))
 
     @work(group="recall")
-    async def _fetch_last(self, desk: Desk, endpoint: str) -> None:
+    async def _fetch_last(self, workspace: Workspace, endpoint: str) -> None:
         from tui_chat.analysis import Forecaster
 
-        last = await desk.recall_last(endpoint)
-        if last is None or endpoint in desk.sent or self.desk is not desk:
+        last = await workspace.request_history.last_sent(endpoint)
+        if last is None or endpoint in workspace.state.last_sent or self.workspace is not workspace:
             return
-        if desk.endpoint.name == endpoint:
+        if workspace.state.endpoint.name == endpoint:
             # Comparing all of it takes a while; from then on only what changes is looked at.
-            forecaster, now = Forecaster(), desk.composed(message_text(self._composer.text))
+            forecaster, now = (
+                Forecaster(),
+                workspace.requests.compose(message_text(self._composer.text)),
+            )
             await asyncio.to_thread(forecaster, last.composed, now, _counter_of(now))
             self._forecaster = forecaster
-        desk.sent.setdefault(endpoint, last)
+        workspace.update(last_sent={endpoint: last, **workspace.state.last_sent})
         self.compose_soon()
 
-    def _tell_reply(self, inspector: Inspector, desk: Desk) -> None:
+    def _tell_reply(self, inspector: Inspector, workspace: Workspace) -> None:
         from tui_chat.ui.inspector import Came
 
         entry = self._seen.entry if self._seen is not None else None
         if entry is None:
-            entry = last_reply(desk.entries)
+            entry = last_reply(workspace.state.entries)
         if entry is None:
             inspector.show_reply(None)
             return
         message = entry.message
-        partial = desk.partial
+        partial = workspace.state.partial
         if partial is not None and partial.entry_id == message.id:
-            message = partial.reply.message(desk.endpoint.protocol)
+            message = partial.reply.message(workspace.state.endpoint.protocol)
         received, unheard = self._received(inspector, entry)
         held = self._held_against(entry)
         inspector.show_reply(Came(entry, message, received, unheard, held))
@@ -198,10 +205,10 @@ class Inspecting(Comparing):
 
     @work(group="received", exclusive=True)
     async def _fetch_received(self, entry_id: str) -> None:
-        desk, inspector = self.desk, self._panes.inspector
-        if desk is not None and inspector is not None:
-            self._heard = entry_id, await desk.received(entry_id), ""
-            self._tell_reply(inspector, desk)
+        workspace, inspector = self.workspace, self._panes.inspector
+        if workspace is not None and inspector is not None:
+            self._heard = entry_id, await workspace.request_history.received(entry_id), ""
+            self._tell_reply(inspector, workspace)
 
     def _held_against(self, entry: Entry) -> str:
         """Say what the forecast of a reply's request was, beside what was reported."""
@@ -214,9 +221,9 @@ class Inspecting(Comparing):
 
     def reply_grew(self, reply: Reply) -> None:
         """Show what has arrived."""
-        inspector, desk = self._panes.inspector, self.desk
-        if inspector is not None and desk is not None and inspector.shows_reply:
-            self._tell_reply(inspector, desk)
+        inspector, workspace = self._panes.inspector, self.workspace
+        if inspector is not None and workspace is not None and inspector.shows_reply:
+            self._tell_reply(inspector, workspace)
 
     def on_inspector_view_changed(self) -> None:
         """Fill the view that came into sight."""
@@ -249,5 +256,5 @@ class Inspecting(Comparing):
         self._seen, self._what_if, self._protocol = None, None, None
         if self._panes.inspector is not None:
             self._panes.inspector.show_banner("")
-            if self.desk is not None:
-                self._panes.inspector.own_protocol = self.desk.endpoint.protocol
+            if self.workspace is not None:
+                self._panes.inspector.own_protocol = self.workspace.state.endpoint.protocol

@@ -18,8 +18,8 @@ class Messages(Drafting):
     @on(Transcript.SiblingRequested)
     @work(group="branch")
     async def _show_sibling(self, event: Transcript.SiblingRequested) -> None:
-        if self.desk is not None:
-            await self.desk.show_sibling(event.entry_id, event.step)
+        if self.workspace is not None:
+            await self.workspace.branches.show_version(event.entry_id, event.step)
 
     @on(Transcript.EditRequested)
     @work(group="dialog", exclusive=True)
@@ -27,27 +27,33 @@ class Messages(Drafting):
         from tui_chat.ui.dialogs.questions import ask_edit
 
         entry = self._shown(event.entry_id)
-        if self.desk is None or entry is None:
+        if self.workspace is None or entry is None:
             return
         message, stored = entry.message, False
         while not stored:  # where it could not be, what was written must not be lost
             written = await ask_edit(self, message)
             if written is None or (not written.send and written.text == entry.message.content):
                 return
-            stored = await self.desk.edit(event.entry_id, written.text, send=written.send)
+            stored = await self.workspace.branches.edit(
+                event.entry_id, written.text, send=written.send
+            )
             message = replace(message, content=written.text)
 
     @on(Transcript.ContinueRequested)
     @work(group="send")
     async def _continue(self, event: Transcript.ContinueRequested) -> None:
-        if self.desk is not None:
-            await self.desk.continue_reply(event.entry_id)
+        if self.workspace is not None:
+            await self.workspace.replies.continue_reply(event.entry_id)
 
     @on(Transcript.InspectRequested)
     @work(group="open", exclusive=True)
     async def _inspect(self, event: Transcript.InspectRequested) -> None:
         """Show the request that produced a reply, until something is typed."""
-        sent = await self.desk.sent_request(event.entry_id) if self.desk is not None else None
+        sent = (
+            await self.workspace.request_history.sent_request(event.entry_id)
+            if self.workspace is not None
+            else None
+        )
         if sent is None:
             return
         if sent.composed is None or self._panes.inspector is None:
@@ -64,58 +70,58 @@ class Messages(Drafting):
     @on(Transcript.ForkRequested)
     @work(group="open", exclusive=True)
     async def _fork(self, event: Transcript.ForkRequested) -> None:
-        if self.desk is not None:
-            await self.show_session(lambda desk: desk.fork(event.entry_id))
+        if self.workspace is not None:
+            await self.show_session(lambda workspace: workspace.branches.fork(event.entry_id))
 
     @on(Transcript.DeleteRequested)
     @work(group="branch")
     async def _delete_message(self, event: Transcript.DeleteRequested) -> None:
-        if self.desk is not None:
-            await self.desk.delete_message(event.entry_id)
+        if self.workspace is not None:
+            await self.workspace.branches.delete(event.entry_id)
 
     @on(Transcript.UndoRequested)
     @work(group="branch")
     async def _undo(self) -> None:
-        if self.desk is not None:
-            await self.show_session(lambda desk: desk.undo())
+        if self.workspace is not None:
+            await self.show_session(lambda workspace: workspace.undo())
 
     @on(Transcript.PinRequested)
     @work(group="branch")
     async def _pin(self, event: Transcript.PinRequested) -> None:
-        if self.desk is not None:
-            await self.desk.pin(event.entry_id, event.pinned)
+        if self.workspace is not None:
+            await self.workspace.branches.pin(event.entry_id, event.pinned)
 
     @on(Transcript.AnswerRequested)
     @work(group="dialog", exclusive=True)
     async def _answer_call(self, event: Transcript.AnswerRequested) -> None:
         from tui_chat.ui.dialogs.questions import ask_tool_result
 
-        calls = self.desk.open_calls if self.desk is not None else ()
+        calls = self.workspace.state.pending_calls if self.workspace is not None else ()
         call = next((c for c in calls if c.call.id == event.call_id), None)
-        if self.desk is not None and call is not None:
+        if self.workspace is not None and call is not None:
             text: str | None = ""
             stored = False
             while not stored and (text := await ask_tool_result(self, call.call, text)) is not None:
-                stored = await self.desk.answer_tool(event.entry_id, event.call_id, text)
+                stored = await self.workspace.tools.answer(event.entry_id, event.call_id, text)
 
     @on(Transcript.RunRequested)
     @work(group="dialog", exclusive=True)
     async def _run_call(self, event: Transcript.RunRequested) -> None:
         from tui_chat.ui.dialogs.questions import confirm_run_tool
 
-        desk = self.desk
-        calls = desk.open_calls if desk is not None else ()
+        workspace = self.workspace
+        calls = workspace.state.pending_calls if workspace is not None else ()
         call = next((c for c in calls if c.call.id == event.call_id), None)
-        if desk is None or call is None:
+        if workspace is None or call is None:
             return
-        # Where there is no command the desk says so, and how to have one.
+        # Where there is no command the workspace says so, and how to have one.
         if (
             call.tool is None
             or not call.can_run
             or await confirm_run_tool(self, call.call, call.tool)
         ):
-            await desk.run_tool(event.entry_id, event.call_id)
+            await workspace.tools.run(event.entry_id, event.call_id)
 
     def _shown(self, entry_id: str) -> Entry | None:
-        entries = self.desk.entries if self.desk else ()
+        entries = self.workspace.state.entries if self.workspace else ()
         return next((e for e in entries if e.message.id == entry_id), None)

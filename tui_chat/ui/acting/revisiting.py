@@ -26,14 +26,14 @@ class Revisiting(Inspecting, Tracing):
     @on(Transcript.InspectRequested)
     @work(group="inspect", exclusive=True)
     async def _inspect_reply(self, event: Transcript.InspectRequested) -> None:
-        desk = self.desk
-        if desk is None:
+        workspace = self.workspace
+        if workspace is None:
             return
-        entry = next((e for e in desk.entries if e.message.id == event.entry_id), None)
+        entry = next((e for e in workspace.state.entries if e.message.id == event.entry_id), None)
         if entry is None or entry.message.role != "assistant":
             self.reveal_in_request(Origin(OriginKind.HISTORY, event.entry_id))
             return
-        sent = await desk.sent_request(event.entry_id)
+        sent = await workspace.request_history.sent_request(event.entry_id)
         composed = sent.shown if sent is not None else None
         if sent is None:
             return
@@ -41,7 +41,7 @@ class Revisiting(Inspecting, Tracing):
             fault = "What was sent is no longer kept, and cannot be composed again."
             self.complain(InputError(fault, advice=sent.why))
             return
-        self._look_at(Seen(composed, told_of(sent), desk.session_id, entry))
+        self._look_at(Seen(composed, told_of(sent), workspace.state.session_id, entry))
 
     @on(Transcript.RevealRequested)
     def _reveal_message(self, event: Transcript.RevealRequested) -> None:
@@ -58,13 +58,13 @@ class Revisiting(Inspecting, Tracing):
         """Send the context of the shown reply to any model; the reply is a version of it."""
         from tui_chat.ui.dialogs.questions import ask_model
 
-        desk, entry = self.desk, self._reply_meant()
-        if desk is None or entry is None:
+        workspace, entry = self.workspace, self._reply_meant()
+        if workspace is None or entry is None:
             return
-        chosen = await ask_model(self, desk)
+        chosen = await ask_model(self, workspace)
         if chosen is not None:
             self._go_live()
-            await desk.replay(entry.message.id, *chosen)
+            await workspace.replies.replay(entry.message.id, *chosen)
 
     @work(group="dialog", exclusive=True)
     async def action_export_turn(self) -> None:
@@ -72,10 +72,10 @@ class Revisiting(Inspecting, Tracing):
         from tui_chat.ui.dialogs.file_questions import confirm_overwrite
         from tui_chat.ui.dialogs.questions import ask_save_path
 
-        desk, entry = self.desk, self._reply_meant()
-        if desk is None or entry is None:
+        workspace, entry = self.workspace, self._reply_meant()
+        if workspace is None or entry is None:
             return
-        text = await desk.export_turn(entry.message.id)
+        text = await workspace.request_history.export_turn(entry.message.id)
         if text is None:
             return
         typed = await ask_save_path(self, "Write the turn to", f"turn-{entry.message.id[:8]}.json")
@@ -95,7 +95,7 @@ class Revisiting(Inspecting, Tracing):
         """Return the reply that is looked at, else the last one; None, told, without any."""
         if self._seen is not None and self._seen.entry is not None:
             return self._seen.entry
-        entry = last_reply(self.desk.entries) if self.desk is not None else None
+        entry = last_reply(self.workspace.state.entries) if self.workspace is not None else None
         if entry is not None:
             return entry
         self.complain(InputError("There is no reply yet."))

@@ -31,12 +31,12 @@ class Searching(Drafting):
         from tui_chat.ui.search import Known, SearchScreen
 
         await self._laid.wait()
-        desk = self.desk
-        if desk is None:
+        workspace = self.workspace
+        if workspace is None:
             return
-        sessions, endpoints = desk.sessions, desk.config.endpoints
+        sessions, endpoints = workspace.state.sessions, workspace.state.config.endpoints
         try:
-            replied = await desk.writers()
+            replied = await workspace.store.search.writers()
         except TuiChatError:
             replied = ()  # the search itself will tell
         models = {each.model for each in sessions} | {model for _, model in replied}
@@ -59,9 +59,11 @@ class Searching(Drafting):
 
         message_id = hit.message_id
         if message_id is None:
-            await self.show_session(lambda desk: desk.open(hit.session_id))
+            await self.show_session(lambda workspace: workspace.sessions.open(hit.session_id))
         else:
-            await self.show_session(lambda desk: desk.open_at(hit.session_id, message_id))
+            await self.show_session(
+                lambda workspace: workspace.sessions.open_at(hit.session_id, message_id)
+            )
         if self._panes.is_narrow:
             self._panes.close_overlay()
         if hit.message_id is None:
@@ -74,11 +76,11 @@ class Searching(Drafting):
         """Answer a query."""
         from tui_chat.ui.search import Answer
 
-        screen, desk = self._search_screen, self.desk
-        if screen is None or desk is None:
+        screen, workspace = self._search_screen, self.workspace
+        if screen is None or workspace is None:
             return
         try:
-            answer = Answer(event.query, await desk.search(event.query))
+            answer = Answer(event.query, await workspace.store.search.find(event.query))
         except TuiChatError as error:
             answer = Answer(event.query, fault=f"{error}\n{error.advice}".strip())
         if screen.is_attached:
@@ -87,12 +89,14 @@ class Searching(Drafting):
     @work(group="search-preview", exclusive=True)
     async def on_search_screen_pointed(self, event: SearchScreen.Pointed) -> None:
         """Show what was said around a hit."""
-        screen, desk = self._search_screen, self.desk
-        if screen is None or desk is None:
+        screen, workspace = self._search_screen, self.workspace
+        if screen is None or workspace is None:
             return
         try:
             message_id = event.hit.message_id
-            entries = await desk.around(message_id) if message_id is not None else ()
+            entries = (
+                await workspace.store.branches.around(message_id) if message_id is not None else ()
+            )
         except TuiChatError:
             entries = ()  # what was found was deleted meanwhile
         if screen.is_attached:

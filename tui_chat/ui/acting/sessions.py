@@ -17,8 +17,8 @@ class Sessions(Choosing):
     @on(SessionList.Opened)
     @work(group="open", exclusive=True)
     async def _open(self, event: SessionList.Opened) -> None:
-        if self.desk is not None:
-            await self.show_session(lambda desk: desk.open(event.session_id))
+        if self.workspace is not None:
+            await self.show_session(lambda workspace: workspace.sessions.open(event.session_id))
             self._after_choosing_session()
 
     @on(SessionList.NewRequested)
@@ -31,12 +31,12 @@ class Sessions(Choosing):
         from tui_chat.ui.dialogs.questions import ask_role
 
         await self._laid.wait()
-        desk = self.desk
-        if desk is None:
+        workspace = self.workspace
+        if workspace is None:
             return
         role_id: str | None = None
-        if sum(role.status == "enabled" for role in desk.roles) > 1:
-            role_id = await ask_role(self, desk, "Begin a session with which role?")
+        if sum(role.status == "enabled" for role in workspace.state.roles) > 1:
+            role_id = await ask_role(self, workspace, "Begin a session with which role?")
             if role_id is None:
                 return
         await self.begin(role_id)
@@ -52,33 +52,36 @@ class Sessions(Choosing):
         from tui_chat.ui.dialogs.questions import ask_title
 
         sessions = self._listed((event.session_id,))
-        if self.desk is not None and sessions:
+        if self.workspace is not None and sessions:
             title = await ask_title(self, sessions[0].title)
             if title:
-                await self.desk.rename(event.session_id, title)
+                await self.workspace.sessions.rename(event.session_id, title)
 
     @on(SessionList.DeleteRequested)
     @work(group="organise")
     async def _delete(self, event: SessionList.DeleteRequested) -> None:
-        if self.desk is not None:
-            await self.show_session(lambda desk: desk.delete(event.session_ids))
+        if self.workspace is not None:
+            await self.show_session(lambda workspace: workspace.sessions.delete(event.session_ids))
 
     @on(SessionList.UndoRequested)
     @work(group="organise")
     async def action_bring_back(self) -> None:
         """Bring back what was deleted or archived last."""
-        if self.desk is not None:
-            await self.show_session(lambda desk: desk.undo())
+        if self.workspace is not None:
+            await self.show_session(lambda workspace: workspace.undo())
 
     @on(SessionList.MarkRequested)
     @work(group="organise")
     async def _mark(self, event: SessionList.MarkRequested) -> None:
-        from tui_chat.workspace import Order
 
-        if self.desk is None:
+        if self.workspace is None:
             return
-        order = Order(pinned=event.pinned, archived=event.archived, unread=event.unread)
-        await self.desk.organise(event.session_ids, order)
+        await self.workspace.sessions.organise(
+            event.session_ids,
+            pinned=event.pinned,
+            archived=event.archived,
+            unread=event.unread,
+        )
 
     @on(SessionList.TagsRequested)
     @work(group="dialog", exclusive=True)
@@ -87,27 +90,26 @@ class Sessions(Choosing):
         from tui_chat.ui.dialogs.questions import ask_tags
 
         sessions = self._listed(event.session_ids)
-        if self.desk is None or not sessions:
+        if self.workspace is None or not sessions:
             return
         shared = [tag for tag in sessions[0].tags if all(tag in s.tags for s in sessions)]
         tags = await ask_tags(self, shared)
         if tags is not None and tags != tuple(shared):
-            await self.desk.retag(event.session_ids, add=tags, drop=shared)
+            await self.workspace.sessions.retag(event.session_ids, add=tags, drop=shared)
 
     @on(SessionList.FolderRequested)
     @work(group="dialog", exclusive=True)
     async def _file(self, event: SessionList.FolderRequested) -> None:
         from tui_chat.ui.dialogs.questions import ask_folder
-        from tui_chat.workspace import Order
 
         sessions = self._listed(event.session_ids)
-        if self.desk is None or not sessions:
+        if self.workspace is None or not sessions:
             return
-        folders = sorted({each.folder for each in self.desk.sessions if each.folder})
+        folders = sorted({each.folder for each in self.workspace.state.sessions if each.folder})
         folder = await ask_folder(self, folders, sessions[0].folder)
         if folder is not None:
-            await self.desk.organise(event.session_ids, Order(folder=folder))
+            await self.workspace.sessions.organise(event.session_ids, folder=folder)
 
     def _listed(self, session_ids: Collection[str]) -> list[SessionSummary]:
-        sessions = self.desk.sessions if self.desk else ()
+        sessions = self.workspace.state.sessions if self.workspace else ()
         return [session for session in sessions if session.session_id in session_ids]

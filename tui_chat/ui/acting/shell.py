@@ -28,7 +28,7 @@ from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
 
 if TYPE_CHECKING:
     from tui_chat.attachments import Attachment
-    from tui_chat.workspace import Change, Desk
+    from tui_chat.workspace import Workspace
 
 _HARMLESS = ControlCharacterFilter()
 
@@ -55,24 +55,24 @@ def _for_the_user(path: str, flags: int) -> int:
 
 
 class Shell(Telling):
-    """Panes, config and desk."""
+    """Panes, config and workspace."""
 
     def __init__(
         self,
         config: Config,
-        open_desk: Callable[[Callable[[Change], None]], Awaitable[Desk]],
+        open_workspace: Callable[[], Awaitable[Workspace]],
         now: Callable[[], float] = time,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         super().__init__()
         self._environ = environ
-        self.desk: Desk | None = None
+        self.workspace: Workspace | None = None
         """None until the conversations are open."""
         self.unsaved = ""
         """Why something was not saved when the conversations were closed; empty if all was."""
         self._now = now
         self._config = config
-        self._open_desk = open_desk
+        self._open_workspace = open_workspace
         self._panes = Panes()
         self._sessions = self._panes.sessions
         self._chat = self._panes.chat
@@ -87,7 +87,7 @@ class Shell(Telling):
         """One key of each action, to be named in a sentence."""
         self._handing_over = asyncio.Lock()
         self._laid = asyncio.Event()
-        """Set once the desk is laid."""
+        """Set once the workspace is laid."""
         self.is_switching_session = False
         """True until the composer holds the draft of the session that is being opened."""
         self.submission_lock = asyncio.Lock()

@@ -16,7 +16,7 @@ from tui_chat.ui.acting.inspecting import Inspecting, Seen
 
 if TYPE_CHECKING:
     from tui_chat.recipe import CameBack, TurnFile
-    from tui_chat.workspace import Desk
+    from tui_chat.workspace import Workspace
 
 
 class Supposing(Inspecting):
@@ -31,8 +31,8 @@ class Supposing(Inspecting):
         from tui_chat.ui.dialogs.questions import ask_captured
 
         await self._laid.wait()
-        if self.desk is not None and (text := await ask_captured(self)) is not None:
-            await self._look_at_captured(self.desk, text)
+        if self.workspace is not None and (text := await ask_captured(self)) is not None:
+            await self._look_at_captured(self.workspace, text)
 
     def open_first(self, text: str) -> None:
         """Have a captured request in the inspector as soon as there is one."""
@@ -44,10 +44,10 @@ class Supposing(Inspecting):
         text, self._opened_first = self._opened_first, ""
         if text:
             await self._laid.wait()
-            if self.desk is not None:
-                await self._look_at_captured(self.desk, text)
+            if self.workspace is not None:
+                await self._look_at_captured(self.workspace, text)
 
-    async def _look_at_captured(self, desk: Desk, text: str) -> None:
+    async def _look_at_captured(self, workspace: Workspace, text: str) -> None:
         from tui_chat.analysis import read_captured
         from tui_chat.recipe import holds_turn, read_turn
 
@@ -55,26 +55,26 @@ class Supposing(Inspecting):
             text = await asyncio.to_thread(in_file, text)
             if holds_turn(text):
                 turn = read_turn(text, "The exported turn")
-                self._look_at(await asyncio.to_thread(seen_in, turn, desk.session_id))
+                self._look_at(await asyncio.to_thread(seen_in, turn, workspace.state.session_id))
                 return
             captured = read_captured(text)
         except InputError as fault:
             self.complain(fault)
             return
-        composed = desk.said_of(captured.envelope, captured.protocol)
+        composed = workspace.requests.from_envelope(captured.envelope, captured.protocol)
         words = f"captured {captured.protocol.label} request"
         if not captured.settings.model:
             words += " · names no model"
-        self._look_at(Seen(composed, words, desk.session_id, captured=captured))
+        self._look_at(Seen(composed, words, workspace.state.session_id, captured=captured))
 
     @work(group="dialog", exclusive=True)
     async def action_keep_captured(self) -> None:
         """Make a session and a preset of the captured request that is looked at."""
         from tui_chat.ui.dialogs.questions import ask_text
 
-        desk, seen = self.desk, self._seen
+        workspace, seen = self.workspace, self._seen
         captured = seen.captured if seen is not None else None
-        if desk is None or seen is None or captured is None:
+        if workspace is None or seen is None or captured is None:
             advice = f"“Open a captured request” is in the palette ({self.key_of['palette']})."
             self.complain(InputError("No captured request is open.", advice=advice))
             return
@@ -83,11 +83,13 @@ class Supposing(Inspecting):
             self._go_live()
             wanted = seen.composed.model
             await self.show_session(
-                lambda desk: desk.keep_captured(
+                lambda workspace: workspace.import_export.import_captured(
                     name, captured.messages, captured.preset(name), captured.settings, seen.entry
                 )
             )
-            words, is_all = told_of_keeping(captured.not_kept, wanted, desk.composed("").model)
+            words, is_all = told_of_keeping(
+                captured.not_kept, wanted, workspace.requests.compose("").model
+            )
             severity = "information" if is_all else "warning"
             self.notify(words, severity=severity, timeout=12, markup=False)
 
@@ -97,16 +99,16 @@ class Supposing(Inspecting):
         from tui_chat.ui.dialogs.questions import ask_what_if
 
         await self._laid.wait()
-        desk, inspector = self.desk, self._panes.inspector
-        if desk is None or inspector is None:
+        workspace, inspector = self.workspace, self._panes.inspector
+        if workspace is None or inspector is None:
             return
-        asked = await ask_what_if(self, desk, self._what_if)
+        asked = await ask_what_if(self, workspace, self._what_if)
         if asked is None:
             return
         self._go_live()
-        if not asked.is_nothing:
+        if not asked.is_empty:
             self._what_if = asked
-            inspector.show_banner(f"what if: {asked.words} · Esc: back")
+            inspector.show_banner(f"what if: {asked.description} · Esc: back")
             self._panes.open("inspector")
             self.call_after_refresh(inspector.focus)
         self.compose_soon()

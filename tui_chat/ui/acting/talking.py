@@ -18,7 +18,7 @@ from tui_chat.ui.commands import CommandCall, UnknownCommand, parse_command
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Session
-    from tui_chat.workspace import Desk
+    from tui_chat.workspace import Workspace
 
 
 class Talking(Commanding):
@@ -37,7 +37,9 @@ class Talking(Commanding):
         stands = self._composer.text
         if not stands.startswith(typed) or not (typed.strip() or self._attachments):
             return  # Enter repeats, and the first one took the draft already
-        session_id = self.desk.session_id if self.desk is not None and self.is_laid else ""
+        session_id = (
+            self.workspace.state.session_id if self.workspace is not None and self.is_laid else ""
+        )
         submission = Submission(session_id, typed, self._attachments)
         self._submissions = (*self._submissions, submission)
         self._composer.past.remember(draft)
@@ -54,32 +56,32 @@ class Talking(Commanding):
     async def _send(self, draft: str, parts: tuple[Part, ...], submission: Submission) -> None:
         async with self.submission_lock:
             await self._laid.wait()  # Enter may come before the conversations are open
-            desk = self.desk
-            if desk is None:
+            workspace = self.workspace
+            if workspace is None:
                 return
             if not submission.session_id:
                 self._remove_submission(submission)
-                submission = replace(submission, session_id=desk.session_id)
+                submission = replace(submission, session_id=workspace.state.session_id)
                 self._submissions = (submission, *self._submissions)
             stored: list[Session | None] = []
-            began = desk.session is None and self._is_active(submission)
+            began = workspace.state.session is None and self._is_active(submission)
 
             def store() -> None:
                 self._remove_submission(submission)
-                stored.append(desk.session)
+                stored.append(workspace.state.session)
 
             try:
-                await self._store_submission(desk, draft, parts, submission, store)
+                await self._store_submission(workspace, draft, parts, submission, store)
             finally:
                 self._remove_submission(submission)
                 if not stored and self._is_active(submission):
                     self._composer.text = joined_drafts(submission.text, self._composer.text)
                     self.show_attachments((*submission.files, *self._attachments))
-            await self._keep_rest(desk, submission, stored, began=began)
+            await self._keep_rest(workspace, submission, stored, began=began)
 
     async def _store_submission(
         self,
-        desk: Desk,
+        workspace: Workspace,
         draft: str,
         parts: tuple[Part, ...],
         submission: Submission,
@@ -90,26 +92,35 @@ class Talking(Commanding):
         """
         from tui_chat.ui.dialogs.questions import confirm_send
 
-        await self._until_opened(desk)
-        if self._is_active(submission) and not desk.is_lore_searched:
+        await self._until_opened(workspace)
+        if self._is_active(submission) and not workspace.requests.is_lore_searched:
             self._chat.set_status("Searching the lorebooks. Then this is sent.")
-            await desk.search_lore()
+            await workspace.requests.search_lore()
             self._chat.set_status("")
-        if self._is_active(submission) and desk.is_whole:
-            composed = desk.composed(draft, attachments=parts)
+        if self._is_active(submission) and workspace.state.is_branch_loaded:
+            composed = workspace.requests.compose(draft, parts=parts)
             if await confirm_send(self, composed.errors):
-                await desk.submit(draft, parts, submission.session_id, stored)
+                await workspace.replies.submit(draft, parts, submission.session_id, stored)
 
     def _remove_submission(self, submission: Submission) -> None:
         self._submissions = tuple(s for s in self._submissions if s is not submission)
 
     def _is_active(self, submission: Submission) -> bool:
         """True if the composer holds the draft of a submission's session."""
-        desk = self.desk
-        return desk is not None and self._holds_draft and desk.session_id == submission.session_id
+        workspace = self.workspace
+        return (
+            workspace is not None
+            and self._holds_draft
+            and workspace.state.session_id == submission.session_id
+        )
 
     async def _keep_rest(
-        self, desk: Desk, submission: Submission, stored: list[Session | None], *, began: bool
+        self,
+        workspace: Workspace,
+        submission: Submission,
+        stored: list[Session | None],
+        *,
+        began: bool,
     ) -> None:
         """Keep as the draft what remains of it once a submission is stored (`stored` holds its
         session) or is given back (`stored` is empty). `began` is True if it begins a session.
@@ -118,7 +129,7 @@ class Talking(Commanding):
         left = self._left_drafts.get(session_id)
         if began and stored:
             # The new chat's draft belongs to its session now; one may still be on its way to disk.
-            await desk.keep_draft(None, "")
+            await workspace.drafts.save(None, "")
         if self._is_active(submission):
             await self.keep_draft()
         elif left is not None:
@@ -128,17 +139,21 @@ class Talking(Commanding):
             left = LeftDraft(session, text, files)
             self._left_drafts = {**self._left_drafts, session_id: left}
             waiting = (s.text for s in self._submissions if s.session_id == session_id)
-            await desk.keep_draft(
+            await workspace.drafts.save(
                 session, joined_drafts(*waiting, text), tuple(str(file.path) for file in files)
             )
         if all(s.session_id != session_id for s in self._submissions):
             kept = {k: v for k, v in self._left_drafts.items() if k != session_id}
             self._left_drafts = kept
 
-    async def _until_opened(self, desk: Desk) -> None:
+    async def _until_opened(self, workspace: Workspace) -> None:
         """Wait until all of the session that is being opened is read, and say so."""
         if not self._opened.is_set():
-            listed = (s.message_count for s in desk.sessions if s.session_id == desk.session_id)
+            listed = (
+                s.message_count
+                for s in workspace.state.sessions
+                if s.session_id == workspace.state.session_id
+            )
             count = next(listed, 0)
             self._chat.set_status(f"Loading {count:,} messages. Then this is sent.")
             await self._opened.wait()
@@ -147,17 +162,17 @@ class Talking(Commanding):
     @work(group="send")
     async def action_again(self) -> None:
         """Ask again for the last reply, whatever became of it, or for one that is missing."""
-        desk = self.desk
-        if desk is None or not desk.entries:
+        workspace = self.workspace
+        if workspace is None or not workspace.state.entries:
             self.complain(InputError("Nothing has been said in this session yet."))
         else:
-            await desk.retry(desk.entries[-1].message.id)
+            await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
 
     @on(Transcript.RetryRequested)
     @work(group="send")
     async def _retry(self, event: Transcript.RetryRequested) -> None:
-        if self.desk is not None:
-            await self.desk.retry(event.entry_id)
+        if self.workspace is not None:
+            await self.workspace.replies.regenerate(event.entry_id)
 
     @on(Transcript.Refused)
     def _refused(self, event: Transcript.Refused) -> None:
@@ -190,9 +205,9 @@ class Talking(Commanding):
     @on(Composer.StopRequested)
     async def action_back(self) -> None:
         """Close the pane that is in the way, else stop the reply that is arriving."""
-        desk = self.desk
+        workspace = self.workspace
         if self._panes.covers_chat:
             self._panes.close_overlay()
-        elif desk is not None and desk.is_streaming:
-            await desk.stop()
+        elif workspace is not None and workspace.state.is_streaming:
+            await workspace.replies.stop()
         self._composer.focus()

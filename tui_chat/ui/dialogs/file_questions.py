@@ -17,7 +17,7 @@ from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
 if TYPE_CHECKING:
     from tui_chat.importing import Report
-    from tui_chat.workspace import Desk
+    from tui_chat.workspace import Workspace
 
 MOST_NOTES = 3
 """Notes on an imported file that are shown."""
@@ -106,9 +106,9 @@ def import_summary(report: Report) -> tuple[str, Literal["information", "warning
     return "\n".join(lines), severity
 
 
-async def ask_preset_command(app: App[Any], desk: Desk) -> str | None:
+async def ask_preset_command(app: App[Any], workspace: Workspace) -> str | None:
     """Ask for something to do with the preset or its file; only what is possible is offered."""
-    edits, name = desk.preset_edits, desk.preset_name
+    edits, name = workspace.state.preset_edits, workspace.state.preset_name
     choices = [
         Choice("use", "Choose preset …", "from the next message on"),
         Choice("new", "New preset …", "only the history"),
@@ -124,7 +124,7 @@ async def ask_preset_command(app: App[Any], desk: Desk) -> str | None:
         if edits.is_changed:
             choices.append(Choice("revert", "Revert to saved", "undo restores the edits"))
     choices.append(Choice("file", "Edit as JSON in $EDITOR", ""))
-    if not desk.preset_is_ours:
+    if not workspace.library.is_ours(workspace.state.preset_name):
         choices += [
             Choice("rename", "Rename …", "and its file"),
             Choice("delete", "Delete …", "and its file"),
@@ -144,9 +144,13 @@ async def ask_preset_import_path(app: App[Any]) -> str | None:
     )
 
 
-async def ask_preset_to_compare(app: App[Any], desk: Desk) -> str | None:
+async def ask_preset_to_compare(app: App[Any], workspace: Workspace) -> str | None:
     """Ask for a preset to compare with."""
-    choices = [Choice(name, name) for name in desk.presets if name != desk.preset_name]
+    choices = [
+        Choice(name, name)
+        for name in workspace.library.names("presets")
+        if name != workspace.state.preset_name
+    ]
     return await app.push_screen_wait(ChoiceDialog("Compare with preset", choices, ""))
 
 

@@ -19,7 +19,7 @@ from tui_chat.ui.dialogs.base import Dialog, T, set_title
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 if TYPE_CHECKING:
-    from tui_chat.workspace import Desk, WhatIf
+    from tui_chat.workspace import WhatIf, Workspace
 
 _HINT = "Ctrl+S saves · Esc cancels · Tab next field"
 
@@ -218,9 +218,9 @@ class CapturedRequestForm(Form[str | None]):
 class WhatIfForm(Form["WhatIf | None"]):
     """Asks which of limit, model, endpoint and history length to change in a what-if request."""
 
-    def __init__(self, desk: Desk, now: WhatIf | None) -> None:
+    def __init__(self, workspace: Workspace, now: WhatIf | None) -> None:
         super().__init__()
-        self._endpoints = {endpoint.name for endpoint in desk.config.endpoints}
+        self._endpoints = {endpoint.name for endpoint in workspace.state.config.endpoints}
         self._now = now
 
     def compose(self) -> ComposeResult:

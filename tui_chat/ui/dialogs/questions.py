@@ -27,21 +27,21 @@ from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextAnswer, TextAreaPr
 from tui_chat.ui.dialogs.choices import TYPED, Choice, ChoiceDialog, MultiChoiceDialog
 
 if TYPE_CHECKING:
-    from tui_chat.workspace import Desk, WhatIf
+    from tui_chat.workspace import WhatIf, Workspace
 
 
-async def ask_model(app: App[Any], desk: Desk) -> tuple[str, str] | None:
+async def ask_model(app: App[Any], workspace: Workspace) -> tuple[str, str] | None:
     """Ask for an endpoint and one of its models.
 
     Model servers found on this machine meanwhile are added to the list.
     """
-    current = f"{desk.endpoint.name}\n{desk.composed('').model}"
-    dialog = ChoiceDialog("Switch model", _models(desk), current)
+    current = f"{workspace.state.endpoint.name}\n{workspace.requests.compose('').model}"
+    dialog = ChoiceDialog("Switch model", _models(workspace), current)
 
     async def search() -> None:
-        await desk.discover()
+        await workspace.settings.discover_models()
         if dialog.is_attached:
-            dialog.offer(_models(desk))
+            dialog.offer(_models(workspace))
 
     searching = asyncio.create_task(search())
     chosen = await app.push_screen_wait(dialog)
@@ -52,18 +52,20 @@ async def ask_model(app: App[Any], desk: Desk) -> tuple[str, str] | None:
     return endpoint, model
 
 
-def _models(desk: Desk) -> list[Choice]:
+def _models(workspace: Workspace) -> list[Choice]:
     return [
         Choice(f"{at.name}\n{model}", model, f"{at.name}, {at.protocol.label}", at.name)
-        for at in desk.config.endpoints
+        for at in workspace.state.config.endpoints
         for model in at.models
     ]
 
 
-async def ask_preset(app: App[Any], desk: Desk) -> str | None:
+async def ask_preset(app: App[Any], workspace: Workspace) -> str | None:
     """Ask for a preset by its name."""
-    choices = [Choice(name, name) for name in desk.presets]
-    return await app.push_screen_wait(ChoiceDialog("Choose preset", choices, desk.preset_name))
+    choices = [Choice(name, name) for name in workspace.library.names("presets")]
+    return await app.push_screen_wait(
+        ChoiceDialog("Choose preset", choices, workspace.state.preset_name)
+    )
 
 
 async def ask_title(app: App[Any], title: str) -> str | None:
@@ -144,31 +146,31 @@ NEW_ITEM = "+"
 """Id of the choice that creates a new item."""
 
 
-async def ask_role(app: App[Any], desk: Desk, title: str) -> str | None:
+async def ask_role(app: App[Any], workspace: Workspace, title: str) -> str | None:
     """Ask for an enabled role, the one used last first; empty for none."""
-    enabled = [role for role in desk.roles if role.status == "enabled"]
+    enabled = [role for role in workspace.state.roles if role.status == "enabled"]
     choices = [Choice(role.role_id, role.name, _about_role(role)) for role in enabled]
     choices.append(Choice("", "No role", "No system prompt but the preset's"))
     first = enabled[0].role_id if enabled else ""
     return await app.push_screen_wait(ChoiceDialog(title, choices, first))
 
 
-async def ask_role_to_edit(app: App[Any], desk: Desk) -> Role | None:
+async def ask_role_to_edit(app: App[Any], workspace: Workspace) -> Role | None:
     """Ask which role to edit; a new one has neither id nor name."""
     choices = [
         Choice(NEW_ITEM, "+ New role"),
-        *(Choice(role.role_id, role.name, _about_role(role)) for role in desk.roles),
+        *(Choice(role.role_id, role.name, _about_role(role)) for role in workspace.state.roles),
     ]
-    current = desk.role.role_id if desk.role else NEW_ITEM
+    current = workspace.state.role.role_id if workspace.state.role else NEW_ITEM
     chosen = await app.push_screen_wait(ChoiceDialog("Edit roles", choices, current))
     if chosen is None:
         return None
-    return next((role for role in desk.roles if role.role_id == chosen), Role("", ""))
+    return next((role for role in workspace.state.roles if role.role_id == chosen), Role("", ""))
 
 
-async def confirm_delete_role(app: App[Any], desk: Desk, role: Role) -> bool:
+async def confirm_delete_role(app: App[Any], workspace: Workspace, role: Role) -> bool:
     """Ask whether to delete a role, with the effect on its sessions."""
-    count = sum(each.role_name == role.name for each in desk.sessions)
+    count = sum(each.role_name == role.name for each in workspace.state.sessions)
     one, many = "The session bound to it stays", f"The {count:,} sessions bound to it stay"
     stays = f"{one if count == 1 else many}, without its system prompt. " if count else ""
     question = f"{stays}This cannot be undone. A disabled role is not offered either."
@@ -184,22 +186,24 @@ def _about_role(role: Role) -> str:
     return " · ".join(fact for fact in facts if fact)
 
 
-async def ask_profile(app: App[Any], desk: Desk) -> str | None:
+async def ask_profile(app: App[Any], workspace: Workspace) -> str | None:
     """Ask for a profile; empty for none, `NEW_ITEM` for a new one."""
     choices = [
-        *(Choice(name, name) for name in desk.profiles),
+        *(Choice(name, name) for name in workspace.library.names("profiles")),
         Choice("", "No profile", "The model learns nothing about you"),
         Choice(NEW_ITEM, "+ New profile"),
     ]
-    return await app.push_screen_wait(ChoiceDialog("Choose profile", choices, desk.profile_name))
+    return await app.push_screen_wait(
+        ChoiceDialog("Choose profile", choices, workspace.state.profile_name)
+    )
 
 
-async def ask_lorebooks(app: App[Any], desk: Desk) -> tuple[str, ...] | None:
+async def ask_lorebooks(app: App[Any], workspace: Workspace) -> tuple[str, ...] | None:
     """Ask which lorebooks to use."""
-    choices = [Choice(name, name) for name in desk.lorebooks]
-    folder = desk.config.config_dir / "lorebooks"
+    choices = [Choice(name, name) for name in workspace.library.names("lorebooks")]
+    folder = workspace.state.config.config_dir / "lorebooks"
     none = f"There are no lorebooks yet. Put JSON files into {folder}."
-    dialog = MultiChoiceDialog("Choose lorebooks", choices, desk.lore_names, none)
+    dialog = MultiChoiceDialog("Choose lorebooks", choices, workspace.state.lorebook_names, none)
     return await app.push_screen_wait(dialog)
 
 
@@ -226,26 +230,26 @@ async def ask_save_path(app: App[Any], title: str, name: str) -> str | None:
     return await app.push_screen_wait(PathPrompt(title, name, enter="saves"))
 
 
-async def ask_diff_base(app: App[Any], desk: Desk, current: str) -> str | None:
+async def ask_diff_base(app: App[Any], workspace: Workspace, current: str) -> str | None:
     """Ask for the diff base: `last`, `protocol P`, `preset NAME`, `branch ID` or `request ID`."""
-    choices = [Choice("last", "Last request sent to this endpoint", desk.endpoint.name)]
+    choices = [Choice("last", "Last request sent to this endpoint", workspace.state.endpoint.name)]
     choices += [
         Choice(f"protocol {other}", other.label, "this request in another protocol")
         for other in Protocol
-        if other is not desk.endpoint.protocol
+        if other is not workspace.state.endpoint.protocol
     ]
     choices += [
         Choice(f"preset {name}", name, "this request with another preset")
-        for name in desk.presets
-        if name != desk.preset_name
+        for name in workspace.library.names("presets")
+        if name != workspace.state.preset_name
     ]
-    head = desk.entries[-1].message.id if desk.entries else ""
-    for branch in branch_lines(await desk.tree()):
+    head = workspace.state.entries[-1].message.id if workspace.state.entries else ""
+    for branch in branch_lines(await workspace.branches.tree()):
         if branch.leaf.message_id != head:
             words = " ".join(visible(branch.first.words).split())[:40] or "no text"
             what = f"this request on another branch, from message {branch.number:,}"
             choices.append(Choice(f"branch {branch.leaf.message_id}", words, what))
-    for sent in reversed(await desk.requests_like()):
+    for sent in reversed(await workspace.request_history.of_session()):
         at = datetime.fromtimestamp(sent.request.created).astimezone().strftime("%d %b %H:%M:%S")
         what = f"{sent.request.endpoint}, {sent.request.protocol.label}"
         choices.append(Choice(f"request {sent.message_id}", f"Sent {at}", what))
@@ -259,11 +263,11 @@ async def ask_captured(app: App[Any]) -> str | None:
     return await app.push_screen_wait(CapturedRequestForm())
 
 
-async def ask_what_if(app: App[Any], desk: Desk, now: WhatIf | None) -> WhatIf | None:
+async def ask_what_if(app: App[Any], workspace: Workspace, now: WhatIf | None) -> WhatIf | None:
     """Ask what to change in a what-if request; an empty answer ends it."""
     from tui_chat.ui.dialogs.forms import WhatIfForm
 
-    return await app.push_screen_wait(WhatIfForm(desk, now))
+    return await app.push_screen_wait(WhatIfForm(workspace, now))
 
 
 MOST_ARGUMENTS = 2000

@@ -1,0 +1,102 @@
+"""The events that a workspace publishes after its state was replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tui_chat.errors import TuiChatError
+from tui_chat.models.session import Entry
+from tui_chat.providers import RetryPause
+from tui_chat.send import PartialReply
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsChanged:
+    """The list of sessions changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchChanged:
+    """The active session, its settings or its messages changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchEndLoaded:
+    """The end of a long session's branch was loaded, to be shown while the rest is read.
+    `BranchChanged` follows with the whole branch.
+    """
+
+    entries: tuple[Entry, ...]
+    draft: str
+    """The session's draft."""
+
+
+@dataclass(frozen=True, slots=True)
+class PresetChanged:
+    """The active session's preset was edited, saved or reloaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyGrew:
+    """More of a reply in the active session arrived."""
+
+    grown: PartialReply
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRetrying:
+    """The provider refused the active session's request for now; it will be sent again."""
+
+    waiting: RetryPause
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundReplyEnded:
+    """A reply ended in a session that is not the active one."""
+
+    title: str
+    """The session's title."""
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class UnsavedWritesChanged:
+    """Something is kept in memory until the database can be written to, or all is stored again."""
+
+    reason: str
+    """Why writing failed, as a sentence; empty if everything is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Something could not be done."""
+
+    error: TuiChatError
+    """Its message and its advice are meant for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Something was done that the user should be told about."""
+
+    sentence: str
+    """For example `Deleted “Salt and pepper”.`"""
+    undoable: bool = False
+    """True if `Workspace.undo` reverts it."""
+    message_id: str = ""
+    """The id of the message that was restored; empty if none was."""
+
+
+WorkspaceEvent: TypeAlias = (
+    SessionsChanged
+    | BranchChanged
+    | BranchEndLoaded
+    | PresetChanged
+    | ReplyGrew
+    | ReplyRetrying
+    | BackgroundReplyEnded
+    | UnsavedWritesChanged
+    | Failed
+    | Done
+)

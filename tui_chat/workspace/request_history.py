@@ -1,0 +1,242 @@
+"""Requests that were sent: as they were, what came back, and composed again.
+
+1. The exact bytes are shown while they are kept. Otherwise the request is composed again from its
+   recipe and compared with the SHA-256 of what was sent; `SentRequest.how` says which it is.
+2. A request that can be composed again has everything that the inspector shows of a live one: the
+   origin of each character, what was dropped, and why.
+3. It can be sent again, to any endpoint; see `Replies.replay`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal
+
+from tui_chat import __version__
+from tui_chat.compose import Composed, compose, encode
+from tui_chat.context import Inputs, counted
+from tui_chat.errors import InputError, TuiChatError
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.message import Message
+from tui_chat.models.received import Received
+from tui_chat.models.request import RequestRecord, Sent
+from tui_chat.models.session import Entry
+from tui_chat.models.visible import one_line
+from tui_chat.recipe import (
+    CameBack,
+    Recipe,
+    dump_turn,
+    read_recipe,
+    rebuilt_inputs,
+    recipe_of,
+    revisions_of,
+    sendable,
+)
+from tui_chat.tokens import counter_for
+from tui_chat.workspace.requests import LONG_REQUEST
+from tui_chat.workspace.state import LastSent
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request that was sent."""
+
+    record: RequestRecord
+    how: Literal["kept", "rebuilt", "differs", "lost"]
+    """`kept`: the exact bytes. `rebuilt`: composed again, with the same bytes. `differs`: composed
+    again, with other bytes. `lost`: neither kept nor to be composed again."""
+    why: str = ""
+    """Why it differs or cannot be composed again; empty otherwise."""
+    body: bytes | None = None
+    """None if it is lost."""
+    composed: Composed | None = None
+    """The request composed again; None if that is not possible."""
+
+    @property
+    def continued(self) -> bool:
+        """True if the request ended with the beginning of the reply."""
+        return self.record.recipe.get("prefill") is True
+
+    @property
+    def is_exact(self) -> bool:
+        """True if `composed` has the bytes that were sent."""
+        composed = self.composed
+        return composed is not None and composed.payload.sha256 == self.record.sha256
+
+    @property
+    def shown(self) -> Composed | None:
+        """What to show of the request: the bytes that were sent if they are known, else the
+        request composed again; None if it is lost.
+        """
+        if self.composed is None or self.is_exact or self.how != "kept" or self.body is None:
+            return self.composed
+        from tui_chat.analysis import read_captured  # needed for old requests only
+
+        captured = read_captured(self.body.decode("utf-8", "replace"), self.record.protocol)
+        count = counter_for(self.composed.envelope.parameters.model.value)
+        return encode(counted(captured.envelope, count), self.composed.endpoint)
+
+
+class RequestHistory:
+    """Remembers what requests are composed from, and composes them again."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._stored: dict[str, str] = {}
+        """Revisions that the store has: the hash in recipes, and the store's hash of each."""
+
+    async def recipe(self, inputs: Inputs, *, prefill: bool = False) -> Recipe:
+        """Return the recipe of a request that is about to be sent, having stored the revisions
+        that it refers to. Raises StoreError.
+        """
+        for name, (kind, text) in revisions_of(inputs).items():
+            if name not in self._stored:
+                self._stored[name] = await self._workspace.store.revisions.save(kind, text)
+        return recipe_of(inputs, prefill=prefill)
+
+    # --- use cases -----------------------------------------------------------------------
+
+    async def sent_request(self, entry_id: str) -> SentRequest | None:
+        """Return the request that produced a reply; None, reported, if there was none."""
+        with self._workspace.reporting():
+            return await self.request(entry_id, self._workspace.state.entries)
+        return None
+
+    async def received(self, entry_id: str) -> Received | None:
+        """Return the response of a reply as it was received; None if it is not kept."""
+        with self._workspace.reporting():
+            return await self._workspace.store.requests.get_response(entry_id)
+        return None
+
+    async def of_session(self) -> tuple[Sent, ...]:
+        """Return the requests of the active session, the latest first."""
+        workspace = self._workspace
+        with workspace.reporting():
+            return await workspace.store.requests.list(workspace.state.session_id)
+        return ()
+
+    async def last_sent(self, endpoint: str) -> LastSent | None:
+        """Return the last request to an endpoint, in whatever session and however long ago. None,
+        unreported, if there is none that can be shown, or if it is a long one of another session:
+        little of that can be cached now, and all of it would have to be read and kept.
+        """
+        with suppress(TuiChatError):
+            store, entries = self._workspace.store, self._workspace.state.entries
+            sent = await store.requests.last(endpoint)
+            if sent is None:
+                return None
+            if all(entry.message.id != sent.message_id for entry in entries):
+                record = await store.requests.get(sent.message_id)
+                if record is None or len(record.body or b"") >= LONG_REQUEST:
+                    return None
+            found = (await self.request(sent.message_id, entries)).shown
+            return None if found is None else LastSent(sent.message_id, found)
+        return None
+
+    async def export_turn(self, entry_id: str) -> str | None:
+        """Return a reply, its request and everything it was composed from as one JSON text, from
+        which `tui-chat build --turn` makes the same bytes anywhere; None, reported, if that is not
+        possible.
+        """
+        with self._workspace.reporting():
+            sent = await self.request(entry_id)
+            entry = await self._workspace.store.messages.get(entry_id)
+            if sent.composed is None or sent.body is None or entry is None:
+                raise InputError(f"This turn cannot be put into a file. {sent.why}".strip())
+            reply = CameBack(
+                message=entry.message,
+                status=entry.status,
+                model=entry.model,
+                endpoint=entry.endpoint,
+                error=entry.error,
+                finish=entry.finish,
+                usage=entry.usage,
+                seconds=entry.seconds,
+            )
+            return dump_turn(sent.composed, sent.body, reply)
+        return None
+
+    # --- composing again -------------------------------------------------------------------
+
+    async def request(self, entry_id: str, known: Iterable[Entry] = ()) -> SentRequest:
+        """Return the request that produced a reply. Raises InputError if there was none.
+
+        The messages of `known` entries are used instead of equal ones from the store, because
+        memos find what was made of them by their identity.
+        """
+        record = await self._workspace.store.requests.get(entry_id)
+        if record is None:
+            raise InputError("No request is remembered for this message.")
+        kept_or_lost = "lost" if record.body is None else "kept"
+        try:
+            inputs = await self._inputs(entry_id, record.recipe, known)
+            # With a long history that takes longer than a frame.
+            composed = await asyncio.to_thread(compose, inputs)
+        except InputError as error:
+            return SentRequest(record, kept_or_lost, str(error), record.body)
+        except (ValueError, TypeError, LookupError, AttributeError):  # an imported recipe
+            why = "What this request was made of cannot be read."
+            return SentRequest(record, kept_or_lost, why, record.body)
+        body = composed.payload.body
+        if composed.payload.sha256 == record.sha256:
+            how = "rebuilt" if record.body is None else "kept"
+            return SentRequest(record, how, "", body, composed)
+        version = one_line(str(record.recipe.get("app", "")), 20)
+        why = "Composed again it is not the same: something that it was made of has changed."
+        if version != __version__:
+            why = f"Version {version} of tui-chat made it; this is {__version__}."
+        if record.body is not None:
+            return SentRequest(record, "kept", why, record.body, composed)
+        return SentRequest(record, "differs", why, body, composed)
+
+    async def _inputs(
+        self, entry_id: str, stored_recipe: Mapping[str, Any], known: Iterable[Entry]
+    ) -> Inputs:
+        """Return what a request was composed from. Raises InputError if that is gone, and
+        ValueError and the like if the recipe cannot be read.
+        """
+        store = self._workspace.store
+        recipe = read_recipe(stored_recipe)
+        names = [recipe.endpoint, recipe.preset, recipe.role, recipe.profile, recipe.tools]
+        revisions: dict[str, str] = {}
+        for name in filter(None, (*names, *recipe.lorebooks)):
+            text = await store.revisions.get(self._stored.get(name, name))
+            if text is not None and sha256(text.encode()).hexdigest() == name:
+                revisions[name] = text
+        path = with_known_messages(await store.branches.path_to(entry_id), known)
+        ids = [entry.message.id for entry in path]
+        if recipe.parent and recipe.parent not in ids and not recipe.prefill:
+            raise InputError("The messages that it was shown are gone.")
+        entries = path[:-1]
+        draft: Message | None = None
+        if recipe.draft and entries:
+            draft, entries = entries[-1].message, entries[:-1]
+        if recipe.prefill:
+            begun = await store.branches.path_to(recipe.parent)
+            entries = (*entries, *begun[-1:])
+        return await asyncio.to_thread(
+            lambda: rebuilt_inputs(recipe, revisions, sendable(entries), draft)
+        )
+
+
+def with_known_messages(path: Iterable[Entry], known: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Return a branch with the message objects of `known` in place of equal ones."""
+    messages = {entry.message.id: entry.message for entry in known}
+
+    def with_known(entry: Entry) -> Entry:
+        message = messages.get(entry.message.id)
+        return replace(entry, message=message) if message == entry.message else entry
+
+    return tuple(map(with_known, path)) if messages else tuple(path)
+
+
+def with_target(inputs: Inputs, endpoint: Endpoint, model: str) -> Inputs:
+    """Return the same context for another endpoint and model."""
+    return replace(inputs, endpoint=endpoint, settings=replace(inputs.settings, model=model))

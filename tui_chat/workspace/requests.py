@@ -1,0 +1,320 @@
+"""Requests: composed from the workspace's state, and what they would be if something changed.
+
+1. Composing is pure, and remembered until the state changes: the same state and draft give the same
+   object. The one that the inspector shows is the one that is sent.
+2. A request may be composed in a thread. It reads the state once, and is not remembered if the
+   state changed meanwhile.
+3. What lorebooks find in a message is remembered, too, but the first search of a long conversation
+   may take seconds; see `is_lore_searched`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
+from zlib import crc32
+
+from tui_chat.compose import Composed, compose, encode
+from tui_chat.context import Inputs, Settings, counted
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.memo import forget_recent
+from tui_chat.models.message import Message, Part
+from tui_chat.models.preset import Preset
+from tui_chat.models.session import Entry
+from tui_chat.recipe import prefilled, sendable
+from tui_chat.tokens import counter_for
+from tui_chat.workspace.state import WorkspaceState
+from tui_chat.workspace.token_calibration import TokenCalibration
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
+
+LONG_SEARCH = 200
+"""Lore entries and messages from which a first search may take longer than a frame."""
+
+LONG_REQUEST = 500_000
+"""Bytes from which a sent request is forgotten when its session is left."""
+
+_ingredients = attrgetter(
+    "config",
+    "session_id",
+    "entries",
+    "endpoint",
+    "model",
+    "temperature",
+    "max_tokens",
+    "role",
+    "role_missing",
+    "preset",
+    "profile",
+    "lorebooks",
+    "variables",
+    "tools",
+)
+"""The fields of the state that a request is composed from."""
+
+_Key: TypeAlias = tuple[str, tuple[Part, ...], Protocol]
+"""Draft, attachments and protocol of a composed request."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """Hypothetical changes to a request; empty and None change nothing."""
+
+    limit: int | None = None
+    """The context limit, in tokens of input and output together."""
+    endpoint: str = ""
+    model: str = ""
+    messages: int | None = None
+    """How many of the newest messages to send."""
+    preset: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing is changed."""
+        return self == WhatIf()
+
+    @property
+    def description(self) -> str:
+        """The changes in words, separated by commas."""
+        parts = [f"a limit of {self.limit:,} tokens"] if self.limit is not None else []
+        parts += [f"{self.model or 'its first model'} at {self.endpoint}"] if self.endpoint else []
+        parts += [self.model] if self.model and not self.endpoint else []
+        parts += [f"the last {self.messages:,} messages"] if self.messages is not None else []
+        parts += [f"preset {self.preset}"] if self.preset else []
+        return ", ".join(parts)
+
+
+class Requests:
+    """Composes requests."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.calibration = TokenCalibration()
+        self._history: tuple[Message, ...] = ()
+        """What is sent of the active branch."""
+        self._composed: dict[_Key, Composed] = {}
+        self._seed = random.getrandbits(32)
+        """The seed of random macros. It changes when a request is sent, so that what is shown
+        stands still."""
+        self._version = 0
+        """Counts the changes that requests are composed anew after."""
+        self._what_if: tuple[object, Composed] | None = None
+        self._after: tuple[object, Composed] | None = None
+        self._other_preset: tuple[str, Preset | None] = ("", None)
+        self._newest: tuple[tuple[Message, ...], int | None, tuple[Message, ...]] = ((), None, ())
+        """A history, a number of messages, and so many of the newest messages of it."""
+        self._searched: tuple[object, ...] | None = None
+        """What the lorebooks were searched for last; see `_search_key`."""
+
+    # --- when the state changes ----------------------------------------------------------
+
+    def follow(self, before: WorkspaceState, now: WorkspaceState) -> None:
+        """Forget composed requests if the state that they are composed from changed."""
+        changed = zip(_ingredients(before), _ingredients(now), strict=True)
+        if not any(old is not new for old, new in changed):
+            return
+        if now.entries is not before.entries:
+            known, self._history = self._history, sendable(now.entries)
+            if not known or known[:1] != self._history[:1]:
+                self._searched = None  # it was another session, or not loaded yet
+        self._forget()
+
+    def release_conversation(self) -> None:
+        """Free what is remembered of the active conversation before another one is opened."""
+        self._history, self._what_if, self._newest = (), None, ((), None, ())
+        self._searched = None
+        sent = self._workspace.state.last_sent
+        short = {k: v for k, v in sent.items() if len(v.composed.payload.body) < LONG_REQUEST}
+        self._workspace.update(last_sent=short)
+        self._forget()
+        forget_recent()
+
+    def reseed(self) -> None:
+        """Let random macros give other results in the next request."""
+        self._seed = random.getrandbits(32)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._composed = {}
+        self._version += 1
+        self._other_preset = "", None
+
+    # --- lorebooks -------------------------------------------------------------------------
+
+    @property
+    def is_lore_searched(self) -> bool:
+        """True if composing need not search many lore entries or messages first.
+
+        What was found in a message is remembered; that of another session, or with other books or
+        names, is not known yet, and finding it may take seconds.
+        """
+        state = self._workspace.state
+        if not state.lorebooks or self._searched == _search_key(state):
+            return True
+        work = sum(len(book.entries) for book in state.lorebooks)
+        work += min(max(map(_scan_depth, state.lorebooks)), len(self._history))
+        return work < LONG_SEARCH
+
+    async def search_lore(self) -> None:
+        """Search the lorebooks in a thread if that takes long, so that composing does not."""
+        while not self.is_lore_searched:
+            await asyncio.to_thread(self.compose, "")
+
+    # --- composing -------------------------------------------------------------------------
+
+    def compose(
+        self, draft: str, protocol: Protocol | None = None, parts: tuple[Part, ...] = ()
+    ) -> Composed:
+        """Return the request that sending `draft` with its attachments now would send.
+
+        With a `protocol` that is not the endpoint's own: the same context in that protocol. Pure,
+        and the same object until the state changes. May be called in a thread.
+        """
+        # If the state changes meanwhile, on the event loop, `_composed` is replaced: what was
+        # composed before the change must not be found after it.
+        memory, state = self._composed, self._workspace.state
+        own = state.endpoint.protocol
+        wanted = protocol or own
+        found = memory.get((draft, parts, wanted))
+        if found is None:
+            base = memory.get((draft, parts, own))
+            base = base or compose(self._inputs(state, draft, self._history, parts))
+            found = base if wanted is own else encode(base.envelope, self._endpoint_for(wanted))
+            for key in [key for key in tuple(memory) if key[:2] != (draft, parts)]:
+                memory.pop(key, None)
+            memory |= {(draft, parts, own): base, (draft, parts, wanted): found}
+        if memory is self._composed:
+            self._searched = _search_key(state)
+        return found
+
+    def compose_reply(self, entries: tuple[Entry, ...], *, prefill: bool = False) -> Composed:
+        """Return the request for a reply to the last of `entries`. With `prefill`, that is a reply
+        for the model to continue.
+        """
+        history = sendable(entries)
+        history = prefilled(history) if prefill else history
+        return compose(self._inputs(self._workspace.state, "", history))
+
+    def what_if(
+        self,
+        draft: str,
+        changes: WhatIf,
+        protocol: Protocol | None = None,
+        parts: tuple[Part, ...] = (),
+    ) -> Composed:
+        """Return the request that `draft` would be with some changes. The session stays as it is.
+
+        Raises InputError if the endpoint or the preset cannot be used.
+        """
+        key = draft, changes, protocol, parts, self._version
+        if self._what_if is None or self._what_if[0] != key:
+            state = self._workspace.state
+            endpoint = state.endpoint
+            if changes.endpoint:
+                endpoint = state.config.endpoint_named(changes.endpoint)
+            if changes.preset and self._other_preset[0] != changes.preset:
+                preset = self._workspace.library.preset(changes.preset)
+                self._other_preset = changes.preset, preset
+            count, history = changes.messages, self._history
+            if (
+                count is not None
+                and history
+                and history[-1].role == "user"
+                and not (draft or parts)
+            ):
+                count += 1  # the message to be answered takes the draft's place
+            if self._newest[:2] != (history, count):
+                start = 0 if count is None else len(history) - min(count, len(history))
+                self._newest = history, count, history[start:]
+            inputs = self._inputs(state, draft, self._newest[2], parts)
+            settings: Settings = inputs.settings
+            if changes.model or changes.endpoint:
+                settings = replace(settings, model=changes.model)
+            limit = inputs.context_limit if changes.limit is None else changes.limit
+            inputs = replace(
+                inputs,
+                endpoint=endpoint,
+                preset=(self._other_preset[1] if changes.preset else None) or inputs.preset,
+                settings=settings,
+                context_limit=limit,
+            )
+            self._what_if = key, self.in_protocol(compose(inputs), protocol)
+        return self._what_if[1]
+
+    def after(
+        self,
+        history: tuple[Message, ...],
+        draft: str,
+        protocol: Protocol | None = None,
+        parts: tuple[Part, ...] = (),
+    ) -> Composed:
+        """Return the request that `draft` would be after another history; see
+        `Branches.messages_to`.
+        """
+        key = history, draft, protocol, parts, self._version
+        if self._after is None or self._after[0] != key:
+            composed = compose(self._inputs(self._workspace.state, draft, history, parts))
+            self._after = key, self.in_protocol(composed, protocol)
+        return self._after[1]
+
+    def in_protocol(self, composed: Composed, protocol: Protocol | None) -> Composed:
+        """Return any request in another protocol; None for its own."""
+        if protocol is None or protocol is composed.protocol:
+            return composed
+        return encode(composed.envelope, self._endpoint_for(protocol), composed.inputs)
+
+    def from_envelope(self, envelope: ChatEnvelope, protocol: Protocol) -> Composed:
+        """Return any envelope, such as a captured one, as a request in a protocol."""
+        count = counter_for(envelope.parameters.model.value)
+        return encode(counted(envelope, count), self._endpoint_for(protocol))
+
+    def _inputs(
+        self,
+        state: WorkspaceState,
+        draft: str,
+        history: tuple[Message, ...],
+        parts: tuple[Part, ...] = (),
+    ) -> Inputs:
+        return Inputs(
+            endpoint=state.endpoint,
+            preset=state.preset,
+            history=history,
+            draft=draft,
+            draft_parts=parts,
+            role=state.role,
+            profile=state.profile,
+            settings=Settings(state.model, state.temperature, state.max_tokens),
+            now=self._workspace.now(),
+            seed=self._seed,
+            session_seed=crc32(state.session_id.encode()),
+            lorebooks=state.lorebooks,
+            variables=state.variables,
+            tools=tuple(tool.definition for tool in state.tools) or None,
+            correction=self.calibration.correction(state.endpoint.name, state.effective_model),
+            role_missing=state.role_missing,
+        )
+
+    def _endpoint_for(self, protocol: Protocol) -> Endpoint:
+        """Return an endpoint of a protocol, on the active endpoint's host if there is one."""
+        state = self._workspace.state
+        host = state.endpoint.base_url.partition("://")[2].partition("/")[0]
+        candidates = [each for each in state.config.endpoints if each.protocol is protocol]
+        same_host = [each for each in candidates if f"://{host}" in each.base_url]
+        return (same_host or candidates)[0]
+
+
+def _search_key(state: WorkspaceState) -> tuple[Any, ...]:
+    """Return the session, the lorebooks, and who gives the names that their keys may contain."""
+    return state.session_id, state.lorebooks, state.role, state.profile
+
+
+def _scan_depth(book: Lorebook) -> int:
+    """Return how many messages are searched for the entries of a lorebook."""
+    own = (entry.scan_depth for entry in book.entries if entry.scan_depth is not None)
+    return max(book.scan_depth, *own, 0)

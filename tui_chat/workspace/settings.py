@@ -1,0 +1,178 @@
+"""Settings of the active session: endpoint, model, parameters, profile, lorebooks.
+
+1. A setting holds from the next message on, and stays with the session.
+2. A session whose preset, profile, lorebook or endpoint is gone opens all the same: `Failed` says
+   so, and the session goes on without it, or with the default endpoint.
+
+The preset is chosen in `presets`, the role in `roles`, the tools in `tools`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tui_chat.errors import InputError, TuiChatError
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.preset import Preset
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
+from tui_chat.models.session import Session
+from tui_chat.providers import discover_endpoints, merge_discovered
+from tui_chat.workspace.events import Failed
+from tui_chat.workspace.state import DEFAULT_PRESET
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
+
+MAX_TEMPERATURE = 2.0
+"""The highest temperature that most providers accept; Anthropic's highest is 1."""
+
+
+class Settings:
+    """Changes the settings of the active session."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    async def set_model(self, endpoint: str, model: str) -> None:
+        """Send to this model of this endpoint."""
+        workspace = self._workspace
+        with workspace.reporting():
+            workspace.update(endpoint=workspace.state.config.endpoint_named(endpoint), model=model)
+            await workspace.sessions.save_settings(endpoint=endpoint, model=model)
+
+    async def set_parameters(self, temperature: float | None, max_tokens: int | None) -> None:
+        """Set the temperature and the limit of output tokens; None leaves one to the role."""
+        workspace = self._workspace
+        with workspace.reporting():
+            if temperature is not None and not 0 <= temperature <= MAX_TEMPERATURE:
+                raise InputError(f"The temperature must be from 0 to {MAX_TEMPERATURE}.")
+            if max_tokens is not None and max_tokens < 1:
+                raise InputError("The reply limit must be at least one token.")
+            workspace.update(temperature=temperature, max_tokens=max_tokens)
+            await workspace.sessions.save_settings(temperature=temperature, max_tokens=max_tokens)
+
+    async def set_profile(self, name: str) -> None:
+        """Use this profile, also for new chats; empty for none."""
+        with self._workspace.reporting():
+            await self._use_profile(name)
+
+    async def save_profile(self, profile: Profile) -> None:
+        """Write a profile to the user's profiles, and use it."""
+        with self._workspace.reporting():
+            await self._use_profile(self._workspace.library.save_profile(profile))
+
+    async def _use_profile(self, name: str) -> None:
+        workspace = self._workspace
+        profile = workspace.library.profile(name) if name else None
+        workspace.update(profile=profile, profile_name=name)
+        await workspace.sessions.save_settings(profile=name)
+        await workspace.store.settings.set("profile", name)
+
+    async def set_lorebooks(self, names: tuple[str, ...]) -> None:
+        """Use these lorebooks and no others; earlier ones go first."""
+        workspace = self._workspace
+        with workspace.reporting():
+            lorebooks = tuple(map(workspace.library.lorebook, names))
+            workspace.update(lorebooks=lorebooks, lorebook_names=names)
+            await workspace.sessions.save_settings(lorebooks=names)
+
+    async def discover_models(self) -> None:
+        """Look for model servers on this machine, and offer their models."""
+        workspace = self._workspace
+        with workspace.reporting():
+            known = workspace.state.config.endpoints
+            found = await discover_endpoints(known, workspace.client)
+            config = workspace.state.config
+            endpoints = merge_discovered(config.endpoints, found)
+            workspace.update(config=replace(config, endpoints=endpoints))
+
+    # --- when a session is opened ----------------------------------------------------------
+
+    async def apply_session(self, session: Session, role: Role | None) -> None:
+        """Set everything as a session has it. Raises StoreError."""
+        workspace = self._workspace
+        endpoint, model = self._endpoint(session.endpoint), session.model
+        if endpoint.models and not session.endpoint and model not in endpoint.models:
+            model = ""  # an imported conversation names a model that is not offered here
+        workspace.update(
+            role=role,
+            role_missing=role is None and bool(session.role_id or session.lost_role),
+            model=model,
+            endpoint=endpoint,
+            temperature=session.temperature,
+            max_tokens=session.max_tokens,
+            **self._files(
+                session.preset or (role.preset if role else ""), session.profile, session.lorebooks
+            ),
+        )
+        workspace.update(variables=await workspace.store.sessions.variables(session.session_id))
+        workspace.update(tools=await workspace.tools.offered_in(session.session_id))
+
+    async def apply_new_chat(self, role: Role | None) -> None:
+        """Set everything as new chats with this role have it. Raises StoreError."""
+        workspace, config = self._workspace, self._workspace.state.config
+        endpoint, model = config.endpoint_named(config.endpoint), config.model
+        if role is not None and role.model:
+            # The role's model is used if an endpoint offers it; the session itself names none.
+            model = ""
+            if role.model not in endpoint.models:
+                offers = (each for each in config.endpoints if role.model in each.models)
+                endpoint = next(offers, endpoint)
+        profile = await workspace.store.settings.get("profile") or ""
+        workspace.update(
+            role=role,
+            role_missing=False,
+            variables={},
+            temperature=None,
+            max_tokens=None,
+            endpoint=endpoint,
+            model=model,
+            **self._files(role.preset if role else "", profile, ()),
+        )
+        workspace.update(tools=await workspace.tools.offered_in(""))
+
+    def _endpoint(self, name: str) -> Endpoint:
+        config = self._workspace.state.config
+        try:
+            return config.endpoint_named(name or config.endpoint)
+        except InputError as error:
+            default = config.endpoint_named(config.endpoint)
+            self._report(error, f"The session goes to “{default.name}” now.")
+            return default
+
+    def _files(self, preset_name: str, profile_name: str, names: tuple[str, ...]) -> dict[str, Any]:
+        """Return the state's preset, profile and lorebooks as read from their files."""
+        workspace = self._workspace
+        preset_name = preset_name or DEFAULT_PRESET
+        try:
+            preset = workspace.presets.read(preset_name)
+        except InputError as error:
+            preset = Preset(DEFAULT_PRESET)
+            self._report(error, "The session goes on without a preset.")
+        profile = None
+        try:
+            profile = workspace.library.profile(profile_name) if profile_name else None
+        except InputError as error:
+            self._report(error, "The session goes on without a profile.")
+        lorebooks: list[Lorebook] = []
+        for name in names:
+            try:
+                lorebooks.append(workspace.library.lorebook(name))
+            except InputError as error:
+                self._report(error, "The session goes on without this lorebook.")
+        return {
+            "preset": preset,
+            "preset_name": preset_name,
+            "profile": profile,
+            "profile_name": profile_name,
+            "lorebooks": tuple(lorebooks),
+            "lorebook_names": names,
+        }
+
+    def _report(self, error: TuiChatError, consequence: str) -> None:
+        sentence = str(error).removesuffix(".")
+        error = InputError(f"{sentence}. {consequence}", advice=error.advice)
+        self._workspace.publish(Failed(error))

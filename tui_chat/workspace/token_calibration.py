@@ -1,0 +1,73 @@
+"""What replies taught about token estimates: corrections by endpoint and model, stored between
+runs of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tui_chat.compose import Composed
+from tui_chat.models.json_values import pack, unpack
+from tui_chat.tokens import NO_CORRECTION, Correction
+
+if TYPE_CHECKING:
+    from tui_chat.store import Store
+
+_SETTING = "corrections"
+"""The name of the stored setting that holds the corrections."""
+
+_MAX_MODELS = 100
+"""Models whose correction is stored, the latest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredCorrection:
+    endpoint: str
+    model: str
+    correction: Correction
+
+
+class TokenCalibration:
+    """Corrects token estimates by what providers reported."""
+
+    def __init__(self) -> None:
+        self._corrections: dict[tuple[str, str], Correction] = {}
+        """By endpoint and model; the one learned last is last."""
+
+    def correction(self, endpoint: str, model: str) -> Correction:
+        """Return the correction of estimates for a model at an endpoint."""
+        return self._corrections.get((endpoint, model), NO_CORRECTION)
+
+    def learn(self, composed: Composed, reported: int | None) -> None:
+        """Learn from the number of input tokens that the provider reported for a request."""
+        budget = composed.envelope.budget
+        if budget is not None:
+            key = composed.endpoint.name, composed.model
+            known = self._corrections.pop(key, NO_CORRECTION)
+            self._corrections[key] = known.after(budget.uncorrected, reported)
+
+    async def load(self, store: Store) -> None:
+        """Read the corrections that an earlier run stored. Raises StoreError."""
+        text = await store.settings.get(_SETTING)
+        self._corrections = read_corrections(text or "") | self._corrections
+
+    async def save(self, store: Store) -> None:
+        """Store the corrections for the next run. Raises StoreError."""
+        await store.settings.set(_SETTING, dump_corrections(self._corrections))
+
+
+def dump_corrections(corrections: Mapping[tuple[str, str], Correction]) -> str:
+    """Return the latest corrections as text."""
+    latest = list(corrections.items())[-_MAX_MODELS:]
+    return pack(tuple(_StoredCorrection(*key, correction) for key, correction in latest))
+
+
+def read_corrections(text: str) -> dict[tuple[str, str], Correction]:
+    """Return the corrections in a text; none if it cannot be read."""
+    try:
+        stored: tuple[_StoredCorrection, ...] = unpack(tuple[_StoredCorrection, ...], text)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return {}
+    return {(each.endpoint, each.model): each.correction for each in stored}
