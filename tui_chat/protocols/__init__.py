@@ -2,7 +2,8 @@
 
 base        what a protocol consists of
 registry    protocol -> its definition
-roles       which role a turn gets in which protocol, and which protocol a model speaks
+roles       which role a turn gets in which protocol
+detection   which protocol a model speaks, and which one a captured request is written in
 common/     what the protocols share
 
 One package per protocol, all with the same files; they know nothing of each other:

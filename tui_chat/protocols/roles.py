@@ -33,22 +33,20 @@ LaterSystem = Literal["in_place", "hoist", "user"]
 
 @dataclass(frozen=True, slots=True)
 class AdaptedTurn:
-    """A turn and what it is called on the wire."""
+    """A turn and its role in a protocol."""
 
     turn: Turn
     adapted_role: str
-    """`SYSTEM_INSTRUCTION`, or the word that stands in the message's `role`."""
+    """`SYSTEM_INSTRUCTION`, or the value of the message's `role`."""
 
 
 def adapted_role(role: MessageRole, protocol: Protocol, *, developer: bool = False) -> str:
-    """Return the word for a message's role where the turn stays in the list of messages."""
-    match protocol:
-        case Protocol.OPENAI_CHAT | Protocol.OPENAI_RESPONSES:
-            return "developer" if role == "system" and developer else role
-        case Protocol.ANTHROPIC:
-            return "user" if role == "tool" else role
-        case Protocol.GEMINI:
-            return _GEMINI[role]
+    """Return a message's role in a protocol if the turn stays in the list of messages."""
+    if protocol is Protocol.GEMINI:
+        return _GEMINI[role]
+    if protocol is Protocol.ANTHROPIC:
+        return "user" if role == "tool" else role
+    return "developer" if role == "system" and developer else role
 
 
 _GEMINI: dict[MessageRole, str] = {
@@ -92,22 +90,22 @@ def without_system_instruction(adapted: Iterable[AdaptedTurn]) -> tuple[AdaptedT
     return tuple(a for a in adapted if a.adapted_role != SYSTEM_INSTRUCTION)
 
 
-def role_told(role: MessageRole, said: str, protocol: Protocol) -> str:
-    """Say in a sentence what a protocol makes of a turn's role: `said` is its adapted role.
-    Empty where the turn stands among the messages under its own.
+def describe_adapted_role(role: MessageRole, adapted: str, protocol: Protocol) -> str:
+    """Return a sentence on what a protocol makes of a turn's role: `adapted` is its adapted role.
+    Empty if the turn stays among the messages under its own.
     """
-    if said == SYSTEM_INSTRUCTION:
+    if adapted == SYSTEM_INSTRUCTION:
         if protocol is Protocol.GEMINI:
             return "Gemini takes all that the system says as one text, apart from the messages."
         return f"{protocol.label} takes what the system says apart from the messages."
-    if said == role:
+    if adapted == role:
         return ""
     match role:
-        case "system" if said == "developer":
+        case "system" if adapted == "developer":
             return "This model calls the system “developer”."
         case "system":
-            return f"{protocol.label} has this system message said by the {said}."
+            return f"{protocol.label} has this system message said by the {adapted}."
         case "tool":
-            return f"In {protocol.label} the {said} says what a tool returned."
+            return f"In {protocol.label} the {adapted} says what a tool returned."
         case _:
-            return f"{protocol.label} calls the {role} “{said}”."
+            return f"{protocol.label} calls the {role} “{adapted}”."

@@ -20,24 +20,26 @@ from tui_chat.models.preset import CacheLifetime
 from tui_chat.protocols.common.encoding import field_origin
 from tui_chat.protocols.common.tool_pairing import variant
 
-MOST = 4
+MAX_MARKS = 4
 
 _Lifetimes = tuple[CacheLifetime | None, ...]
 """Of a turn's marks in their order, its own being the last; None for one that is not sent."""
 
 
-def few_marks(turns: Sequence[Turn]) -> tuple[Sequence[Turn], list[Note]]:
+def limit_cache_marks(turns: Sequence[Turn]) -> tuple[Sequence[Turn], list[Note]]:
     """Return the turns with the marks that may be sent, and notes for the others."""
     wanted = {index: _lifetimes(turn) for index, turn in enumerate(turns) if _has_marks(turn)}
-    sent = _in_order(turns, _last(wanted))
+    sent = _shorten_until_valid(turns, _keep_last(wanted))
     if sent == wanted:
         return turns, []
     changed, notes = list(turns), list[Note]()
     for index, lifetimes in sent.items():
         if lifetimes != wanted[index]:
             turn = turns[index]
-            changed[index] = variant(turn, ("marks", lifetimes), partial(_with, sent=lifetimes))
-            notes.append(_told(turn, left_out=None in lifetimes))
+            changed[index] = variant(
+                turn, ("marks", lifetimes), partial(_replace_lifetimes, sent=lifetimes)
+            )
+            notes.append(_mark_note(turn, left_out=None in lifetimes))
     return changed, notes
 
 
@@ -62,9 +64,9 @@ def _lifetime(mark: str) -> CacheLifetime:
     return "1h" if json.loads(mark).get("ttl") == "1h" else "5m"
 
 
-def _last(wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
+def _keep_last(wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
     """Leave out what is more than `MOST`, from the first on."""
-    surplus = sum(map(len, wanted.values())) - MOST
+    surplus = sum(map(len, wanted.values())) - MAX_MARKS
     sent: dict[int, _Lifetimes] = {}
     for index, lifetimes in wanted.items():
         gone = min(max(surplus, 0), len(lifetimes))
@@ -73,16 +75,18 @@ def _last(wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
     return sent
 
 
-def _in_order(turns: Sequence[Turn], wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
+def _shorten_until_valid(
+    turns: Sequence[Turn], wanted: dict[int, _Lifetimes]
+) -> dict[int, _Lifetimes]:
     """Shorten the hours that stand behind five minutes. A system turn that is shortened may stand
     in front of others, which are then shortened too.
     """
-    while (sent := _shortened(turns, wanted)) != wanted:
+    while (sent := _shorten_once(turns, wanted)) != wanted:
         wanted = sent
     return wanted
 
 
-def _shortened(turns: Sequence[Turn], wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
+def _shorten_once(turns: Sequence[Turn], wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
     system = any("5m" in each for index, each in wanted.items() if turns[index].role == "system")
     short, sent = False, dict[int, _Lifetimes]()
     for index, lifetimes in wanted.items():
@@ -96,7 +100,7 @@ def _shortened(turns: Sequence[Turn], wanted: dict[int, _Lifetimes]) -> dict[int
     return sent
 
 
-def _with(turn: Turn, sent: _Lifetimes) -> Turn:
+def _replace_lifetimes(turn: Turn, sent: _Lifetimes) -> Turn:
     """Return a turn with other lifetimes of its marks."""
     left, layout, mark = list(sent), turn.semantics.layout, turn.cache_mark
     if mark is not None:
@@ -113,10 +117,12 @@ def _with(turn: Turn, sent: _Lifetimes) -> Turn:
     return replace(turn, semantics=semantics, cache_mark=mark)
 
 
-def _told(turn: Turn, *, left_out: bool) -> Note:
+def _mark_note(turn: Turn, *, left_out: bool) -> Note:
     origin = turn.cache_mark.origin if turn.cache_mark is not None else turn.origin
     if left_out:
-        sentence = f"Anthropic takes {MOST} cache marks, and later ones save more: it is left out."
+        sentence = (
+            f"Anthropic takes {MAX_MARKS} cache marks, and later ones save more: it is left out."
+        )
         return Note(Level.INFO, "cache-mark-left-out", sentence, origin)
     sentence = "A cache mark of an hour cannot follow one of five minutes; it is one of these too."
     return Note(Level.INFO, "cache-mark-shortened", sentence, origin)
@@ -129,8 +135,10 @@ def with_mark(blocks: Sequence[Tree], mark: CacheMark) -> tuple[Tree, ...]:
         block = found[index]
         if isinstance(block, Obj) and _takes_marks(block):
             if block.get("cache_control") is None:
-                said = {"type": "ephemeral", **({"ttl": "1h"} if mark.lifetime == "1h" else {})}
-                tree = tree_of(said, field_origin(mark.origin, "cache mark"))
+                ttl = {"ttl": "1h"} if mark.lifetime == "1h" else {}
+                tree = tree_of(
+                    {"type": "ephemeral", **ttl}, field_origin(mark.origin, "cache mark")
+                )
                 found[index] = Obj((*block.items, ("cache_control", tree)), block.origin)
             break
     return tuple(found)

@@ -1,10 +1,12 @@
-"""Reading a captured Messages request.
+"""Decoding an Anthropic Messages request.
 
 1. `system` becomes leading system turns: one for a string, one for each block.
 2. Every `tool_result` is a turn of its own; what else stands in its message is another turn that
    is joined to it. All else of a message is one turn, its blocks the pieces.
-3. What has no place of its own is kept among the extras of the message, the block, the tool or
-   the request, so that it can be said back.
+3. A block that has no unified form (a search that ran on the provider's side, its results) is kept
+   whole and goes back only to Anthropic.
+4. What has no place of its own is kept among the extras of the message, the block, the tool or
+   the request, so that it can be encoded again.
 """
 
 from __future__ import annotations
@@ -235,7 +237,7 @@ def _media(kind: str, block: Fields) -> Part | None:
 
 
 def is_result(block: Fields) -> bool:
-    """Whether a block answers a call of ours."""
+    """Return True if a block answers a call of ours."""
     return block.remaining.get("type") == "tool_result" and isinstance(
         cast("object", block.remaining.get("tool_use_id")), str
     )

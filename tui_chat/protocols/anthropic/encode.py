@@ -1,4 +1,4 @@
-"""Saying an envelope as Anthropic Messages wants it.
+"""Encoding an envelope as an Anthropic Messages request.
 
 1. `POST /v1/messages`; `model`, `max_tokens` and `messages` are required.
 2. Tool calls are answered in the user message that follows, whose results come first. Ids are
@@ -27,8 +27,8 @@ from tui_chat.models.envelope import (
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
 from tui_chat.models.model_facts import NEWEST_CLAUDE_OUTPUT, is_newer_claude
 from tui_chat.models.namespaces import UNSET
-from tui_chat.protocols.anthropic.cache_marks import few_marks
-from tui_chat.protocols.anthropic.messages import converse
+from tui_chat.protocols.anthropic.cache_marks import limit_cache_marks
+from tui_chat.protocols.anthropic.messages import encode_messages
 from tui_chat.protocols.anthropic.tools import write_choice, write_format
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.encoding import (
@@ -77,7 +77,7 @@ _UNKNOWN_LIMIT = 4096
 _STEP = 1000
 _ID_FORBIDDEN = re.compile(r"[^A-Za-z0-9_-]")
 _RULES = PairingRules(NAMES_128, unique_ids=True, id_forbidden=_ID_FORBIDDEN)
-_OWN_RULES = PairingRules(
+_CAPTURED_RULES = PairingRules(
     NAMES_128, in_call_order=False, by_run=True, unique_ids=True, id_forbidden=_ID_FORBIDDEN
 )
 _PLENTY = 1_000_000
@@ -85,23 +85,23 @@ _PLENTY = 1_000_000
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
-    own = envelope.semantics.source is _ANTHROPIC
+    captured = envelope.semantics.source is _ANTHROPIC
     # Only presets, and requests of others, bring cache marks that Anthropic might refuse.
     doubtful = envelope.cache_marks or envelope.semantics.source not in (None, _ANTHROPIC)
-    turns, marked = few_marks(envelope.turns) if doubtful else (envelope.turns, [])
+    turns, marked = limit_cache_marks(envelope.turns) if doubtful else (envelope.turns, [])
     paired = pair_tools(
         turns,
-        _OWN_RULES if own else _RULES,
+        _CAPTURED_RULES if captured else _RULES,
         [tool.name for tool in envelope.tools or ()],
         envelope.semantics.tools.alias_map,
     )
     notes = [*marked, *paired.notes, *envelope_notes(envelope, _ANTHROPIC)]
-    system, messages, told = converse(envelope, paired.turns, endpoint)
-    notes += told
+    system, messages, message_notes = encode_messages(envelope, paired.turns, endpoint)
+    notes += message_notes
     model = envelope.parameters.model
-    body: Items = [("model", setting_value(model))] if model.value or not own else []
+    body: Items = [("model", setting_value(model))] if model.value or not captured else []
     limit = reply_limit(envelope, endpoint, notes)
-    if limit is not None or not own:
+    if limit is not None or not captured:
         body.append(
             ("max_tokens", setting_value(limit or _default_limit(envelope, endpoint, notes)))
         )
@@ -110,7 +110,7 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     body.append(("messages", Arr(messages)))
     body += _tools(envelope, paired.aliases, notes)
     body += _settings(envelope, endpoint, notes)
-    if own:
+    if captured:
         body = override(body, extra_items(envelope, _ANTHROPIC))
     return Encoded(
         "/v1/messages",
@@ -157,19 +157,23 @@ def _default_limit(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]
 
 def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
     """Return the tools and the choice among them."""
-    own = envelope.semantics.source is _ANTHROPIC
+    captured = envelope.semantics.source is _ANTHROPIC
     given = envelope.tools or ()
-    ours = [rename_tool(tool, aliases) for tool in (given if own else unique_tools(given, notes))]
+    functions = [
+        rename_tool(tool, aliases) for tool in (given if captured else unique_tools(given, notes))
+    ]
     native = envelope.semantics.tools.native
-    said = all_tools([_tool(tool, own) for tool in ours], native, _ANTHROPIC)
+    encoded = all_tools([_tool(tool, captured) for tool in functions], native, _ANTHROPIC)
     items: Items = []
-    if said or (envelope.tools is not None and (own or envelope.semantics.source is None)):
-        items.append(("tools", Arr(said)))
-    if own and envelope.semantics.anthropic.tool_choice is not UNSET:
-        return items  # said by the namespace
-    choice = usable_tool_choice(envelope, _ANTHROPIC, [tool.name for tool in ours], aliases, notes)
+    if encoded or (envelope.tools is not None and (captured or envelope.semantics.source is None)):
+        items.append(("tools", Arr(encoded)))
+    if captured and envelope.semantics.anthropic.tool_choice is not UNSET:
+        return items  # the namespace has it
+    choice = usable_tool_choice(
+        envelope, _ANTHROPIC, [tool.name for tool in functions], aliases, notes
+    )
     parallel = envelope.parameters.parallel_tool_calls
-    if choice is None and parallel is not None and not parallel.value and said:
+    if choice is None and parallel is not None and not parallel.value and encoded:
         choice = Sourced(ToolChoice("auto"), parallel.origin)
     if (
         parallel is not None
@@ -183,52 +187,60 @@ def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -
             why = "Anthropic takes one name or none; the model may choose any tool"
             notes.append(setting_note(choice, f"tool_choice {choice.value.names}", why))
         meaning = (choice.value, parallel.value if parallel is not None else None)
-        if parallel is not None and parallel.value and not own:
+        if parallel is not None and parallel.value and not captured:
             meaning = (choice.value, None)
         items.append(("tool_choice", tree_of(write_choice(meaning), choice.origin)))
     return items
 
 
-def _tool(tool: ToolDefinition, own: bool) -> Tree:
+def _tool(tool: ToolDefinition, captured: bool) -> Tree:
     items: Items = [("name", tree_of(tool.name))]
     if tool.description:
         items.append(("description", tree_of(tool.description)))
-    schema = tool.parameters if own else object_schema(tool)
+    schema = tool.parameters if captured else object_schema(tool)
     items.append(("input_schema", tree_of(schema)))
     if tool.strict is not None:
         items.append(("strict", Lit(tool.strict)))
-    return Obj(tuple(merge_extras(items, tool.extras, captured_origin("tools")) if own else items))
+    return Obj(
+        tuple(merge_extras(items, tool.extras, captured_origin("tools")) if captured else items)
+    )
 
 
 def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
-    asked, namespace = envelope.parameters, envelope.semantics.anthropic
-    own = envelope.semantics.source is _ANTHROPIC
+    parameters, namespace = envelope.parameters, envelope.semantics.anthropic
+    captured = envelope.semantics.source is _ANTHROPIC
     wanted = [
-        ("temperature", asked.temperature, 0, 1),
-        ("top_p", asked.top_p, 0, 1),
-        ("top_k", asked.top_k, 0, math.inf),
+        ("temperature", parameters.temperature, 0, 1),
+        ("top_p", parameters.top_p, 0, 1),
+        ("top_k", parameters.top_k, 0, math.inf),
     ]
-    unchanged = own and asked.model.origin == captured_model(asked.model.value).origin
-    facts = endpoint.facts_of(asked.model.value)
-    items: Items = list(sampling_settings(wanted, asked, facts, notes, own=unchanged))
+    unchanged = (
+        captured and parameters.model.origin == captured_model(parameters.model.value).origin
+    )
+    facts = endpoint.facts_of(parameters.model.value)
+    items: Items = list(sampling_settings(wanted, parameters, facts, notes, captured=unchanged))
     missing = [
-        ("seed", asked.seed),
-        ("presence_penalty", asked.presence_penalty),
-        ("frequency_penalty", asked.frequency_penalty),
+        ("seed", parameters.seed),
+        ("presence_penalty", parameters.presence_penalty),
+        ("frequency_penalty", parameters.frequency_penalty),
     ]
     notes += unsupported_notes(_ANTHROPIC, missing)
-    notes += effort_notes(asked.effort, _ANTHROPIC)
-    stop = asked.stop if own else stop_sequences(asked.stop, _PLENTY, notes, blank=False)
+    notes += effort_notes(parameters.effort, _ANTHROPIC)
+    stop = (
+        parameters.stop
+        if captured
+        else stop_sequences(parameters.stop, _PLENTY, notes, blank=False)
+    )
     if stop is not None:
         items.append(("stop_sequences", tree_of(stop.value, stop.origin)))
-    form = asked.response_format if own else _format(asked.response_format, notes)
+    form = parameters.response_format if captured else _format(parameters.response_format, notes)
     if form is not None:
-        said = tree_of(write_format(form.value), form.origin)
-        items.append(("output_config", Obj((("format", said),), form.origin)))
-    if asked.stream:
+        encoded = tree_of(write_format(form.value), form.origin)
+        items.append(("output_config", Obj((("format", encoded),), form.origin)))
+    if parameters.stream:
         items.append(("stream", boolean(True, _STREAM)))
-    if own:
-        skip = ("output_config", *(("stream",) if asked.stream else ()))
+    if captured:
+        skip = ("output_config", *(("stream",) if parameters.stream else ()))
         items = override(items, namespace_items(namespace, skip))
         rest = namespace.output_config
         if rest is not UNSET:
@@ -237,9 +249,9 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
 
 
 def _with_config(items: Items, rest: Tree) -> Items:
-    ours = dict(items).get("output_config")
-    if isinstance(ours, Obj) and isinstance(rest, Obj):
-        rest = Obj((*ours.items, *rest.items), ours.origin)
+    functions = dict(items).get("output_config")
+    if isinstance(functions, Obj) and isinstance(rest, Obj):
+        rest = Obj((*functions.items, *rest.items), functions.origin)
     return override(items, iter([("output_config", rest)]))
 
 

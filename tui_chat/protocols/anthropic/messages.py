@@ -21,7 +21,7 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Later, Obj, Str, Tree
 from tui_chat.models.model_facts import is_newer_claude
-from tui_chat.protocols.anthropic.turn_content import Said, said
+from tui_chat.protocols.anthropic.turn_content import TurnContent, encode_turn
 from tui_chat.protocols.common.encoding import (
     FILLER,
     NOTHING_TO_SEND,
@@ -37,7 +37,7 @@ from tui_chat.protocols.common.segments import run_memo, segments
 from tui_chat.protocols.common.tool_pairing import variant
 
 _ANTHROPIC = Protocol.ANTHROPIC
-_plainly = plain_turns(
+_encode_plain = plain_turns(
     _ANTHROPIC, {"user": role_and_content("user"), "assistant": role_and_content("assistant")}
 )
 _FILLER = Obj((("role", constant("user")), ("content", constant(FILLER))))
@@ -57,10 +57,10 @@ class Conversation:
     last: Turn | None = None
     """The last turn that is sent."""
     ends_blank: bool = False
-    """Whether the last turn was a user's and was left out."""
+    """True if the last turn was a user's and was left out."""
 
 
-def converse(
+def encode_messages(
     envelope: ChatEnvelope, turns: Sequence[Turn], endpoint: Endpoint
 ) -> tuple[Tree | None, tuple[Tree, ...], list[Note]]:
     """Return `system`, or None where there is none, `messages`, and the notes."""
@@ -68,20 +68,20 @@ def converse(
     facts = endpoint.facts_of(model)
     in_place = facts.mid_history_system
     segment = _segment(in_place, endpoint.system_fallback)
-    so_far = Conversation()
+    conversation = Conversation()
     head = _leading(turns)
-    so_far.system += turns[:head]
+    conversation.system += turns[:head]
     cut = segments(turns[head:])
     for index, run in enumerate(cut):
         if index == len(cut) - 1:
             part = _encode_segment(run, in_place, endpoint.system_fallback, ends=True)
         else:
             part = segment(run)
-        so_far.system += part.system
-        so_far.messages += part.messages
-        so_far.notes += part.notes
-        so_far.last = part.last or so_far.last
-        so_far.ends_blank = part.ends_blank
+        conversation.system += part.system
+        conversation.messages += part.messages
+        conversation.notes += part.notes
+        conversation.last = part.last or conversation.last
+        conversation.ends_blank = part.ends_blank
     why = ""
     if facts.prefill is False:
         why = f"{model} does not go on from an assistant message"
@@ -90,8 +90,8 @@ def converse(
             f"nothing is known of {model}, and the newest known Claude models do not go on from an "
             "assistant message"
         )
-    _end(so_far, has_turns=bool(turns), why_no_prefill=why)
-    return _system(so_far), tuple(so_far.messages), so_far.notes
+    _complete_end(conversation, has_turns=bool(turns), why_no_prefill=why)
+    return _system(conversation), tuple(conversation.messages), conversation.notes
 
 
 def _leading(turns: Sequence[Turn]) -> int:
@@ -123,7 +123,7 @@ def _encode_segment(
     """
     part = Conversation()
     for index, turn in enumerate(turns):
-        if (plain := _plainly(turn)) is not None:
+        if (plain := _encode_plain(turn)) is not None:
             part.runs.append([turn])
             part.plain.append(plain)
             part.ends_blank = False
@@ -144,7 +144,7 @@ def _encode_segment(
 
 
 def _may_stay(turns: Sequence[Turn], index: int, ends: bool) -> bool:
-    """Whether a later system turn stands where the API takes one."""
+    """Return True if a later system turn stands where the API takes one."""
     before, after = index - 1, index + 1
     while before >= 0 and turns[before].role == "system":
         before -= 1
@@ -154,41 +154,41 @@ def _may_stay(turns: Sequence[Turn], index: int, ends: bool) -> bool:
     return follows and (ends if after == len(turns) else turns[after].role == "assistant")
 
 
-def _move(so_far: Conversation, turn: Turn, fallback: str, *, is_known: bool) -> None:
+def _move(conversation: Conversation, turn: Turn, fallback: str, *, is_known: bool) -> None:
     why = (
         "this model takes none there" if is_known else "it is unknown whether this model takes one"
     )
     if fallback == "hoist":
-        so_far.notes.append(system_moved_note(turn, "moved to the top", why))
-        so_far.system.append(turn)
+        conversation.notes.append(system_moved_note(turn, "moved to the top", why))
+        conversation.system.append(turn)
         return
-    so_far.notes.append(system_moved_note(turn, "sent as a user message", why))
-    _add(so_far, variant(turn, "as user", _as_user))
+    conversation.notes.append(system_moved_note(turn, "sent as a user message", why))
+    _add(conversation, variant(turn, "as user", _as_user))
 
 
 def _as_user(turn: Turn) -> Turn:
     return replace(turn, role="user", semantics=replace(turn.semantics, wire=None))
 
 
-def _add(so_far: Conversation, turn: Turn) -> None:
-    words = said(turn)
-    if words.notes:
-        so_far.notes += words.notes
-    so_far.ends_blank = False
-    if words.content is None and native_form(turn, _ANTHROPIC) is None:
-        so_far.notes.append(blank_message_note(turn))
-        so_far.ends_blank = turn.role == "user"
+def _add(conversation: Conversation, turn: Turn) -> None:
+    content = encode_turn(turn)
+    if content.notes:
+        conversation.notes += content.notes
+    conversation.ends_blank = False
+    if content.content is None and native_form(turn, _ANTHROPIC) is None:
+        conversation.notes.append(blank_message_note(turn))
+        conversation.ends_blank = turn.role == "user"
         return
-    if so_far.runs and _joins(so_far.runs[-1], turn):
-        so_far.runs[-1].append(turn)
-        so_far.plain[-1] = None
+    if conversation.runs and _joins(conversation.runs[-1], turn):
+        conversation.runs[-1].append(turn)
+        conversation.plain[-1] = None
     else:
-        so_far.runs.append([turn])
-        so_far.plain.append(None)
+        conversation.runs.append([turn])
+        conversation.plain.append(None)
 
 
 def _joins(run: list[Turn], turn: Turn) -> bool:
-    """Whether a turn belongs into the message of the turns before it."""
+    """Return True if a turn belongs into the message of the turns before it."""
     form = native_form(turn, _ANTHROPIC)
     if form is not None:
         return form.joined
@@ -196,56 +196,56 @@ def _joins(run: list[Turn], turn: Turn) -> bool:
 
 
 def _message(run: Sequence[Turn]) -> Tree:
-    return said(run[0]).message if len(run) == 1 else _together(run)
+    return encode_turn(run[0]).message if len(run) == 1 else _joined_message(run)
 
 
-def _joined(run: Sequence[Turn]) -> Obj:
-    words: list[Said] = [said(turn) for turn in run]
+def _join_turns(run: Sequence[Turn]) -> Obj:
+    content: list[TurnContent] = [encode_turn(turn) for turn in run]
     origin = run[0].origin
-    blocks = tuple(block for each in words for block in each.blocks)
+    blocks = tuple(block for each in content for block in each.blocks)
     items: Items = [("role", constant("user")), ("content", Arr(blocks, origin))]
     form = native_form(run[0], _ANTHROPIC)
     return Obj(tuple(merge_extras(items, form.extras if form else "", origin)), origin)
 
 
-_together = run_memo(_joined)
+_joined_message = run_memo(_join_turns)
 
 
-def _end(so_far: Conversation, *, has_turns: bool, why_no_prefill: str) -> None:
+def _complete_end(conversation: Conversation, *, has_turns: bool, why_no_prefill: str) -> None:
     """Mend the end of the conversation. `why_no_prefill` tells why it may not end with a message
     of the model's; empty where it may.
     """
-    last = so_far.last
+    last = conversation.last
     if last is None:
         if not has_turns:
-            so_far.notes.append(NOTHING_TO_SEND)
+            conversation.notes.append(NOTHING_TO_SEND)
             return
-        _fill(so_far, "Anthropic demands a message to answer")
-    elif so_far.ends_blank:
-        _fill(so_far, "the last message is blank, and blank text is refused")
-    elif last.role == "assistant" and not _goes_on(last):
+        _add_filler(conversation, "Anthropic demands a message to answer")
+    elif conversation.ends_blank:
+        _add_filler(conversation, "the last message is blank, and blank text is refused")
+    elif last.role == "assistant" and not _is_paused(last):
         if why_no_prefill:
-            _fill(so_far, why_no_prefill)
-        elif (trimmed := _trimmed(so_far.messages[-1])) is not None:
-            so_far.messages[-1] = trimmed
+            _add_filler(conversation, why_no_prefill)
+        elif (trimmed := _trim_message(conversation.messages[-1])) is not None:
+            conversation.messages[-1] = trimmed
             sentence = "White space at the end of a final assistant message is refused; it is cut."
-            so_far.notes.append(Note(Level.INFO, "space-cut", sentence, last.origin))
+            conversation.notes.append(Note(Level.INFO, "space-cut", sentence, last.origin))
 
 
-def _fill(so_far: Conversation, why: str) -> None:
-    so_far.messages.append(_FILLER)
-    so_far.notes.append(filler_note(why))
+def _add_filler(conversation: Conversation, why: str) -> None:
+    conversation.messages.append(_FILLER)
+    conversation.notes.append(filler_note(why))
 
 
-def _goes_on(turn: Turn) -> bool:
-    """Whether a final turn of the model is one that Anthropic itself paused."""
+def _is_paused(turn: Turn) -> bool:
+    """Return True if a final turn of the model is one that Anthropic itself paused."""
     layout = turn.semantics.layout
     if layout is None or layout.protocol is not _ANTHROPIC:
         return False
     return any(piece.kind == "other" for piece in layout.pieces)
 
 
-def _trimmed(message: Tree) -> Obj | None:
+def _trim_message(message: Tree) -> Obj | None:
     """Return a final assistant message without the white space that its text ends in; None where
     it ends in none, or has nothing else. It looks at what is sent, since a message may end in a
     refusal, or in text whose following pieces were left out.
@@ -254,22 +254,22 @@ def _trimmed(message: Tree) -> Obj | None:
     content = dict(message.items).get("content")
     fit: Tree | None = None
     if isinstance(content, Str):
-        fit = _trimmed_text(content)
+        fit = _trim_text(content)
     elif isinstance(content, Arr):
-        fit = _trimmed_blocks(content)
+        fit = _trim_blocks(content)
     if fit is None:
         return None
     items = ((key, fit if key == "content" else value) for key, value in message.items)
     return Obj(tuple(items), message.origin)
 
 
-def _trimmed_text(said: Str) -> Str | None:
-    plain = said.text.plain
+def _trim_text(encode_turn: Str) -> Str | None:
+    plain = encode_turn.text.plain
     kept = len(plain.rstrip())
-    return Str(said.text[:kept]) if 0 < kept < len(plain) else None
+    return Str(encode_turn.text[:kept]) if 0 < kept < len(plain) else None
 
 
-def _trimmed_blocks(content: Arr) -> Arr | None:
+def _trim_blocks(content: Arr) -> Arr | None:
     """Return the blocks without blank text blocks at their end, the last text trimmed."""
     blocks = list(content.items)
     while blocks and isinstance(text := _text_of(blocks[-1]), Str) and not text.text.plain.strip():
@@ -277,7 +277,7 @@ def _trimmed_blocks(content: Arr) -> Arr | None:
     if not blocks:
         return None
     last, text = blocks[-1], _text_of(blocks[-1])
-    if text is not None and (fit := _trimmed_text(text)) is not None:
+    if text is not None and (fit := _trim_text(text)) is not None:
         assert isinstance(last, Obj)
         items = ((key, fit if key == "text" else value) for key, value in last.items)
         blocks[-1] = Obj(tuple(items), last.origin)
@@ -294,9 +294,9 @@ def _text_of(block: Tree) -> Str | None:
     return text if is_text and isinstance(text, Str) else None
 
 
-def _system(so_far: Conversation) -> Tree | None:
+def _system(conversation: Conversation) -> Tree | None:
     """Return the top-level `system`."""
-    turns = so_far.system
+    turns = conversation.system
     if not turns:
         return None
     form = native_form(turns[0], _ANTHROPIC)
@@ -304,9 +304,9 @@ def _system(so_far: Conversation) -> Tree | None:
         return Str(turns[0].text)
     blocks: list[Tree] = []
     for turn in turns:
-        words = said(turn)
-        so_far.notes += words.notes
-        if not words.blocks:
-            so_far.notes.append(blank_message_note(turn))
-        blocks += words.blocks
+        content = encode_turn(turn)
+        conversation.notes += content.notes
+        if not content.blocks:
+            conversation.notes.append(blank_message_note(turn))
+        blocks += content.blocks
     return Arr(tuple(blocks)) if blocks else None

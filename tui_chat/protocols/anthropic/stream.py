@@ -1,4 +1,4 @@
-"""Answers of the Messages API.
+"""Replies of the Messages API.
 
 1. A message is a list of content blocks; in a stream each one starts, grows and stops. A whole
    answer is read as blocks that start and stop at once.
@@ -82,13 +82,13 @@ class ReplyParser:
         """Characters that blocks which are not ours grew by."""
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
-        """Take one event of the stream."""
+        """Take one event of the stream. Raises Refused, ReplyCut."""
         for chunk in load_event(event, data, whole=self._events.ended):
             self._take_in(as_string(chunk.get("type")) or event, chunk)
         return self._events.drain()
 
     def close(self) -> Sequence[StreamEvent]:
-        """Tell that the stream ended."""
+        """Check that the reply ended with its stream. Raises ReplyCut if it did not."""
         return self._events.close()
 
     def take_message(self, message: JsonObject) -> None:
@@ -128,32 +128,32 @@ class ReplyParser:
             case _:
                 pass
 
-    def _start(self, index: int, said: JsonObject) -> None:
-        kind = as_string(said.get("type"))
+    def _start(self, index: int, fields: JsonObject) -> None:
+        kind = as_string(fields.get("type"))
         if len(self._blocks) >= MOST_PIECES:
             raise too_large("blocks of the reply", MOST_PIECES, "beginnings without an end")
         match kind:
             case "text":
                 self._blocks[index] = _Block("text")
-                self._events.add_text(as_raw_string(said.get("text")))
+                self._events.add_text(as_raw_string(fields.get("text")))
             case "thinking" | "redacted_thinking":
                 number = self._block(index, "thinking").number
                 self._events.add_reasoning(
                     number,
-                    as_raw_string(said.get("thinking")),
-                    signature=as_string(said.get("signature")),
-                    encrypted=as_string(said.get("data")),
+                    as_raw_string(fields.get("thinking")),
+                    signature=as_string(fields.get("signature")),
+                    encrypted=as_string(fields.get("data")),
                 )
             case "tool_use":
                 block = self._block(index, "tool")
-                block.start = said
+                block.start = fields
                 self._events.add_tool_call(
-                    block.number, id=as_string(said.get("id")), name=as_string(said.get("name"))
+                    block.number, id=as_string(fields.get("id")), name=as_string(fields.get("name"))
                 )
             case "":
                 pass
             case _:
-                self._blocks[index] = _Block("other", start=said)
+                self._blocks[index] = _Block("other", start=fields)
 
     def _block(self, index: int, kind: Literal["thinking", "tool"]) -> _Block:
         """Return the block at `index`; one that never started starts now."""
@@ -202,11 +202,11 @@ class ReplyParser:
         elif block.kind == "other":
             self._events.add_other(as_string(block.start.get("type")), _assembled(block))
 
-    def _usage(self, said: JsonObject) -> None:
+    def _usage(self, fields: JsonObject) -> None:
         for name in ("input_tokens", *_CACHES, "output_tokens"):
-            if (number := as_count(said.get(name))) is not None:
+            if (number := as_count(fields.get(name))) is not None:
                 self._counts[name] = number
-        details = as_object(said.get("output_tokens_details"))
+        details = as_object(fields.get("output_tokens_details"))
         counts = self._counts
         fresh = counts.get("input_tokens")
         apart = sum(counts.get(name, 0) for name in _CACHES)
@@ -221,9 +221,9 @@ class ReplyParser:
             )
         )
 
-    def _stopped(self, said: JsonObject) -> None:
-        if raw := as_string(said.get("stop_reason")):
-            detail = as_string(as_object(said.get("stop_details")).get("explanation"))
+    def _stopped(self, fields: JsonObject) -> None:
+        if raw := as_string(fields.get("stop_reason")):
+            detail = as_string(as_object(fields.get("stop_details")).get("explanation"))
             self._events.finish(_REASONS.get(raw, "other"), raw, detail)
 
 

@@ -1,4 +1,4 @@
-"""Tools, the choice among them, and the form of the reply: read and written side by side."""
+"""Tool definitions, tool choice and response format, read and written side by side."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def read_tool(entry: Fields) -> ToolDefinition | None:
 
 def read_choice(value: Any) -> tuple[ToolChoice, bool | None] | None:
     """Return what `tool_choice` means, and whether calls may be parallel."""
-    said = as_object(value)
-    kind, name = as_string(said.get("type")), as_string(said.get("name"))
-    single = said.get("disable_parallel_tool_use")
+    fields = as_object(value)
+    kind, name = as_string(fields.get("type")), as_string(fields.get("name"))
+    single = fields.get("disable_parallel_tool_use")
     parallel = not single if isinstance(single, bool) else None
     if kind == "tool" and name:
         return ToolChoice("required", (name,)), parallel
@@ -38,27 +38,27 @@ def read_choice(value: Any) -> tuple[ToolChoice, bool | None] | None:
 
 
 def write_choice(meaning: tuple[ToolChoice, bool | None]) -> dict[str, Any]:
-    """Return `tool_choice` on the wire. Of several names it can say none: see the encoder."""
+    """Return `tool_choice`. It cannot name several tools: see the encoder."""
     choice, parallel = meaning
-    said: dict[str, Any]
+    fields: dict[str, Any]
     if choice.mode == "required" and len(choice.names) == 1:
-        said = {"type": "tool", "name": choice.names[0]}
+        fields = {"type": "tool", "name": choice.names[0]}
     else:
-        said = {"type": _WORDS[choice.mode]}
+        fields = {"type": _WORDS[choice.mode]}
     if parallel is not None and choice.mode != "none":
-        said["disable_parallel_tool_use"] = not parallel
-    return said
+        fields["disable_parallel_tool_use"] = not parallel
+    return fields
 
 
 def read_format(value: Any) -> ResponseFormat | None:
-    """Return what `output_config.format` means; None where it cannot be said in our terms."""
-    said = as_object(value)
-    schema = as_object(said.get("schema"))
-    if said.get("type") != "json_schema" or not schema:
+    """Return what `output_config.format` means; None if the unified fields cannot express it."""
+    fields = as_object(value)
+    schema = as_object(fields.get("schema"))
+    if fields.get("type") != "json_schema" or not schema:
         return None
     return ResponseFormat("schema", dict(schema), strict=True)
 
 
 def write_format(form: ResponseFormat) -> dict[str, Any]:
-    """Return `output_config.format` on the wire."""
+    """Return `output_config.format` as the protocol writes it."""
     return {"type": "json_schema", "schema": form.schema or {}}

@@ -1,5 +1,4 @@
-"""One turn as content of the Messages API. What it looks like depends on the turn and on nothing
-else, so it is made once.
+"""One turn as content of the Messages API. It depends on the turn alone, so it is encoded once.
 
 1. Text that is empty or white space is refused: it is left out, and so is a turn that has
    nothing else.
@@ -44,8 +43,8 @@ _PDF = "application/pdf"
 
 @quick
 @dataclass(frozen=True, slots=True, eq=False)
-class Said:
-    """A turn as it is said."""
+class TurnContent:
+    """A turn in the form of this protocol."""
 
     role: str
     blocks: tuple[Tree, ...]
@@ -57,8 +56,8 @@ class Said:
 
 
 @dataclass(slots=True)
-class _Saying:
-    """Content in the making."""
+class _ContentBuilder:
+    """Content that is being built."""
 
     turn: Turn
     form: WireForm | None
@@ -68,54 +67,56 @@ class _Saying:
     marked: bool = False
     lost: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
     """Reasoning that is not sent."""
-    said_refusal: bool = False
+    has_refusal: bool = False
     omits_blank: bool = False
     """True if text of nothing but white space was left out."""
 
 
-def _said(turn: Turn) -> Said:
+def _encode_turn(turn: Turn) -> TurnContent:
     form, origin = native_form(turn, _ANTHROPIC), turn.origin
-    saying = _Saying(turn, form)
+    building = _ContentBuilder(turn, form)
     result = Piece("result")
     for piece, what in ordered_content(turn, _ANTHROPIC):
         if piece.kind == "result":
             result = piece
         else:
-            _say(saying, piece, what)
-    if turn.semantics.refusal.strip() and not saying.said_refusal:
-        saying.blocks.append(_text(field_string(turn.semantics.refusal, origin, "refusal"), origin))
+            _add_piece(building, piece, what)
+    if turn.semantics.refusal.strip() and not building.has_refusal:
+        building.blocks.append(
+            _text(field_string(turn.semantics.refusal, origin, "refusal"), origin)
+        )
     if turn.cache_mark is not None and turn.role != "tool":
-        saying.blocks = list(with_mark(saying.blocks, turn.cache_mark))
-        saying.marked = True
-    content = _content(saying)
-    saying.notes += turn_notes(turn, _ANTHROPIC, lost=saying.lost, named=False)
+        building.blocks = list(with_mark(building.blocks, turn.cache_mark))
+        building.marked = True
+    content = _content(building)
+    building.notes += turn_notes(turn, _ANTHROPIC, lost=building.lost, named=False)
     role = adapted_role(turn.role, _ANTHROPIC)
-    blocks = tuple(saying.blocks)
+    blocks = tuple(building.blocks)
     if turn.role == "tool":
         blocks = (_result(turn, content, result),)
         blocks = with_mark(blocks, turn.cache_mark) if turn.cache_mark is not None else blocks
         content = Arr(blocks, origin)
     refusal = turn.semantics.refusal
     blank_refusal = bool(refusal) and not refusal.strip()
-    if (saying.omits_blank or blank_refusal) and content is not None:
-        saying.notes.append(blank_text_note(turn))
+    if (building.omits_blank or blank_refusal) and content is not None:
+        building.notes.append(blank_text_note(turn))
     items: Items = [("role", constant(role))]
     if content is not None:
         items.append(("content", content))
     if form is not None:
         items = merge_extras(items, form.extras, origin)
-    return Said(role, blocks, content, Obj(tuple(items), origin), tuple(saying.notes))
+    return TurnContent(role, blocks, content, Obj(tuple(items), origin), tuple(building.notes))
 
 
-said = Memo(_said)
-"""`said(turn)`: the turn as content of this protocol."""
+encode_turn = Memo(_encode_turn)
+"""`encode_turn(turn)` is the turn as content of this protocol."""
 
 
-def _content(saying: _Saying) -> Tree | None:
+def _content(building: _ContentBuilder) -> Tree | None:
     """Return the content as it was written, or as one writes it; None where there is none."""
-    turn, form, blocks = saying.turn, saying.form, saying.blocks
+    turn, form, blocks = building.turn, building.form, building.blocks
     shape = form.shape if form else ""
-    plain = len(blocks) == 1 == len(saying.texts) and not saying.marked
+    plain = len(blocks) == 1 == len(building.texts) and not building.marked
     if not blocks:
         match shape:
             case "string":
@@ -127,7 +128,7 @@ def _content(saying: _Saying) -> Tree | None:
             case _:
                 return None
     if plain and shape != "parts":
-        return Str(saying.texts[0])
+        return Str(building.texts[0])
     return Arr(tuple(blocks), turn.origin)
 
 
@@ -145,47 +146,47 @@ def _result(turn: Turn, content: Tree | None, piece: Piece) -> Obj:
     return _marked(items, piece, origin)
 
 
-def _say(saying: _Saying, piece: Piece, what: object) -> None:
-    turn, origin = saying.turn, saying.turn.origin
+def _add_piece(building: _ContentBuilder, piece: Piece, what: object) -> None:
+    turn, origin = building.turn, building.turn.origin
     match what:
         case Text():
-            if not what.plain.strip() and saying.form is None:
-                saying.omits_blank = saying.omits_blank or bool(what.plain)
+            if not what.plain.strip() and building.form is None:
+                building.omits_blank = building.omits_blank or bool(what.plain)
             else:
-                saying.texts.append(what)
-                saying.marked = saying.marked or bool(piece.cache or piece.extras)
-                saying.blocks.append(_text(Str(what), origin, piece))
+                building.texts.append(what)
+                building.marked = building.marked or bool(piece.cache or piece.extras)
+                building.blocks.append(_text(Str(what), origin, piece))
         case ReasoningBlock():
-            block = _thinking(what, origin, captured=saying.form is not None)
+            block = _thinking(what, origin, captured=building.form is not None)
             if block is None:
-                saying.lost.append(what)
+                building.lost.append(what)
             else:
-                saying.blocks.append(_marked(block, piece, origin))
+                building.blocks.append(_marked(block, piece, origin))
         case ToolCall():
             arguments, right = arguments_object(what, origin)
             if not right:
-                saying.notes.append(arguments_note(turn, what))
+                building.notes.append(arguments_note(turn, what))
             items: Items = [
                 ("type", constant("tool_use")),
                 ("id", field_string(what.id, origin, "tool call id")),
                 ("name", field_string(what.name, origin, "tool name")),
                 ("input", arguments),
             ]
-            saying.blocks.append(_marked(items, piece, origin))
+            building.blocks.append(_marked(items, piece, origin))
         case Part():
-            part = _part(what, origin, captured=saying.form is not None)
+            part = _part(what, origin, captured=building.form is not None)
             if part is None or turn.role in ("assistant", "system"):
                 called = f"{what.kind} {what.mime}".strip()
-                saying.notes.append(part_note(turn, called, _ANTHROPIC))
+                building.notes.append(part_note(turn, called, _ANTHROPIC))
             else:
-                saying.blocks.append(_marked(part, piece, origin))
+                building.blocks.append(_marked(part, piece, origin))
         case _:
             if piece.kind == "other" and _is_own(turn):
-                saying.blocks.append(parse_json(piece.data, origin, piece.name))
+                building.blocks.append(parse_json(piece.data, origin, piece.name))
             elif piece.kind == "refusal" and turn.semantics.refusal.strip():
                 refusal = field_string(turn.semantics.refusal, origin, "refusal")
-                saying.blocks.append(_text(refusal, origin))
-                saying.said_refusal = True
+                building.blocks.append(_text(refusal, origin))
+                building.has_refusal = True
 
 
 def _is_own(turn: Turn) -> bool:

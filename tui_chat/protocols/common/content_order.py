@@ -1,12 +1,12 @@
-"""A turn's content in the order in which it is said.
+"""A turn's content in the order in which it is sent.
 
 1. A turn without a layout is reasoning, then text, parts, tool calls.
 2. The marks of a layout (ids, signatures, what only the provider understands) count only in the
-   protocol they came from. Elsewhere the order and the borders of the texts are kept, and
-   Gemini's borders are not: they are where a signature happened to sit.
+   protocol they came from. Elsewhere the order and the borders of the texts are kept, but not
+   Gemini's borders: they are where a signature happened to sit.
 3. A layout that no longer fits, because the text was edited, loses the order, the pieces that
-   are only the provider's and the marks on texts. The marks on tool calls stay as long as the
-   number of calls does: Gemini refuses a call without its signature.
+   only the provider understands and the marks on texts. The marks on tool calls stay as long as
+   the number of calls does: Gemini refuses a call without its signature.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tui_chat.protocols.common.encoding import native_form
 from tui_chat.protocols.common.urls import is_link, standard_base64
 
 PlacedContent: TypeAlias = tuple[Piece, Text | ReasoningBlock | ToolCall | Part | None]
-"""A piece and what stands in it; None where the piece itself says it all."""
+"""A piece of a layout and its content; None if the piece itself has it all."""
 
 _PLAIN_CALL = Piece("call")
 
@@ -36,11 +36,11 @@ def ordered_content(turn: Turn, protocol: Protocol) -> Sequence[PlacedContent]:
         turn = replace(turn, parts=tuple(_portable_part(part, protocol) for part in turn.parts))
     if layout is None:
         return _default_order(turn, ())
-    own = layout.protocol is protocol
+    is_native = layout.protocol is protocol
     if not layout.fits(turn.text, turn.semantics.reasoning, turn.tool_calls, turn.parts):
-        marks = [piece for piece in layout.pieces if piece.kind == "call"] if own else ()
+        marks = [piece for piece in layout.pieces if piece.kind == "call"] if is_native else ()
         return _default_order(turn, marks)
-    if not own:
+    if not is_native:
         return list(_without_marks(turn, layout))
     return list(_fill_layout(turn, layout.pieces))
 

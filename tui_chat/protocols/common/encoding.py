@@ -1,8 +1,8 @@
-"""Pieces that every protocol's encoder builds its tree from.
+"""The smallest parts of a tree, which every encoder uses.
 
-1. What nobody wrote is `word`; a field of a message that is not its text is `quote`; a message's
-   text is `Str(turn.text)` or a cut of it, so that its characters keep their origins.
-2. A value that was kept as JSON for pass-through is merged over what we say ourselves.
+1. What nobody wrote is a `constant`; a field of a message that is not its text is a `field_string`;
+   a message's text is `Str(turn.text)` or a slice of it, so that its characters keep their origins.
+2. A value that was kept as JSON for pass-through is merged over what the encoder made.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tui_chat.models.semantics import WireForm
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text, clean
 
 Items = list[tuple[str, Tree]]
-"""An object in the making."""
+"""The keys and values of an object that is being built."""
 
 FILLER = "."
-"""The smallest text that every provider takes where one is demanded and nobody wrote any."""
+"""The smallest text that every provider accepts where it demands one and nobody wrote any."""
 
 
 @lru_cache(maxsize=256)

@@ -1,6 +1,15 @@
-"""A provider's no, in words, with what to do about it.
+"""What an error body says, whoever wrote it, and what to do about it.
 
-The advice looks at the words before the status: providers agree on what 401 and 429 mean, and
+Providers, gateways and proxies have a dozen shapes for one thing. They are looked for in one
+place, because a wrong base URL brings an answer of any shape to any protocol:
+
+    {"error": {"message", "type", "code", "status", "details"}}     OpenAI, Anthropic, Gemini
+    [{"error": {...}}]                                               Gemini, when streaming
+    {"error": "..."}  {"message": "..."}  {"detail": "..."}          gateways, local servers
+    {"detail": [{"loc", "msg"}]}                                     FastAPI
+    <html><title>502 Bad Gateway</title>                             proxies
+
+The advice looks at the message before the status: providers agree on what 401 and 429 mean, and
 on little else (Gemini says 400 for a wrong key, OpenAI 429 for an empty account).
 """
 
@@ -18,30 +27,30 @@ from tui_chat.protocols.common.lenient_json import JsonObject, as_array, as_obje
 
 
 def response_error(status: int, body: bytes) -> Refused:
-    """Put an HTTP error into words."""
-    complaint = _read_error(body)
+    """Return the error for a response with an error status."""
+    error = _read_error(body)
     label = f"HTTP {status} {_status_phrase(status)}".strip()
-    if complaint.code not in ("", str(status)):
-        label = f"HTTP {status}, {complaint.code}"
+    if error.code not in ("", str(status)):
+        label = f"HTTP {status}, {error.code}"
     verb = "failed" if status >= 500 else "refused the request"
-    words = complaint.words or "it gave no reason"
+    words = error.message or "it gave no reason"
     return Refused(
         f"The provider {verb} ({label}): {words}",
         status=status,
-        code=complaint.code,
-        retry_after=complaint.retry_after,
-        advice=advice(status, complaint),
+        code=error.code,
+        retry_after=error.retry_after,
+        advice=advice(status, error),
     )
 
 
-def stream_error(complaint: ErrorBody) -> Refused:
-    """Put an error inside a stream, or inside an answer with status 200, into words."""
-    label = f" ({complaint.code})" if complaint.code else ""
+def stream_error(error: ErrorBody) -> Refused:
+    """Return the error for one inside a stream, or inside a reply with status 200."""
+    label = f" ({error.code})" if error.code else ""
     return Refused(
-        f"The provider broke off the reply{label}: {complaint.words or 'it gave no reason'}",
-        code=complaint.code,
-        retry_after=complaint.retry_after,
-        advice=advice(complaint.status, complaint),
+        f"The provider broke off the reply{label}: {error.message or 'it gave no reason'}",
+        code=error.code,
+        retry_after=error.retry_after,
+        advice=advice(error.status, error),
     )
 
 
@@ -76,26 +85,26 @@ _ADVICE_MODEL = "Ask another model, or check this one's name and the endpoint's 
 _ADVICE_RETRY = "The trouble is on the provider's side; try again in a moment."
 
 
-def advice(status: int | None, complaint: ErrorBody) -> str:
-    """Return what to do about it; empty where the provider's words say it all."""
-    said = f"{complaint.code} {complaint.words}"
-    if status in (None, 400, 413, 422) and _TOO_LONG.search(said):
+def advice(status: int | None, error: ErrorBody) -> str:
+    """Return what to do about an error; empty if the provider's message says it all."""
+    text = f"{error.code} {error.message}"
+    if status in (None, 400, 413, 422) and _TOO_LONG.search(text):
         return _ADVICE_SHORTEN
-    if status == 402 or (status in (None, 400, 403, 429) and _UNPAID.search(said)):
+    if status == 402 or (status in (None, 400, 403, 429) and _UNPAID.search(text)):
         return _ADVICE_PAY
-    if status in (401, 403) or (status in (None, 400) and _KEY.search(said)):
+    if status in (401, 403) or (status in (None, 400) and _KEY.search(text)):
         return _ADVICE_KEY
-    if status == 429 or (status is None and _WAIT.search(said)):
-        return _wait_advice(complaint.retry_after)
+    if status == 429 or (status is None and _WAIT.search(text)):
+        return _wait_advice(error.retry_after)
     if status == 413:
         return _ADVICE_SHORTEN
-    if status in (404, 405) or (status in (None, 400) and _MODEL.search(said)):
+    if status in (404, 405) or (status in (None, 400) and _MODEL.search(text)):
         return _ADVICE_MODEL
     if status is not None and 300 <= status < 400:
         return "The address leads elsewhere; check the endpoint's base URL."
     if status in (408, 409, 425) or (status or 0) >= 500:
         return _ADVICE_RETRY
-    if status is None and _SERVER_FAULT.search(said):
+    if status is None and _SERVER_FAULT.search(text):
         return _ADVICE_RETRY
     return ""
 
@@ -135,12 +144,12 @@ _MAX_DEPTH = 4
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """A provider's words about what went wrong."""
+    """A provider's account of what went wrong."""
 
-    words: str = ""
-    """In one line; empty where it gave none."""
+    message: str = ""
+    """In one line; empty if the provider gave none."""
     code: str = ""
-    """Its word for the error."""
+    """The provider's name for the error."""
     status: int | None = None
     """The HTTP status it names in the body, which inside a stream is the only one."""
     retry_after: float | None = None
@@ -148,7 +157,7 @@ class ErrorBody:
 
 
 def find_error(value: object) -> ErrorBody | None:
-    """Return what an answer complains of, or None where it does not."""
+    """Return the error that an answer describes, or None if it describes none."""
     for error in _errors(value, _MAX_DEPTH):
         words = _message(error)
         if words or error.get("code") or error.get("type"):
@@ -184,10 +193,10 @@ def _errors(value: object, depth: int) -> Iterator[JsonObject]:
         return
     for each in as_array(value)[:8]:
         yield from _errors(each, depth - 1)
-    if said := as_object(value):
+    if found := as_object(value):
         for key in ("error", "errors"):
-            yield from _errors(said.get(key), depth - 1)
-        yield said
+            yield from _errors(found.get(key), depth - 1)
+        yield found
 
 
 def _message(error: JsonObject) -> str:
@@ -195,8 +204,8 @@ def _message(error: JsonObject) -> str:
         value = error.get(key)
         if isinstance(value, str) and (words := one_line(value)):
             return words + _upstream_message(error, words)
-        if said := [s for v in as_array(value)[:4] if (s := _validation_message(v))]:
-            return one_line("; ".join(said))
+        if found := [s for v in as_array(value)[:4] if (s := _validation_message(v))]:
+            return one_line("; ".join(found))
     return ""
 
 
@@ -251,8 +260,8 @@ def _retry_after(error: JsonObject, words: str) -> float | None:
         delay = as_object(each).get("retryDelay")
         if isinstance(delay, str) and (seconds := _seconds(delay)) is not None:
             return seconds
-    told = _RETRY_IN.search(words)
-    return _seconds(told[1]) if told else None
+    found = _RETRY_IN.search(words)
+    return _seconds(found[1]) if found else None
 
 
 def _seconds(text: str) -> float | None:

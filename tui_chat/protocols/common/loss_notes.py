@@ -2,7 +2,7 @@
 
 1. What changes what the model sees or may do is a warning; what only helps (a cache mark, a
    billing tag) is information.
-2. Explicit nulls say nothing, and nothing is told about them.
+2. An explicit null means nothing, so its loss is not reported.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ nothing but false, which every protocol says by not asking for a stream."""
 def turn_notes(
     turn: Turn, protocol: Protocol, *, lost: Sequence[ReasoningBlock] = (), named: bool
 ) -> Iterator[Note]:
-    """Yield what of a turn this protocol does not get.
+    """Yield notes for what a protocol cannot carry of a turn.
 
-    `lost`: reasoning that is not sent. `named`: the speaker's name is sent.
+    `lost`: reasoning that is not sent. `named`: True if the speaker's name is sent.
     """
     semantics = turn.semantics
     if lost:
@@ -157,7 +157,7 @@ def unsupported_notes(
 
 
 def envelope_notes(envelope: ChatEnvelope, protocol: Protocol) -> Iterator[Note]:
-    """Yield what of other protocols' tools, namespaces and extras this one does not get."""
+    """Yield notes for the tools, settings and extras of other protocols that are left out."""
     semantics = envelope.semantics
     if envelope.cache_marks and protocol is not Protocol.ANTHROPIC:
         sentence = f"Cache marks are sent to Anthropic only; {envelope.cache_marks} of the preset "
@@ -229,7 +229,7 @@ def _namespace_notes(settings: Namespace, unified: Parameters) -> Iterator[Note]
             continue
         inner = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
         if field.name in _SETTING_GROUPS and inner:
-            for key in (key for key, said in inner.items() if said is not None):
+            for key in (key for key, inner_value in inner.items() if inner_value is not None):
                 yield _foreign_setting_note(f"{field.name}.{key}", owner, level)
         else:
             yield _foreign_setting_note(field.name, owner, level)

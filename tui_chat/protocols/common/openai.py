@@ -1,4 +1,4 @@
-"""A JSON schema for the reply, in the fields that OpenAI's two protocols share."""
+"""The reply's JSON schema, in the fields that OpenAI's two protocols share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tui_chat.protocols.common.request_fields import Fields
 
 
 def read_schema(form: Fields) -> ResponseFormat:
-    """Return what `name`, `description`, `schema` and `strict` say."""
+    """Take `name`, `description`, `schema` and `strict`."""
     return ResponseFormat(
         "schema",
         form.take_object("schema"),
@@ -20,12 +20,12 @@ def read_schema(form: Fields) -> ResponseFormat:
 
 
 def write_schema(form: ResponseFormat) -> dict[str, Any]:
-    """Return those fields."""
-    said: dict[str, Any] = {"name": form.name or "reply"}
+    """Return these fields."""
+    fields: dict[str, Any] = {"name": form.name or "reply"}
     if form.description:
-        said["description"] = form.description
+        fields["description"] = form.description
     if form.schema is not None:
-        said["schema"] = form.schema
+        fields["schema"] = form.schema
     if form.strict is not None:
-        said["strict"] = form.strict
-    return said
+        fields["strict"] = form.strict
+    return fields

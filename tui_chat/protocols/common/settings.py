@@ -1,9 +1,9 @@
-"""Settings of a request, on their way to the wire.
+"""Settings of a request, as far as a protocol and a model take them.
 
 1. A setting that the model or the protocol refuses is left out, with a note: the request is
    worth more than the setting.
-2. In the protocol it was captured from, a setting is said as it was. Where the namespace holds
-   the protocol's own word for it, that word is said.
+2. In the protocol it was captured from, a setting is sent as it was. A value in the protocol's
+   namespace wins over the unified one.
 """
 
 from __future__ import annotations
@@ -33,13 +33,16 @@ from tui_chat.protocols.common.loss_notes import default_note, setting_changed_n
 
 
 def numeric_settings(
-    asked: Sequence[tuple[str, Sourced[Any] | None, float, float]], notes: list[Note], *, own: bool
+    asked: Sequence[tuple[str, Sourced[Any] | None, float, float]],
+    notes: list[Note],
+    *,
+    captured: bool,
 ) -> Iterator[tuple[str, Tree]]:
     """Yield numeric settings under their names on the wire, those out of range left out."""
     for key, value, low, high in asked:
         if value is None:
             continue
-        if own or low <= value.value <= high:
+        if captured or low <= value.value <= high:
             yield key, setting_value(value)
         else:
             why = f"{value.value} is not within {low:g} and {high:g}"
@@ -52,12 +55,12 @@ def sampling_settings(
     facts: ModelFacts,
     notes: list[Note],
     *,
-    own: bool,
+    captured: bool,
 ) -> Iterator[tuple[str, Tree]]:
     """Yield sampling settings, unless the model is known to take none, or likely to."""
-    why = "" if own else _sampling_refused(parameters, facts)
+    why = "" if captured else _sampling_refused(parameters, facts)
     if not why:
-        yield from numeric_settings(asked, notes, own=own)
+        yield from numeric_settings(asked, notes, captured=captured)
         return
     for key, value, _, _ in asked:
         if value is not None:
@@ -105,9 +108,9 @@ def reply_limit(
 _EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
 
 
-def openai_effort(asked: Parameters, notes: list[Note], *, own: bool) -> Sourced[str] | None:
+def openai_effort(asked: Parameters, notes: list[Note], *, captured: bool) -> Sourced[str] | None:
     """Return how much OpenAI is to reason, where it is a word that OpenAI knows."""
-    if asked.effort is None or own or asked.effort.value in _EFFORTS:
+    if asked.effort is None or captured or asked.effort.value in _EFFORTS:
         return asked.effort
     why = f"“{asked.effort.value}” is none of {', '.join(sorted(_EFFORTS))}"
     notes.append(setting_note(asked.effort, "reasoning effort", why))
@@ -195,11 +198,11 @@ def all_tools(
     tools: Sequence[Tree], native: Sequence[NativeTool], protocol: Protocol
 ) -> tuple[Tree, ...]:
     """Return all tools at the places that they had: ours, and the provider's own."""
-    said = list(tools)
+    word = list(tools)
     for tool in sorted(native, key=lambda tool: tool.position):
         if tool.protocol is protocol:
-            said.insert(tool.position, tree_of(json.loads(tool.data), captured_origin("tools")))
-    return tuple(said)
+            word.insert(tool.position, tree_of(json.loads(tool.data), captured_origin("tools")))
+    return tuple(word)
 
 
 def override(items: Items, more: Iterator[tuple[str, Tree]]) -> Items:
@@ -242,7 +245,7 @@ def object_schema(tool: ToolDefinition) -> dict[str, Any]:
 
 
 def mentions_json(envelope: ChatEnvelope) -> bool:
-    """Whether the conversation says the word “json”, which OpenAI's `json_object` demands."""
+    """Return True if the word “json” occurs, which OpenAI demands for `json_object`."""
     return any("json" in turn.text.plain.lower() for turn in envelope.turns)
 
 
@@ -292,9 +295,9 @@ def schema_only_format(
             notes.append(setting_note(form, f"the {what} of the reply's schema", why, level))
     strict = form.value.strict
     if strict is False or (strict is True and protocol is Protocol.GEMINI):
-        said = "true" if strict else "false"
+        word = "true" if strict else "false"
         sentence = f"{protocol.label} has no “strict” for the reply's schema and holds every reply "
-        sentence += f"to it; “strict: {said}” is left out."
+        sentence += f"to it; “strict: {word}” is left out."
         notes.append(setting_changed_note(form, sentence, Level.INFO if strict else Level.WARNING))
     if form.value.kind == "schema" and not form.value.schema:
         sentence = f"The reply's schema is empty; {protocol.label} is asked for any JSON."
@@ -339,8 +342,8 @@ def strict_notes(tools: Sequence[ToolDefinition], protocol: Protocol) -> Iterato
     """
     for tool in tools:
         if tool.strict is not None:
-            said = "true" if tool.strict else "false"
-            sentence = f"{protocol.label} has no “strict” for tools; “strict: {said}” of "
+            word = "true" if tool.strict else "false"
+            sentence = f"{protocol.label} has no “strict” for tools; “strict: {word}” of "
             sentence += f"“{tool.name}” is left out."
             level = Level.WARNING if tool.strict else Level.INFO
             yield Note(level, "tool-extras-left-out", sentence, captured_origin("tools"))

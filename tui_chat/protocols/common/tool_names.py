@@ -29,7 +29,7 @@ class NameRule:
     """What is put in front of an alias that may not begin as it does."""
 
     def allows(self, name: str) -> bool:
-        """Whether a name can be sent as it is."""
+        """Return True if a name can be sent as it is."""
         return self.pattern.fullmatch(name) is not None
 
 

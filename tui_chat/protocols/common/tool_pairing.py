@@ -1,7 +1,7 @@
 """Bringing tool calls and their results into the order a protocol demands.
 
 1. Every call gets exactly one result. A missing one becomes an empty result; a second one, or one
-   without a call, becomes a user message with the same text. Each is told in a note.
+   without a call, becomes a user message with the same text. A note reports each.
 2. Where results must stand right behind their calls, they are moved there.
 3. Ids are made fit where a protocol forbids them, shortened where they are too long, told apart
    where it wants them unique, and made up where it wants some and the source had none. A result
@@ -90,7 +90,7 @@ def _alias_note(name: str, alias: str) -> Note:
 
 
 def _is_in_order(turns: Sequence[Turn], rules: PairingRules, *, aliases: bool = False) -> bool:
-    """Whether all calls and results are in order as they stand."""
+    """Return True if all calls and results are in order as they stand."""
     look, seen = _segment_ids(rules), list[str]()
     for segment in segments(turns):
         ids = look(segment)
@@ -129,7 +129,7 @@ def _ids_of(turns: Sequence[Turn], rules: PairingRules) -> tuple[str, ...] | Non
 
 
 def _is_run_in_order(run: Sequence[Turn], rules: PairingRules) -> bool:
-    """Whether a call turn and the results behind it are right as they stand."""
+    """Return True if a call turn and the results behind it are right as they stand."""
     calls = run[0].tool_calls
     ids = [call.id for call in calls]
     answers = [turn.tool_call_id for turn in run[1:]]
@@ -275,7 +275,7 @@ class _Pairing:
                 yield self._missing(call)
 
     def _moved(self, call: _OpenCall) -> bool:
-        """Whether anything but results of the same turn stood between a call and its result."""
+        """Return True if more than results of the same turn stood between call and result."""
         assert call.result is not None
         return self._others[max(call.result, call.turn + 1)] > self._others[call.turn + 1]
 
@@ -302,16 +302,17 @@ class _Pairing:
         )
 
     def _renamed(self, turn: Turn, calls: list[_OpenCall]) -> Turn:
-        said = tuple(
+        renamed = tuple(
             ToolCall(c.id, self._aliases.get(c.call.name, c.call.name), c.call.arguments)
             for c in calls
         )
-        if said == turn.tool_calls:
+        if renamed == turn.tool_calls:
             return turn
-        if any(new.id != old.id and old.id for new, old in zip(said, turn.tool_calls, strict=True)):
+        pairs = zip(renamed, turn.tool_calls, strict=True)
+        if any(new.id != old.id and old.id for new, old in pairs):
             sentence = "The ids of its tool calls are not allowed as they are; they are changed."
             self.notes.append(Note(Level.INFO, "call-id-changed", sentence, turn.origin))
-        return variant(turn, said, lambda old: replace(old, tool_calls=said))
+        return variant(turn, renamed, lambda old: replace(old, tool_calls=renamed))
 
     def _without_call(self, turn: Turn) -> Iterator[Turn]:
         """Yield a result that answers no call, or one that was answered before."""

@@ -36,5 +36,5 @@ def data_url(mime: str, data: str) -> str:
 
 
 def is_link(url: str) -> bool:
-    """Whether a provider could fetch what the URL leads to."""
+    """Return True if a provider could fetch what the URL leads to."""
     return url.startswith(("http://", "https://"))

@@ -1,10 +1,14 @@
-"""Reading a captured generateContent request.
+"""Decoding a Gemini generateContent request.
 
 1. `systemInstruction` is one leading system turn, its parts the pieces.
 2. Every function response is a turn of its own; what else stands in its content is another turn
    that is joined to it. All else of a content is one turn.
-3. The model stands in the URL and may be missing here; whether the reply is streamed does too.
-4. Keys may be in snake_case; see `spelling`.
+3. A part has one data field; the others (`thought`, `thoughtSignature`, `videoMetadata`) describe
+   it. A signature stays on the part it came with.
+4. A function response is text if it is `{"output": text}` or `{"error": text}`; any other object
+   is kept as its JSON.
+5. The model is in the URL and may be missing here; so is whether the reply is streamed.
+6. Keys may be in snake_case; see `spelling`.
 """
 
 from __future__ import annotations
@@ -209,7 +213,7 @@ def kind_of_mime(mime: str) -> PartKind:
 
 
 def is_response(part: Fields) -> bool:
-    """Whether a part answers a call of ours."""
+    """Return True if a part answers a call of ours."""
     return any(
         isinstance(part.remaining.get(k), dict) for k in ("functionResponse", "function_response")
     )
@@ -236,11 +240,11 @@ def read_part(part: Fields, builder: TurnBuilder) -> None:
         arguments = call.remaining.get("args")
         if isinstance(arguments, dict):
             del call.remaining["args"]
-        said = to_json(cast("object", arguments)) if isinstance(arguments, dict) else ""
+        arguments_json = to_json(cast("object", arguments)) if isinstance(arguments, dict) else ""
         identity, name = call.take_text("id"), call.take_text("name")
         fields.put_back("functionCall", call)
         builder.add_call(
-            ToolCall(identity, name, said), signature=signature, **_marks(fields, spelled)
+            ToolCall(identity, name, arguments_json), signature=signature, **_marks(fields, spelled)
         )
     elif (media := read_media(fields, spelled)) is not None and not signature:
         builder.add_part(media, **_marks(fields, spelled))
@@ -291,13 +295,17 @@ def read_response(part: Fields, builder: TurnBuilder) -> None:
     text: str | None = None
     if isinstance(response, dict):
         del answer.remaining["response"]
-        said = cast("dict[str, Any]", response)
-        key = next(iter(said), "")
-        if len(said) == 1 and key in ("output", "error") and isinstance(said[key], str):
-            text = said[key]
+        response_fields = cast("dict[str, Any]", response)
+        key = next(iter(response_fields), "")
+        if (
+            len(response_fields) == 1
+            and key in ("output", "error")
+            and isinstance(response_fields[key], str)
+        ):
+            text = response_fields[key]
             builder.failed = True if key == "error" else None
         else:
-            name, text = "object", to_json(said)
+            name, text = "object", to_json(response_fields)
     media = _media_parts(answer, spelled)
     fields.put_back("functionResponse", answer)
     builder.add_result(name=name, **_marks(fields, spelled))

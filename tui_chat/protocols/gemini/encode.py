@@ -1,4 +1,4 @@
-"""Saying an envelope as Gemini generateContent wants it.
+"""Encoding an envelope as a Gemini generateContent request.
 
 1. `POST /v1beta/models/MODEL:streamGenerateContent?alt=sse`; the model is in the URL. v1beta
    is where the `-latest` aliases and the proxies are.
@@ -42,7 +42,7 @@ from tui_chat.protocols.common.settings import (
 )
 from tui_chat.protocols.common.tool_names import NAMES_GEMINI, rename_tool, unique_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
-from tui_chat.protocols.gemini.messages import converse
+from tui_chat.protocols.gemini.messages import encode_messages
 from tui_chat.protocols.gemini.spelling import as_spelled
 from tui_chat.protocols.gemini.tools import write_choice, write_format
 
@@ -52,10 +52,10 @@ VERSION = "v1beta"
 KEY_HEADER = ("x-goog-api-key", "")
 _GEMINI = Protocol.GEMINI
 _RULES = PairingRules(NAMES_GEMINI, ids=False, named_results=True)
-_OWN_RULES = PairingRules(
+_CAPTURED_RULES = PairingRules(
     NAMES_GEMINI, in_call_order=False, by_run=True, ids=False, named_results=True
 )
-_MOST_STOPS = 5
+_MAX_STOPS = 5
 _NOT_SAID = (
     "system_instruction",
     "tool_groups",
@@ -69,27 +69,27 @@ _CAMEL = {name: camel(name) for name in GeminiSettings.__dataclass_fields__}
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
-    own = envelope.semantics.source is _GEMINI
+    captured = envelope.semantics.source is _GEMINI
     paired = pair_tools(
         envelope.turns,
-        _OWN_RULES if own else _RULES,
+        _CAPTURED_RULES if captured else _RULES,
         [tool.name for tool in envelope.tools or ()],
         envelope.semantics.tools.alias_map,
     )
     notes = [*paired.notes, *envelope_notes(envelope, _GEMINI)]
-    instruction, contents, told = converse(envelope, paired.turns)
-    notes += told
+    instruction, contents, message_notes = encode_messages(envelope, paired.turns)
+    notes += message_notes
     body: Items = [("systemInstruction", instruction)] if instruction is not None else []
     body.append(("contents", Arr(contents)))
     body += _tools(envelope, paired.aliases, notes)
     config = _config(envelope, endpoint, notes)
     if config is not None:
         body.append(("generationConfig", config))
-    if own:
+    if captured:
         namespace = envelope.semantics.gemini
         body = override(body, namespace_items(namespace, _NOT_SAID, _CAMEL))
         body = override(body, extra_items(envelope, _GEMINI))
-    tree = as_spelled(Obj(tuple(body)), envelope.semantics.gemini.spelled if own else ())
+    tree = as_spelled(Obj(tuple(body)), envelope.semantics.gemini.spelled if captured else ())
     return Encoded(
         _path(envelope, endpoint.api_version or VERSION),
         tree,
@@ -108,39 +108,47 @@ def _path(envelope: ChatEnvelope, version: str) -> str:
 
 def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
     """Return the tools and the choice among them."""
-    own = envelope.semantics.source is _GEMINI
+    captured = envelope.semantics.source is _GEMINI
     namespace = envelope.semantics.gemini
     given = envelope.tools or ()
-    ours = [rename_tool(tool, aliases) for tool in (given if own else unique_tools(given, notes))]
-    said = [_declaration(tool, own, namespace.spelled if own else ()) for tool in ours]
+    functions = [
+        rename_tool(tool, aliases) for tool in (given if captured else unique_tools(given, notes))
+    ]
+    encoded = [
+        _declaration(tool, captured, namespace.spelled if captured else ()) for tool in functions
+    ]
     items: Items = []
-    if own and sum(count for count, _ in namespace.tool_groups) == len(said):
+    if captured and sum(count for count, _ in namespace.tool_groups) == len(encoded):
         if envelope.tools is not None:
-            items.append(("tools", _grouped(said, namespace)))
-    elif said or (envelope.tools is not None and envelope.semantics.source is None):
-        items.append(("tools", Arr((Obj((("functionDeclarations", Arr(tuple(said))),)),))))
-    if not own:
-        notes += strict_notes(ours, _GEMINI)
+            items.append(("tools", _grouped(encoded, namespace)))
+    elif encoded or (envelope.tools is not None and envelope.semantics.source is None):
+        items.append(("tools", Arr((Obj((("functionDeclarations", Arr(tuple(encoded))),)),))))
+    if not captured:
+        notes += strict_notes(functions, _GEMINI)
     calling: Items = []
-    choice = usable_tool_choice(envelope, _GEMINI, [tool.name for tool in ours], aliases, notes)
+    choice = usable_tool_choice(
+        envelope, _GEMINI, [tool.name for tool in functions], aliases, notes
+    )
     if choice is not None:
         calling.append(
             ("functionCallingConfig", tree_of(write_choice(choice.value), choice.origin))
         )
-    if own:
+    if captured:
         calling = _over_config(calling, namespace.tool_config)
-    if calling or (own and namespace.tool_config is not UNSET):
-        items.append(("toolConfig", _respelled(Obj(tuple(calling)), namespace if own else None)))
+    if calling or (captured and namespace.tool_config is not UNSET):
+        items.append(
+            ("toolConfig", _respelled(Obj(tuple(calling)), namespace if captured else None))
+        )
     parallel = envelope.parameters.parallel_tool_calls
     if parallel is not None and not parallel.value:
         notes += unsupported_notes(_GEMINI, [("parallel_tool_calls", parallel)])
     return items
 
 
-def _grouped(said: list[Obj], namespace: GeminiSettings) -> Tree:
+def _grouped(encoded: list[Obj], namespace: GeminiSettings) -> Tree:
     """Return the tools in the groups they were captured in."""
     groups: list[Tree] = []
-    rest = iter(said)
+    rest = iter(encoded)
     for count, extras in namespace.tool_groups:
         declared = tuple(next(rest) for _ in range(count))
         items: Items = [("functionDeclarations", Arr(declared))] if declared else []
@@ -149,43 +157,45 @@ def _grouped(said: list[Obj], namespace: GeminiSettings) -> Tree:
     return groups[0] if namespace.tools_shape == "object" and groups else Arr(tuple(groups))
 
 
-def _declaration(tool: ToolDefinition, own: bool, spelled: tuple[str, ...]) -> Obj:
+def _declaration(tool: ToolDefinition, captured: bool, spelled: tuple[str, ...]) -> Obj:
     items: Items = [("name", tree_of(tool.name))]
     if tool.description:
         items.append(("description", tree_of(tool.description)))
     if tool.parameters:
         key = "parameters" if tool.dialect == "gemini" else "parametersJsonSchema"
         items.append((key, tree_of(tool.parameters)))
-    if own:
+    if captured:
         items = merge_extras(items, tool.extras, captured_origin("tools"))
     return as_spelled(Obj(tuple(items)), spelled)
 
 
 def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tree | None:
-    """Return `generationConfig`, or None where there is nothing to say."""
-    asked, namespace = envelope.parameters, envelope.semantics.gemini
-    own = envelope.semantics.source is _GEMINI
-    facts = endpoint.facts_of(asked.model.value)
+    """Return `generationConfig`, or None if it would be empty."""
+    parameters, namespace = envelope.parameters, envelope.semantics.gemini
+    captured = envelope.semantics.source is _GEMINI
+    facts = endpoint.facts_of(parameters.model.value)
     wanted = [
-        ("temperature", asked.temperature, 0, 2),
-        ("topP", asked.top_p, 0, 1),
-        ("topK", asked.top_k, 1, math.inf),
-        ("presencePenalty", asked.presence_penalty, -2, 2),
-        ("frequencyPenalty", asked.frequency_penalty, -2, 2),
+        ("temperature", parameters.temperature, 0, 2),
+        ("topP", parameters.top_p, 0, 1),
+        ("topK", parameters.top_k, 1, math.inf),
+        ("presencePenalty", parameters.presence_penalty, -2, 2),
+        ("frequencyPenalty", parameters.frequency_penalty, -2, 2),
     ]
-    items: Items = list(sampling_settings(wanted, asked, facts, notes, own=own))
-    items += numeric_settings([("seed", asked.seed, -(2**31), 2**31 - 1)], notes, own=own)
-    notes += effort_notes(asked.effort, _GEMINI)
+    items: Items = list(sampling_settings(wanted, parameters, facts, notes, captured=captured))
+    items += numeric_settings(
+        [("seed", parameters.seed, -(2**31), 2**31 - 1)], notes, captured=captured
+    )
+    notes += effort_notes(parameters.effort, _GEMINI)
     limit = reply_limit(envelope, endpoint, notes)
     if limit is not None:
         items.append(("maxOutputTokens", setting_value(limit)))
-    stop = asked.stop if own else stop_sequences(asked.stop, _MOST_STOPS, notes)
+    stop = parameters.stop if captured else stop_sequences(parameters.stop, _MAX_STOPS, notes)
     if stop is not None:
         items.append(("stopSequences", tree_of(stop.value, stop.origin)))
-    form = asked.response_format
-    if form is not None and (own or form.value.kind != "text"):
-        items += _format(form if own else schema_only_format(form, _GEMINI, notes))
-    if own:
+    form = parameters.response_format
+    if form is not None and (captured or form.value.kind != "text"):
+        items += _format(form if captured else schema_only_format(form, _GEMINI, notes))
+    if captured:
         rest = namespace.generation_config
         if rest is not UNSET:
             more = tree_of(rest, captured_origin("generationConfig"))
@@ -193,12 +203,12 @@ def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tr
                 return more
             items += more.items
             return _respelled(Obj(tuple(items)), namespace)
-    return _respelled(Obj(tuple(items)), namespace if own else None) if items else None
+    return _respelled(Obj(tuple(items)), namespace if captured else None) if items else None
 
 
 def _format(form: Sourced[ResponseFormat]) -> Items:
-    said = tree_of(write_format(form.value), form.origin)
-    return list(cast("Obj", said).items)
+    encoded = tree_of(write_format(form.value), form.origin)
+    return list(cast("Obj", encoded).items)
 
 
 def _over_config(calling: Items, rest: Any) -> Items:

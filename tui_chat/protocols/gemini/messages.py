@@ -36,7 +36,7 @@ from tui_chat.protocols.common.plain_turns import plain_turns
 from tui_chat.protocols.common.segments import run_memo, segments
 from tui_chat.protocols.common.tool_pairing import variant
 from tui_chat.protocols.gemini.spelling import as_spelled
-from tui_chat.protocols.gemini.turn_content import content_of, response, said
+from tui_chat.protocols.gemini.turn_content import content_of, encode_result, encode_turn
 from tui_chat.protocols.roles import adapt_roles, adapted_role, extract_system_instruction
 
 _GEMINI = Protocol.GEMINI
@@ -54,7 +54,7 @@ def _role_and_part(role: str) -> Frame:
     )
 
 
-_plainly = plain_turns(
+_encode_plain = plain_turns(
     _GEMINI, {"user": _role_and_part("user"), "assistant": _role_and_part("model")}
 )
 
@@ -68,37 +68,37 @@ class Conversation:
     notes: list[Note] = field(default_factory=list[Note])
 
 
-def converse(
+def encode_messages(
     envelope: ChatEnvelope, turns: Sequence[Turn]
 ) -> tuple[Tree | None, tuple[Tree, ...], list[Note]]:
     """Return `systemInstruction`, or None where there is none, `contents`, and the notes."""
-    so_far = Conversation()
+    conversation = Conversation()
     head = 0
     while head < len(turns) and turns[head].role == "system":
         head += 1
-    so_far.system += turns[:head]
+    conversation.system += turns[:head]
     cut = segments(turns[head:])
     if cut:
-        cut[-1] = _signed(envelope, cut[-1], so_far.notes)
+        cut[-1] = _with_signatures(envelope, cut[-1], conversation.notes)
     for run in cut:
         part = _segment(run)
-        so_far.system += part.system
-        so_far.contents += part.contents
-        so_far.notes += part.notes
+        conversation.system += part.system
+        conversation.contents += part.contents
+        conversation.notes += part.notes
     if _begins_with_call(turns[head:]):
-        so_far.contents.insert(0, _FILLER)
-        so_far.notes.append(filler_note("Gemini takes no tool call that follows nothing"))
-    if not so_far.contents:
-        if so_far.system:
-            so_far.contents.append(_FILLER)
-            so_far.notes.append(filler_note("Gemini demands a content to answer"))
+        conversation.contents.insert(0, _FILLER)
+        conversation.notes.append(filler_note("Gemini takes no tool call that follows nothing"))
+    if not conversation.contents:
+        if conversation.system:
+            conversation.contents.append(_FILLER)
+            conversation.notes.append(filler_note("Gemini demands a content to answer"))
         else:
-            so_far.notes.append(NOTHING_TO_SEND)
-    return _instruction(envelope, so_far), tuple(so_far.contents), so_far.notes
+            conversation.notes.append(NOTHING_TO_SEND)
+    return _instruction(envelope, conversation), tuple(conversation.contents), conversation.notes
 
 
 def _begins_with_call(turns: Sequence[Turn]) -> bool:
-    """Whether the first content has a tool call, and was not captured so."""
+    """Return True if the first content has a tool call, and was not captured so."""
     spoken = [turn for turn in turns if turn.role != "system"]  # the rest is moved away
     for index, turn in enumerate(spoken):
         if turn.role != "assistant" or native_form(turn, _GEMINI) is not None:
@@ -119,9 +119,9 @@ def _encode_segment(turns: Sequence[Turn]) -> Conversation:
             part.notes.append(system_moved_note(turn, "moved to the system instruction", why))
             part.system.append(turn)
             continue
-        plain = _plainly(turn)
+        plain = _encode_plain(turn)
         if plain is None:
-            part.notes += said(turn).notes
+            part.notes += encode_turn(turn).notes
         if run and _joins(run[-1], turn):
             run.append(turn)
             alone = None
@@ -139,7 +139,7 @@ _segment = run_memo(_encode_segment)
 
 
 def _joins(before: Turn, turn: Turn) -> bool:
-    """Whether a turn belongs into the content of the turn before it."""
+    """Return True if a turn belongs into the content of the turn before it."""
     form = native_form(turn, _GEMINI)
     if form is not None:
         return form.joined
@@ -151,34 +151,36 @@ def _joins(before: Turn, turn: Turn) -> bool:
 def _content(run: list[Turn], caller: Turn | None) -> Tree:
     """Return the content of a run of turns. Results are named after the calls before them."""
     if run[0].role != "tool" and len(run) == 1:
-        return said(run[0]).content
+        return encode_turn(run[0]).content
     nameless = any(turn.role == "tool" and not turn.name for turn in run)
     if caller is not None and nameless:
-        return _named((caller, *run))
-    return said(run[0]).content if len(run) == 1 else _together(tuple(run))
+        return _content_with_names((caller, *run))
+    return encode_turn(run[0]).content if len(run) == 1 else _joined_content(tuple(run))
 
 
-def _joined(run: Sequence[Turn]) -> Obj:
-    parts = tuple(part for turn in run for part in said(turn).parts)
+def _join_turns(run: Sequence[Turn]) -> Obj:
+    parts = tuple(part for turn in run for part in encode_turn(turn).parts)
     return content_of(run[0], adapted_role(run[0].role, _GEMINI), parts)
 
 
-def _called(run: Sequence[Turn]) -> Obj:
+def _name_results(run: Sequence[Turn]) -> Obj:
     names = {call.id: call.name for call in run[0].tool_calls}
     parts: list[Obj] = []
     for turn in run[1:]:
         if turn.role == "tool":
-            parts.append(response(turn, turn.name or names.get(turn.tool_call_id, ""), []))
+            parts.append(encode_result(turn, turn.name or names.get(turn.tool_call_id, ""), []))
         else:
-            parts += said(turn).parts
+            parts += encode_turn(turn).parts
     return content_of(run[1], "user", tuple(parts))
 
 
-_together = run_memo(_joined)
-_named = run_memo(_called)
+_joined_content = run_memo(_join_turns)
+_content_with_names = run_memo(_name_results)
 
 
-def _signed(envelope: ChatEnvelope, turns: tuple[Turn, ...], notes: list[Note]) -> tuple[Turn, ...]:
+def _with_signatures(
+    envelope: ChatEnvelope, turns: tuple[Turn, ...], notes: list[Note]
+) -> tuple[Turn, ...]:
     """Return the last turns of a conversation, the calls of the current one signed."""
     model = envelope.parameters.model.value
     if "gemini-3" not in model or envelope.semantics.source is _GEMINI:
@@ -199,10 +201,10 @@ def _with_signature(turn: Turn, notes: list[Note]) -> Turn:
         "for calls of other models is sent."
     )
     notes.append(Note(Level.WARNING, "signature-stand-in", sentence, turn.origin))
-    return variant(turn, STAND_IN, _sign)
+    return variant(turn, STAND_IN, _add_signature)
 
 
-def _sign(turn: Turn) -> Turn:
+def _add_signature(turn: Turn) -> Turn:
     pieces = [piece for piece, _ in ordered_content(turn, _GEMINI)]
     index = next(i for i, piece in enumerate(pieces) if piece.kind == "call")
     pieces[index] = replace(pieces[index], signature=STAND_IN)
@@ -211,14 +213,14 @@ def _sign(turn: Turn) -> Turn:
     return replace(turn, semantics=semantics)
 
 
-def _instruction(envelope: ChatEnvelope, so_far: Conversation) -> Tree | None:
+def _instruction(envelope: ChatEnvelope, conversation: Conversation) -> Tree | None:
     """Return the `systemInstruction`."""
-    turns = so_far.system
+    turns = conversation.system
     if not turns:
         return None
     namespace = envelope.semantics.gemini
     if len(turns) == 1 and native_form(turns[0], _GEMINI) is not None:
-        parts = said(turns[0]).parts
+        parts = encode_turn(turns[0]).parts
         about = namespace.system_instruction
         items: Items = [("parts", Arr(parts, turns[0].origin))]
         if isinstance(about, dict):
@@ -228,7 +230,7 @@ def _instruction(envelope: ChatEnvelope, so_far: Conversation) -> Tree | None:
             items += rest.items
         return as_spelled(Obj(tuple(items)), namespace.spelled)
     for turn in turns:
-        so_far.notes += said(turn).notes
+        conversation.notes += encode_turn(turn).notes
     text = extract_system_instruction(adapt_roles(turns, _GEMINI))
     if not text.plain:
         return None

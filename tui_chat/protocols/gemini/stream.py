@@ -1,4 +1,4 @@
-"""Answers of generateContent and streamGenerateContent.
+"""Replies of generateContent and streamGenerateContent.
 
 1. Every event of a stream is a whole GenerateContentResponse; its texts are deltas, its function
    calls are whole, and its usage counts from the beginning, so that the last one holds.
@@ -8,7 +8,7 @@
 4. A part that is none of ours (code it ran, a picture) is kept whole.
 5. `candidatesTokenCount` leaves out thoughts; both are output.
 6. The reply has ended when a `finishReason` was seen, or when the prompt was blocked and there
-   will be no candidate. STOP is said for function calls too.
+   will be no candidate. It is STOP for function calls too.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _REASONS: dict[str, FinishReason] = {
 }
 _UNSPECIFIED = ("", "FINISH_REASON_UNSPECIFIED")
 _ASIDE = frozenset({"thought", "thoughtSignature", "videoMetadata", "partMetadata"})
-"""Fields that say something about a part and are not its content."""
+"""Fields that describe a part and are not its content."""
 
 
 class ReplyParser:
@@ -71,13 +71,13 @@ class ReplyParser:
         self._counts: dict[str, int] = {}
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
-        """Take one event of the stream."""
+        """Take one event of the stream. Raises Refused, ReplyCut."""
         for chunk in load_event(event, data, whole=self._events.ended):
             self.take_in(chunk)
         return self._events.drain()
 
     def close(self) -> Sequence[StreamEvent]:
-        """Tell that the stream ended."""
+        """Check that the reply ended with its stream. Raises ReplyCut if it did not."""
         return self._events.close()
 
     def take_in(self, response: JsonObject) -> None:
@@ -169,9 +169,9 @@ class ReplyParser:
             arguments, self._partial = self._partial.whole(), None
             self._events.add_tool_call(self._events.call_index(self._calls), to_json(arguments))
 
-    def _usage(self, said: JsonObject) -> None:
+    def _usage(self, fields: JsonObject) -> None:
         for name in _COUNTED:
-            if (number := as_count(said.get(name))) is not None:
+            if (number := as_count(fields.get(name))) is not None:
                 self._counts[name] = number
         counts = self._counts
         output = [counts[n] for n in ("candidatesTokenCount", "thoughtsTokenCount") if n in counts]

@@ -1,4 +1,4 @@
-"""Tools, the choice among them, and the form of the reply: read and written side by side."""
+"""Tool definitions, tool choice and response format, read and written side by side."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ def read_tool(entry: Fields) -> ToolDefinition | None:
 
 
 def read_choice(value: Any) -> ToolChoice | None:
-    """Return what `functionCallingConfig` means; None where it cannot be said in our terms."""
-    said = as_object(value)
-    mode: Any = _MODES.get(as_string(said.get("mode")))
-    names = as_array(said.get("allowedFunctionNames"))
+    """Return what `functionCallingConfig` means; None if the unified fields cannot express it."""
+    fields = as_object(value)
+    mode: Any = _MODES.get(as_string(fields.get("mode")))
+    names = as_array(fields.get("allowedFunctionNames"))
     if mode is None or not all(isinstance(name, str) for name in names):
         return None
     return ToolChoice(mode, tuple(cast("list[str]", names)))
 
 
 def write_choice(choice: ToolChoice) -> dict[str, Any]:
-    """Return `functionCallingConfig` on the wire."""
-    said: dict[str, Any] = {"mode": _WORDS[choice.mode]}
+    """Return `functionCallingConfig` as the protocol writes it."""
+    fields: dict[str, Any] = {"mode": _WORDS[choice.mode]}
     if choice.names and choice.mode != "none":
         if choice.mode == "auto":
-            said["mode"] = "VALIDATED"
-        said["allowedFunctionNames"] = list(choice.names)
-    return said
+            fields["mode"] = "VALIDATED"
+        fields["allowedFunctionNames"] = list(choice.names)
+    return fields
 
 
 def read_format(config: Fields) -> ResponseFormat | None:
@@ -67,8 +67,8 @@ def write_format(form: ResponseFormat) -> dict[str, Any]:
     """Return the keys of `generationConfig` that ask for this form."""
     if form.kind == "text":
         return {"responseMimeType": "text/plain"}
-    said: dict[str, Any] = {"responseMimeType": JSON_MIME}
+    fields: dict[str, Any] = {"responseMimeType": JSON_MIME}
     if form.kind == "schema" and form.schema:
         key = "responseSchema" if form.dialect == "gemini" else "responseJsonSchema"
-        said[key] = form.schema
-    return said
+        fields[key] = form.schema
+    return fields

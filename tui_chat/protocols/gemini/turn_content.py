@@ -1,5 +1,4 @@
-"""One turn as content of generateContent. What it looks like depends on the turn and on nothing
-else, so it is made once.
+"""One turn as content of generateContent. It depends on the turn alone, so it is encoded once.
 
 1. Each piece is a part; a signature goes back on the part it came with, if it came from Gemini.
 2. A call's args are an object; broken arguments are wrapped in one.
@@ -44,8 +43,8 @@ _GEMINI = Protocol.GEMINI
 
 @quick
 @dataclass(frozen=True, slots=True, eq=False)
-class Said:
-    """A turn as it is said."""
+class TurnContent:
+    """A turn in the form of this protocol."""
 
     parts: tuple[Obj, ...]
     content: Obj
@@ -54,8 +53,8 @@ class Said:
 
 
 @dataclass(slots=True)
-class _Saying:
-    """Parts in the making."""
+class _ContentBuilder:
+    """Parts that are being built."""
 
     turn: Turn
     form: WireForm | None
@@ -63,31 +62,31 @@ class _Saying:
     notes: list[Note] = field(default_factory=list[Note])
     lost: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
     """Reasoning that is not sent."""
-    said_refusal: bool = False
+    has_refusal: bool = False
 
 
-def _said(turn: Turn) -> Said:
+def _encode_turn(turn: Turn) -> TurnContent:
     form, origin = native_form(turn, _GEMINI), turn.origin
-    saying = _Saying(turn, form)
+    building = _ContentBuilder(turn, form)
     if turn.role == "tool":
-        saying.parts.append(response(turn, turn.name, saying.notes))
+        building.parts.append(encode_result(turn, turn.name, building.notes))
     else:
         for piece, what in ordered_content(turn, _GEMINI):
-            _say(saying, piece, what)
-        if turn.semantics.refusal and not saying.said_refusal:
-            saying.parts.append(
+            _add_piece(building, piece, what)
+        if turn.semantics.refusal and not building.has_refusal:
+            building.parts.append(
                 _text(field_string(turn.semantics.refusal, origin, "refusal"), origin)
             )
-        if not saying.parts and form is None:
-            saying.parts.append(_text(Str(turn.text), origin))
-    saying.notes += turn_notes(turn, _GEMINI, lost=saying.lost, named=turn.role == "tool")
+        if not building.parts and form is None:
+            building.parts.append(_text(Str(turn.text), origin))
+    building.notes += turn_notes(turn, _GEMINI, lost=building.lost, named=turn.role == "tool")
     role = adapted_role(turn.role, _GEMINI)
-    parts = tuple(saying.parts)
-    return Said(parts, content_of(turn, role, parts), tuple(saying.notes))
+    parts = tuple(building.parts)
+    return TurnContent(parts, content_of(turn, role, parts), tuple(building.notes))
 
 
-said = Memo(_said)
-"""`said(turn)`: the turn as content of this protocol."""
+encode_turn = Memo(_encode_turn)
+"""`encode_turn(turn)` is the turn as content of this protocol."""
 
 
 def content_of(turn: Turn, role: str, parts: tuple[Obj, ...]) -> Obj:
@@ -101,14 +100,14 @@ def content_of(turn: Turn, role: str, parts: tuple[Obj, ...]) -> Obj:
     return Obj(tuple(merge_extras(items, form.extras if form else "", turn.origin)), turn.origin)
 
 
-def _say(saying: _Saying, piece: Piece, what: object) -> None:
-    turn, origin = saying.turn, saying.turn.origin
+def _add_piece(building: _ContentBuilder, piece: Piece, what: object) -> None:
+    turn, origin = building.turn, building.turn.origin
     match what:
         case Text():
-            saying.parts.append(_text(Str(what), origin, piece))
+            building.parts.append(_text(Str(what), origin, piece))
         case ReasoningBlock():
             if what.protocol is not _GEMINI:
-                saying.lost.append(what)
+                building.lost.append(what)
                 return
             items: Items = [
                 ("text", field_string(what.text, origin, "thought")),
@@ -118,25 +117,25 @@ def _say(saying: _Saying, piece: Piece, what: object) -> None:
                 items.append(
                     ("thoughtSignature", field_string(what.signature, origin, "signature"))
                 )
-            saying.parts.append(_marked(items, piece, origin))
+            building.parts.append(_marked(items, piece, origin))
         case ToolCall():
-            saying.parts.append(_call(saying, what, piece))
+            building.parts.append(_call(building, what, piece))
         case Part():
             part = _part(what, origin)
             if part is None or turn.role == "system":
-                saying.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _GEMINI))
+                building.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _GEMINI))
                 return
-            if what.url and what.protocol is None and saying.form is None:
+            if what.url and what.protocol is None and building.form is None:
                 sentence = "Gemini fetches only some links; this one is passed on as it is."
-                saying.notes.append(Note(Level.INFO, "link-passed-on", sentence, origin))
-            saying.parts.append(_marked(part, piece, origin))
+                building.notes.append(Note(Level.INFO, "link-passed-on", sentence, origin))
+            building.parts.append(_marked(part, piece, origin))
         case _:
             if piece.kind == "other" and _is_own(turn):
-                saying.parts.append(cast("Obj", parse_json(piece.data, origin, piece.name)))
+                building.parts.append(cast("Obj", parse_json(piece.data, origin, piece.name)))
             elif piece.kind == "refusal" and turn.semantics.refusal:
                 refusal = field_string(turn.semantics.refusal, origin, "refusal")
-                saying.parts.append(_text(refusal, origin))
-                saying.said_refusal = True
+                building.parts.append(_text(refusal, origin))
+                building.has_refusal = True
 
 
 def _is_own(turn: Turn) -> bool:
@@ -168,19 +167,19 @@ def _marked(items: Items, piece: Piece, origin: Origin) -> Obj:
 _HOLDERS = ("inlineData", "fileData", "functionCall", "functionResponse")
 
 
-def _call(saying: _Saying, call: ToolCall, piece: Piece) -> Obj:
-    origin = saying.turn.origin
+def _call(building: _ContentBuilder, call: ToolCall, piece: Piece) -> Obj:
+    origin = building.turn.origin
     fields: Items = [("id", field_string(call.id, origin, "tool call id"))] if call.id else []
     fields.append(("name", field_string(call.name, origin, "tool name")))
-    if call.arguments or saying.form is None:
+    if call.arguments or building.form is None:
         arguments, right = arguments_object(call, origin)
         if not right:
-            saying.notes.append(arguments_note(saying.turn, call))
+            building.notes.append(arguments_note(building.turn, call))
         fields.append(("args", arguments))
     return _signed([("functionCall", Obj(tuple(fields), origin))], piece, origin)
 
 
-def response(turn: Turn, name: str, notes: list[Note]) -> Obj:
+def encode_result(turn: Turn, name: str, notes: list[Note]) -> Obj:
     """Return a tool result as a part; `name` is the function's."""
     origin = turn.origin
     mark, media = Piece("result"), list[Tree]()
@@ -200,7 +199,7 @@ def response(turn: Turn, name: str, notes: list[Note]) -> Obj:
         fields.append(("name", field_string(name or turn.tool_call_id or "_", origin, "tool name")))
     form = native_form(turn, _GEMINI)
     if form is None or form.shape != "absent":
-        fields.append(("response", _response(turn, mark)))
+        fields.append(("response", _response_object(turn, mark)))
     if media:
         fields.append(("parts", Arr(tuple(media), origin)))
     return _marked([("functionResponse", Obj(tuple(fields), origin))], mark, origin)
@@ -214,7 +213,7 @@ def _as_bytes(part: Part) -> Part:
     return replace(part, mime=part.mime or "text/plain", data=data, text="")
 
 
-def _response(turn: Turn, mark: Piece) -> Tree:
+def _response_object(turn: Turn, mark: Piece) -> Tree:
     if mark.name == "object":
         try:
             value: Any = json.loads(turn.text.plain)

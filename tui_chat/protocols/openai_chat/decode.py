@@ -1,9 +1,9 @@
-"""Reading a captured Chat Completions request.
+"""Decoding an OpenAI Chat Completions request.
 
-1. `developer` is a system turn, `function` a tool turn; the word that was used is remembered.
+1. `developer` is a system turn, `function` a tool turn; the role that was used is remembered.
 2. A message is one turn. Its parts, calls and reasoning are pieces of it, in the order written.
 3. What has no place of its own is kept among the extras of the message, the part, the call, the
-   tool or the request, so that it can be said back.
+   tool or the request, so that it can be encoded again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tui_chat.protocols.common.request_fields import (
 )
 from tui_chat.protocols.common.turn_builder import TurnBuilder, take_marks
 from tui_chat.protocols.common.urls import split_data_url
-from tui_chat.protocols.openai_chat.reasoning_fields import read_thoughts
+from tui_chat.protocols.openai_chat.reasoning_fields import read_reasoning
 from tui_chat.protocols.openai_chat.tools import (
     read_choice,
     read_format,
@@ -81,7 +81,7 @@ def _turn(message: Fields, number: int) -> Turn:
     builder = TurnBuilder(_CHAT, role, number)
     builder.role_word = word if word in ("developer", "function") else ""
     if role == "assistant":
-        read_thoughts(message, builder)
+        read_reasoning(message, builder)
     read_content(message, builder)
     builder.name = message.take_text("name")
     if role == "tool":

@@ -15,19 +15,19 @@ from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.protocols.common.request_fields import Fields
 from tui_chat.protocols.common.turn_builder import TurnBuilder
 
-PLAIN = ("reasoning_content", "reasoning")
+PLAIN_FIELDS = ("reasoning_content", "reasoning")
 _CHAT = Protocol.OPENAI_CHAT
 _DETAIL_TEXT = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
-def read_thoughts(message: Fields, builder: TurnBuilder) -> None:
+def read_reasoning(message: Fields, builder: TurnBuilder) -> None:
     """Take a message's reasoning into the turn."""
     for block in _blocks(message):
         builder.add_reasoning(block)
 
 
 def _blocks(message: Fields) -> Iterator[ReasoningBlock]:
-    for key in PLAIN:
+    for key in PLAIN_FIELDS:
         if text := message.take_text(key):
             yield ReasoningBlock(_CHAT, text, kind=key)
     for key, read in (("reasoning_details", _detail), ("thinking_blocks", _thinking)):
@@ -35,7 +35,7 @@ def _blocks(message: Fields) -> Iterator[ReasoningBlock]:
         if isinstance(value, list) and value:
             blocks = [read(each) for each in cast("list[object]", value)]
             known = [block for block in blocks if block is not None]
-            if thoughts_as_said(known).get(key) == value:
+            if write_reasoning(known).get(key) == value:
                 del message.remaining[key]
                 yield from known
 
@@ -68,12 +68,14 @@ def _thinking(value: object) -> ReasoningBlock | None:
     )
 
 
-def goes_back(block: ReasoningBlock) -> bool:
-    """Whether a block has a field in which it can be sent."""
-    return block.protocol is _CHAT and (block.kind in PLAIN or block.kind.startswith("reasoning."))
+def can_be_sent_back(block: ReasoningBlock) -> bool:
+    """Return True if a block has a field in which it can be sent."""
+    return block.protocol is _CHAT and (
+        block.kind in PLAIN_FIELDS or block.kind.startswith("reasoning.")
+    )
 
 
-def thoughts_as_said(blocks: Sequence[ReasoningBlock]) -> dict[str, Any]:
+def write_reasoning(blocks: Sequence[ReasoningBlock]) -> dict[str, Any]:
     """Return the fields of a message that carry these blocks."""
     fields: dict[str, Any] = {}
     for block in blocks:
@@ -81,7 +83,7 @@ def thoughts_as_said(blocks: Sequence[ReasoningBlock]) -> dict[str, Any]:
             fields.setdefault("thinking_blocks", []).append(_as_thinking(block))
         elif block.protocol is not _CHAT:
             continue
-        elif block.kind in PLAIN:
+        elif block.kind in PLAIN_FIELDS:
             fields[block.kind] = fields.get(block.kind, "") + block.text
         elif block.kind.startswith("reasoning."):
             details = fields.setdefault("reasoning_details", [])
@@ -91,7 +93,7 @@ def thoughts_as_said(blocks: Sequence[ReasoningBlock]) -> dict[str, Any]:
 
 def _as_detail(block: ReasoningBlock, index: int) -> dict[str, Any]:
     kind, _, form = block.kind.partition(" ")
-    said = {
+    values = {
         "type": kind,
         _DETAIL_TEXT.get(kind, "text"): block.text,
         "signature": block.signature,
@@ -99,7 +101,7 @@ def _as_detail(block: ReasoningBlock, index: int) -> dict[str, Any]:
         "id": block.id,
         "format": form,
     }
-    return {key: value for key, value in said.items() if value} | {"index": index}
+    return {key: value for key, value in values.items() if value} | {"index": index}
 
 
 def _as_thinking(block: ReasoningBlock) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Answers of the Chat Completions API, and of the many that imitate it.
+"""Replies of the Chat Completions API, and of the many that imitate it.
 
 1. A chunk's `delta` and a whole answer's `message` have one shape and are read by one function.
    Perplexity sends both in each: in a whole answer the `message` counts and the delta is empty,
@@ -67,10 +67,10 @@ class ReplyParser:
         """Our number by the provider's index."""
         self._done = False
         self._has_deltas = False
-        """Whether a delta has said anything yet, so that a message would only repeat it."""
+        """True if a delta has had content yet, so that a message would only repeat it."""
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
-        """Take one event of the stream."""
+        """Take one event of the stream. Raises Refused, ReplyCut."""
         if data.strip() == "[DONE]":
             self._done = True
             if not self._events.ended:
@@ -81,7 +81,7 @@ class ReplyParser:
         return self._events.drain()
 
     def close(self) -> Sequence[StreamEvent]:
-        """Tell that the stream ended."""
+        """Check that the reply ended with its stream. Raises ReplyCut if it did not."""
         return self._events.close()
 
     def take_in(self, chunk: JsonObject, *, is_whole: bool = False) -> None:
@@ -168,7 +168,7 @@ class ReplyParser:
                 self._events.add_reasoning(block, signature=signature)
 
     def _detail(self, detail: JsonObject) -> bool:
-        """Read one of OpenRouter's details; say whether it had readable text."""
+        """Read one of OpenRouter's details. Return True if it had readable text."""
         kind = as_string(detail.get("type"))
         text = as_raw_string(detail.get("text")) or as_raw_string(detail.get("summary"))
         signature = as_string(detail.get("signature"))
@@ -196,8 +196,8 @@ class ReplyParser:
     def _function(
         self, index: int | None, id: str, function: JsonObject, signature: str = ""
     ) -> None:
-        said = function.get("arguments")
-        arguments = "" if said is None else said if isinstance(said, str) else to_json(said)
+        fields = function.get("arguments")
+        arguments = "" if fields is None else fields if isinstance(fields, str) else to_json(fields)
         name = as_string(function.get("name"))
         if arguments or name or id or signature:
             number = self._number(index, id, name)
@@ -230,14 +230,17 @@ def _fields_said(value: object) -> dict[str, object]:
     }
 
 
-def _usage(said: JsonObject) -> Usage:
-    details = as_object(said.get("prompt_tokens_details"))
+def _usage(fields: JsonObject) -> Usage:
+    details = as_object(fields.get("prompt_tokens_details"))
     cached = as_count(details.get("cached_tokens"))
     if cached is None:
-        cached = as_count(said.get("prompt_cache_hit_tokens"))  # DeepSeek
-    prompt, output = as_count(said.get("prompt_tokens")), as_count(said.get("completion_tokens"))
-    reasoning = as_count(as_object(said.get("completion_tokens_details")).get("reasoning_tokens"))
-    total = as_count(said.get("total_tokens"))
+        cached = as_count(fields.get("prompt_cache_hit_tokens"))  # DeepSeek
+    prompt, output = (
+        as_count(fields.get("prompt_tokens")),
+        as_count(fields.get("completion_tokens")),
+    )
+    reasoning = as_count(as_object(fields.get("completion_tokens_details")).get("reasoning_tokens"))
+    total = as_count(fields.get("total_tokens"))
     # xAI counts reasoning beside the completion; its total gives it away.
     apart = 0
     if reasoning and total and total == (prompt or 0) + (output or 0) + reasoning:

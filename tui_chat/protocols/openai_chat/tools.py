@@ -1,4 +1,4 @@
-"""Tools, the choice among them, and the form of the reply: read and written side by side."""
+"""Tool definitions, tool choice and response format, read and written side by side."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def read_tool(entry: Fields) -> ToolDefinition | None:
 
 
 def read_choice(value: Any) -> ToolChoice | None:
-    """Return what `tool_choice` means; None where it cannot be said in our terms."""
+    """Return what `tool_choice` means; None if the unified fields cannot express it."""
     if value in ("auto", "none", "required"):
         return ToolChoice(value)
     if not isinstance(value, dict):
         return None
-    said = cast("dict[str, Any]", value)
-    match said.get("type"):
+    fields = cast("dict[str, Any]", value)
+    match fields.get("type"):
         case "function":
-            name = as_object(said.get("function")).get("name")
+            name = as_object(fields.get("function")).get("name")
             return ToolChoice("required", (name,)) if isinstance(name, str) else None
         case "allowed_tools":
-            allowed = as_object(said.get("allowed_tools"))
+            allowed = as_object(fields.get("allowed_tools"))
             entries = map(as_object, as_array(allowed.get("tools")))
             names = [as_string(as_object(entry.get("function")).get("name")) for entry in entries]
             mode: Any = allowed.get("mode")
@@ -52,7 +52,7 @@ def read_choice(value: Any) -> ToolChoice | None:
 
 
 def write_choice(choice: ToolChoice) -> Any:
-    """Return `tool_choice` on the wire."""
+    """Return `tool_choice` as the protocol writes it."""
     if not choice.names or choice.mode == "none":
         return choice.mode
     if choice.mode == "required" and len(choice.names) == 1:
@@ -62,23 +62,23 @@ def write_choice(choice: ToolChoice) -> Any:
 
 
 def read_format(value: Any) -> ResponseFormat | None:
-    """Return what `response_format` means; None where it cannot be said in our terms."""
+    """Return what `response_format` means; None if the unified fields cannot express it."""
     if not isinstance(value, dict):
         return None
-    said = cast("dict[str, Any]", value)
-    match said.get("type"):
+    fields = cast("dict[str, Any]", value)
+    match fields.get("type"):
         case "text":
             return ResponseFormat("text")
         case "json_object":
             return ResponseFormat("json")
         case "json_schema":
-            return read_schema(Fields(as_object(said.get("json_schema")), ""))
+            return read_schema(Fields(as_object(fields.get("json_schema")), ""))
         case _:
             return None
 
 
 def write_format(form: ResponseFormat) -> dict[str, Any]:
-    """Return `response_format` on the wire."""
+    """Return `response_format` as the protocol writes it."""
     match form.kind:
         case "text":
             return {"type": "text"}

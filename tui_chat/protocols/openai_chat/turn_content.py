@@ -1,5 +1,4 @@
-"""One turn as a message of Chat Completions. What a message looks like depends on its turn and
-on nothing else, so each is made once.
+"""One turn as a message of Chat Completions. It depends on the turn alone, so it is encoded once.
 
 1. Content is one string where it can be, and parts where the turn has several or was written so.
 2. Beside tool calls or a refusal, content that is empty is null.
@@ -35,7 +34,11 @@ from tui_chat.protocols.common.encoding import (
 )
 from tui_chat.protocols.common.loss_notes import part_note, turn_notes
 from tui_chat.protocols.common.urls import data_url
-from tui_chat.protocols.openai_chat.reasoning_fields import PLAIN, goes_back, thoughts_as_said
+from tui_chat.protocols.openai_chat.reasoning_fields import (
+    PLAIN_FIELDS,
+    can_be_sent_back,
+    write_reasoning,
+)
 from tui_chat.protocols.roles import adapted_role
 
 _CHAT = Protocol.OPENAI_CHAT
@@ -45,8 +48,8 @@ _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
 
 @quick
 @dataclass(frozen=True, slots=True, eq=False)
-class Message:
-    """A turn as it is said."""
+class TurnContent:
+    """A turn in the form of this protocol."""
 
     tree: Obj
     follows: Obj | None = None
@@ -55,8 +58,8 @@ class Message:
 
 
 @dataclass(slots=True)
-class _Saying:
-    """A message in the making."""
+class _ContentBuilder:
+    """A message that is being built."""
 
     turn: Turn
     content: list[Tree] = field(default_factory=list[Tree])
@@ -66,106 +69,106 @@ class _Saying:
     follows: list[Tree] = field(default_factory=list[Tree])
     notes: list[Note] = field(default_factory=list[Note])
     marked: bool = False
-    """Whether a text has more to it than its words."""
-    said_refusal: bool = False
+    """True if a text has more to it than its words."""
+    has_refusal: bool = False
 
 
 @lru_cache(maxsize=2)
-def messages(developer: bool) -> Callable[[Turn], Message]:
+def turn_encoder(developer: bool) -> Callable[[Turn], TurnContent]:
     """Return the encoder of single turns, which remembers what it encoded."""
 
-    def compute(turn: Turn) -> Message:
-        return _message(turn, developer)
+    def compute(turn: Turn) -> TurnContent:
+        return _encode_turn(turn, developer)
 
     return Memo(compute)
 
 
-def _message(turn: Turn, developer: bool) -> Message:
-    saying = _Saying(turn)
+def _encode_turn(turn: Turn, developer: bool) -> TurnContent:
+    building = _ContentBuilder(turn)
     for piece, what in ordered_content(turn, _CHAT):
-        _say(saying, piece, what)
+        _add_piece(building, piece, what)
     form = native_form(turn, _CHAT)
     role = adapted_role(turn.role, _CHAT, developer=developer)
     role = (form.role or turn.role) if form else role
     origin = turn.origin
-    items: Items = [("role", constant(role)), *_content(saying, form.shape if form else "")]
-    if turn.semantics.refusal and not saying.said_refusal:
+    items: Items = [("role", constant(role)), *_content(building, form.shape if form else "")]
+    if turn.semantics.refusal and not building.has_refusal:
         items.append(("refusal", field_string(turn.semantics.refusal, origin, "refusal")))
-    items += _thoughts(saying, form)
+    items += _reasoning_fields(building, form)
     named = form is not None or _NAME.fullmatch(turn.name) is not None
     if turn.name and named and (turn.role != "tool" or form is not None):
         items.append(("name", field_string(turn.name, origin, "name")))
-    if saying.old_call is not None:
-        items.append(("function_call", saying.old_call))
-    if saying.calls:
-        items.append(("tool_calls", Arr(tuple(saying.calls), origin)))
+    if building.old_call is not None:
+        items.append(("function_call", building.old_call))
+    if building.calls:
+        items.append(("tool_calls", Arr(tuple(building.calls), origin)))
     if turn.role == "tool" and turn.tool_call_id and role != "function":
         items.append(("tool_call_id", field_string(turn.tool_call_id, origin, "tool call id")))
     if form is not None:
         items = merge_extras(items, form.extras, origin)
-    lost = () if form else [each for each in turn.semantics.reasoning if not goes_back(each)]
-    saying.notes += turn_notes(turn, _CHAT, lost=lost, named=named)
+    lost = () if form else [each for each in turn.semantics.reasoning if not can_be_sent_back(each)]
+    building.notes += turn_notes(turn, _CHAT, lost=lost, named=named)
     if turn.semantics.failed and form is None:
         sentence = "That the tool failed cannot be said here; only its words are sent."
-        saying.notes.append(Note(Level.WARNING, "failure-left-out", sentence, origin))
+        building.notes.append(Note(Level.WARNING, "failure-left-out", sentence, origin))
     follows = None
-    if saying.follows:
+    if building.follows:
         follows = Obj(
-            (("role", constant("user")), ("content", Arr(tuple(saying.follows), origin))), origin
+            (("role", constant("user")), ("content", Arr(tuple(building.follows), origin))), origin
         )
-    return Message(Obj(tuple(items), origin), follows, tuple(saying.notes))
+    return TurnContent(Obj(tuple(items), origin), follows, tuple(building.notes))
 
 
-def _thoughts(saying: _Saying, form: WireForm | None) -> Items:
+def _reasoning_fields(building: _ContentBuilder, form: WireForm | None) -> Items:
     """Return the fields that carry the reasoning."""
-    turn = saying.turn
+    turn = building.turn
     if not turn.semantics.reasoning:
         return []
-    thoughts = thoughts_as_said(turn.semantics.reasoning)
+    thoughts = write_reasoning(turn.semantics.reasoning)
     if form is None:
         thoughts.pop("thinking_blocks", None)
-        if not turn.tool_calls and any(thoughts.pop(key, None) for key in PLAIN):
+        if not turn.tool_calls and any(thoughts.pop(key, None) for key in PLAIN_FIELDS):
             sentence = "Reasoning in plain text goes back only beside tool calls."
             note = Note(Level.INFO, "reasoning-left-out", sentence, turn.origin)
-            saying.notes.append(note)
+            building.notes.append(note)
     origin = field_origin(turn.origin, "reasoning")
     return [(key, tree_of(value, origin)) for key, value in thoughts.items()]
 
 
-def _say(saying: _Saying, piece: Piece, what: object) -> None:
-    turn, origin = saying.turn, saying.turn.origin
+def _add_piece(building: _ContentBuilder, piece: Piece, what: object) -> None:
+    turn, origin = building.turn, building.turn.origin
     match what:
         case Text():
-            if saying.calls:
+            if building.calls:
                 sentence = "Its text stands before its tool calls; it came after them."
-                saying.notes.append(Note(Level.WARNING, "order-changed", sentence, origin))
+                building.notes.append(Note(Level.WARNING, "order-changed", sentence, origin))
             block: Items = [("type", constant("text")), ("text", Str(what))]
             own = native_form(turn, _CHAT) is not None
-            saying.marked = saying.marked or bool(piece.extras or (piece.cache and own))
-            saying.texts.append(what)
-            saying.content.append(_marked(block, piece, turn))
+            building.marked = building.marked or bool(piece.extras or (piece.cache and own))
+            building.texts.append(what)
+            building.content.append(_marked(block, piece, turn))
         case ToolCall():
             if piece.name == "function_call":
-                saying.old_call = Obj(tuple(_function(what, origin)), origin)
+                building.old_call = Obj(tuple(_function(what, origin)), origin)
             else:
-                saying.calls.append(_call(what, piece, origin))
+                building.calls.append(_call(what, piece, origin))
         case Part():
-            part = say_part(what, origin)
+            part = _encode_part(what, origin)
             if part is None or turn.role in ("assistant", "system"):
-                saying.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _CHAT))
+                building.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _CHAT))
             elif turn.role == "tool":
-                saying.follows.append(_marked(part, piece, turn))
+                building.follows.append(_marked(part, piece, turn))
                 sentence = "A picture or file of a tool result follows it in a user message."
-                saying.notes.append(Note(Level.WARNING, "part-moved", sentence, origin))
+                building.notes.append(Note(Level.WARNING, "part-moved", sentence, origin))
             else:
-                saying.content.append(_marked(part, piece, turn))
+                building.content.append(_marked(part, piece, turn))
         case None if piece.kind == "other" and native_form(turn, _CHAT) is not None:
-            saying.content.append(parse_json(piece.data, origin, piece.name))
+            building.content.append(parse_json(piece.data, origin, piece.name))
         case None if piece.kind == "refusal" and turn.semantics.refusal:
             refusal = field_string(turn.semantics.refusal, origin, "refusal")
             block = [("type", constant("refusal")), ("refusal", refusal)]
-            saying.content.append(_marked(block, piece, turn))
-            saying.said_refusal = True
+            building.content.append(_marked(block, piece, turn))
+            building.has_refusal = True
         case _:
             pass  # reasoning goes beside the content
 
@@ -177,25 +180,25 @@ def _marked(block: Items, piece: Piece, turn: Turn) -> Obj:
     return Obj(tuple(merge_extras(block, piece.extras, origin)), origin)
 
 
-def _content(saying: _Saying, shape: str) -> Items:
+def _content(building: _ContentBuilder, shape: str) -> Items:
     """Return the content as it was written, or as one writes it."""
-    turn, content = saying.turn, saying.content
+    turn, content = building.turn, building.content
     if not content:
         match shape:
             case "absent":
                 return []
             case "null":
                 return [("content", Lit(None, GLUE))]
-            case "parts" if not saying.follows:
+            case "parts" if not building.follows:
                 return [("content", Arr((), turn.origin))]
             case "string":
                 return [("content", Str(turn.text))]
             case _:
-                empty = turn.role == "assistant" and (saying.calls or turn.semantics.refusal)
+                empty = turn.role == "assistant" and (building.calls or turn.semantics.refusal)
                 return [("content", Lit(None, GLUE) if empty else Str(turn.text))]
-    only_text = len(content) == 1 == len(saying.texts)
-    if only_text and shape != "parts" and not saying.marked:
-        return [("content", Str(saying.texts[0]))]
+    only_text = len(content) == 1 == len(building.texts)
+    if only_text and shape != "parts" and not building.marked:
+        return [("content", Str(building.texts[0]))]
     return [("content", Arr(tuple(content), turn.origin))]
 
 
@@ -228,7 +231,7 @@ _AUDIO_FORMAT = {
 }
 
 
-def say_part(part: Part, origin: Origin) -> Items | None:
+def _encode_part(part: Part, origin: Origin) -> Items | None:
     """Return a part on the wire; None where the protocol has no word for it."""
     if part.text:
         return [("type", constant("text")), ("text", field_string(part.text, origin, "document"))]
@@ -245,12 +248,12 @@ def say_part(part: Part, origin: Origin) -> Items | None:
                 "input_audio", [data, ("format", constant(_AUDIO_FORMAT[part.mime]))], origin
             )
         case "file":
-            return _say_file(part, origin)
+            return _encode_file(part, origin)
         case _:
             return None
 
 
-def _say_file(part: Part, origin: Origin) -> Items | None:
+def _encode_file(part: Part, origin: Origin) -> Items | None:
     inner: Items = []
     if part.name:
         inner.append(("filename", field_string(part.name, origin, "file name")))

@@ -16,7 +16,7 @@ from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
 from tui_chat.protocols.common.encoding import captured_origin
 from tui_chat.protocols.common.request_fields import to_json
 from tui_chat.protocols.common.tool_pairing import variant
-from tui_chat.protocols.openai_chat.reasoning_fields import thoughts_as_said
+from tui_chat.protocols.openai_chat.reasoning_fields import write_reasoning
 
 _CHAT = Protocol.OPENAI_CHAT
 _DOCUMENTED = frozenset(
@@ -39,13 +39,13 @@ def unknown_keys(envelope: ChatEnvelope) -> list[str]:
     """Return the keys that OpenAI does not document, in order, each once."""
     keys = dict.fromkeys(envelope.semantics.provider_extras.get(_CHAT, {}))
     for turn in envelope.turns:
-        keys |= dict.fromkeys(_unknown_of(turn))
+        keys |= dict.fromkeys(_unknown_in_turn(turn))
     for tool in envelope.tools or ():
         keys |= dict.fromkeys(_unknown_in(tool.extras))
     return list(keys)
 
 
-def about_unknown(keys: list[str], *, left_out: bool) -> Note:
+def unknown_keys_note(keys: list[str], *, left_out: bool) -> Note:
     """Return the note for keys that are passed on, or left out."""
     sentence = (
         f"Left out, since this server refuses what it does not know: {', '.join(keys)}."
@@ -55,36 +55,38 @@ def about_unknown(keys: list[str], *, left_out: bool) -> Note:
     return Note(Level.WARNING, "unknown-keys", sentence, captured_origin("unknown keys"))
 
 
-def without_unknown(envelope: ChatEnvelope) -> ChatEnvelope:
+def remove_unknown_keys(envelope: ChatEnvelope) -> ChatEnvelope:
     """Return the envelope without the keys that OpenAI does not document."""
     turns = tuple(
-        variant(turn, "documented", _documented) if any(True for _ in _unknown_of(turn)) else turn
+        variant(turn, "documented", _without_unknown)
+        if any(True for _ in _unknown_in_turn(turn))
+        else turn
         for turn in envelope.turns
     )
     tools = envelope.tools
     if tools is not None:
-        tools = tuple(replace(tool, extras=_fit(tool.extras)) for tool in tools)
+        tools = tuple(replace(tool, extras=_documented_only(tool.extras)) for tool in tools)
     semantics = replace(envelope.semantics, provider_extras={})
     return replace(envelope, turns=turns, tools=tools, semantics=semantics)
 
 
-def _unknown_of(turn: Turn) -> Iterator[str]:
+def _unknown_in_turn(turn: Turn) -> Iterator[str]:
     form, layout = turn.semantics.wire, turn.semantics.layout
     pieces = layout.pieces if layout is not None else ()
     for text in (form.extras if form else "", *(piece.extras for piece in pieces)):
         yield from _unknown_in(text)
-    yield from thoughts_as_said(turn.semantics.reasoning)
+    yield from write_reasoning(turn.semantics.reasoning)
     if any(piece.cache for piece in pieces):
         yield "cache_control"
 
 
-def _documented(turn: Turn) -> Turn:
+def _without_unknown(turn: Turn) -> Turn:
     form, layout = turn.semantics.wire, turn.semantics.layout
     if form is not None:
-        form = replace(form, extras=_fit(form.extras))
+        form = replace(form, extras=_documented_only(form.extras))
     if layout is not None:
         pieces = (
-            replace(piece, extras=_fit(piece.extras), cache="")
+            replace(piece, extras=_documented_only(piece.extras), cache="")
             for piece in layout.pieces
             if piece.kind != "reasoning"
         )
@@ -97,7 +99,7 @@ def _unknown_in(extras: str) -> Iterator[str]:
     """Yield the undocumented keys of what is left of an object, those one level down as
     `function.key`.
     """
-    for key, value in _loaded(extras).items():
+    for key, value in _load_extras(extras).items():
         if key not in _DOCUMENTED:
             yield key
         elif isinstance(value, dict) and key in _INNER:
@@ -105,10 +107,10 @@ def _unknown_in(extras: str) -> Iterator[str]:
             yield from (f"{key}.{name}" for name in inner if name not in _INNER[key])
 
 
-def _fit(extras: str) -> str:
+def _documented_only(extras: str) -> str:
     """Return what is left of an object without its undocumented keys."""
     known: dict[str, Any] = {}
-    for key, value in _loaded(extras).items():
+    for key, value in _load_extras(extras).items():
         if key not in _DOCUMENTED:
             continue
         if isinstance(value, dict) and key in _INNER:
@@ -120,5 +122,5 @@ def _fit(extras: str) -> str:
     return to_json(known) if known else ""
 
 
-def _loaded(extras: str) -> dict[str, Any]:
+def _load_extras(extras: str) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(extras)) if extras else {}

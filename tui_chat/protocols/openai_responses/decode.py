@@ -1,9 +1,15 @@
-"""Reading a captured Responses request.
+"""Decoding an OpenAI Responses request.
 
 1. `instructions` is a leading system turn that remembers its place.
-2. Items of the model that follow each other are one turn; every message of another and every
-   output of a call is one.
-3. A request may continue what the provider kept (`previous_response_id`, `conversation`); then
+2. The model's items that follow each other (reasoning, messages, calls) are one turn; a message
+   right after a message begins another. Every other message and every output of a call is a turn.
+3. A text piece is called `string` if its message's content was one string, and `more` if it is
+   another part of the message of the piece before. Its extras are the message's; those of the part
+   are in there under `content`.
+4. A reasoning item is one block for each part of its summary and its content; the blocks share
+   the item's id, and the first one has its encrypted content.
+5. An item that has no unified form is kept whole, in the model's turn.
+6. A request may continue what the provider kept (`previous_response_id`, `conversation`); then
    it need not have any input, and outputs need not have their calls beside them.
 """
 
@@ -99,27 +105,27 @@ def _turns(request: Fields) -> Iterator[Turn]:
         return
     if not isinstance(given, list):
         raise InputError(f"input must be a text or a list of items, not {type_name(given)}.")
-    said: TurnBuilder | None = None
+    assistant: TurnBuilder | None = None
     after_message = False
     for item in request.take_list("input"):
         message = is_message(item)
         if (message and item.remaining["role"] == "assistant") or not (message or _is_output(item)):
-            if said is not None and message and after_message:
-                yield said.build()
+            if assistant is not None and message and after_message:
+                yield assistant.build()
                 number += 1
-                said = None
-            said = said or TurnBuilder(_RESPONSES, "assistant", number)
-            read_said(item, said)
+                assistant = None
+            assistant = assistant or TurnBuilder(_RESPONSES, "assistant", number)
+            read_said(item, assistant)
             after_message = message
             continue
-        if said is not None:
-            yield said.build()
+        if assistant is not None:
+            yield assistant.build()
             number += 1
-            said = None
+            assistant = None
         yield _message(item, number) if message else _output(item, number)
         number += 1
-    if said is not None:
-        yield said.build()
+    if assistant is not None:
+        yield assistant.build()
 
 
 def _is_output(item: Fields) -> bool:
@@ -204,7 +210,7 @@ def read_said(item: Fields, builder: TurnBuilder) -> None:
 
 
 def is_message(item: Fields) -> bool:
-    """Whether an item is a message."""
+    """Return True if an item is a message."""
     return item.remaining.get("type", "message") == "message" and "role" in item.remaining
 
 
@@ -243,13 +249,13 @@ def _assistant_message(item: Fields, builder: TurnBuilder) -> None:
 
 
 def _is_text(part: object) -> bool:
-    said = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
-    return said.get("type") == "output_text" and isinstance(said.get("text"), str)
+    assistant = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+    return assistant.get("type") == "output_text" and isinstance(assistant.get("text"), str)
 
 
 def _is_refusal(part: object) -> bool:
-    said = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
-    return said.get("type") == "refusal" and isinstance(said.get("refusal"), str)
+    assistant = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+    return assistant.get("type") == "refusal" and isinstance(assistant.get("refusal"), str)
 
 
 def _reasoning(item: Fields) -> list[ReasoningBlock]:

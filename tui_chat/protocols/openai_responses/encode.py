@@ -1,4 +1,4 @@
-"""Saying an envelope as OpenAI Responses wants it.
+"""Encoding an envelope as an OpenAI Responses request.
 
 1. `POST /responses`; `input` is a list of items. A message is `{role, content}`; a tool call
    and its result are items of their own, tied by `call_id`.
@@ -11,30 +11,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition, Turn
-from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
+from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
 from tui_chat.models.namespaces import UNSET, SessionSemantics
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.encoding import (
-    NOTHING_TO_SEND,
     Items,
     boolean,
     captured_origin,
     constant,
     default_origin,
     merge_extras,
-    native_form,
     setting_value,
 )
 from tui_chat.protocols.common.loss_notes import default_note, envelope_notes, unsupported_notes
-from tui_chat.protocols.common.plain_turns import openai_roles, plain_turns
-from tui_chat.protocols.common.segments import run_memo, segments
 from tui_chat.protocols.common.settings import (
     all_tools,
     extra_items,
@@ -49,8 +43,8 @@ from tui_chat.protocols.common.settings import (
 )
 from tui_chat.protocols.common.tool_names import NAMES_64, NAMES_128, rename_tool, unique_tools
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.openai_responses.messages import encode_messages
 from tui_chat.protocols.openai_responses.tools import write_choice, write_format
-from tui_chat.protocols.openai_responses.turn_content import said_by
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
 _STREAM = default_origin("stream", "the reply is shown as it arrives")
@@ -62,24 +56,29 @@ _LONGEST_ID = 64
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
-    own = envelope.semantics.source is _RESPONSES
-    about_kept: list[Note] = []
+    captured = envelope.semantics.source is _RESPONSES
+    kept_notes: list[Note] = []
     if endpoint.provider_keeps and envelope.semantics.source is None:
-        envelope, about_kept = continued(envelope)
+        envelope, kept_notes = continue_from_kept(envelope)
     tools = envelope.tools or ()
+    rules = _rules(envelope, captured)
     paired = pair_tools(
         envelope.turns,
-        _rules(envelope, own),
+        rules,
         [tool.name for tool in tools],
         envelope.semantics.tools.alias_map,
     )
-    notes = [*about_kept, *paired.notes, *envelope_notes(envelope, _RESPONSES)]
+    notes = [*kept_notes, *paired.notes, *envelope_notes(envelope, _RESPONSES)]
     model = envelope.parameters.model
-    body: Items = [("model", setting_value(model))] if model.value or not own else []
-    body += _input(envelope, paired.turns, endpoint, notes)
+    body: Items = [("model", setting_value(model))] if model.value or not captured else []
+    messages, message_notes = encode_messages(
+        envelope, paired.turns, endpoint, may_be_empty=rules.open_ended
+    )
+    body += messages
+    notes += message_notes
     body += _tools(envelope, paired.aliases, notes)
     body += _settings(envelope, endpoint, notes)
-    if own:
+    if captured:
         body = override(body, extra_items(envelope, _RESPONSES))
     return Encoded(
         "/responses",
@@ -89,178 +88,140 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     )
 
 
-def _rules(envelope: ChatEnvelope, own: bool) -> PairingRules:
+def _rules(envelope: ChatEnvelope, captured: bool) -> PairingRules:
     semantics = envelope.semantics
     kept = bool(semantics.session.previous_response_id) and semantics.source in (None, _RESPONSES)
     settings = semantics.responses
     for value in (settings.conversation, settings.prompt):
-        kept = kept or (own and value is not UNSET and bool(value))
-    referred = own and any(
+        kept = kept or (captured and value is not UNSET and bool(value))
+    referred = captured and any(
         piece.name == "item_reference"
         for turn in envelope.turns
         if (layout := turn.semantics.layout) is not None
         for piece in layout.pieces
     )
     return PairingRules(
-        NAMES_128 if own else NAMES_64,
-        longest_id=0 if own else _LONGEST_ID,
-        adjacent=not own,
-        in_call_order=not own,
+        NAMES_128 if captured else NAMES_64,
+        longest_id=0 if captured else _LONGEST_ID,
+        adjacent=not captured,
+        in_call_order=not captured,
         unique_ids=True,
         open_ended=kept or referred,
     )
 
 
-def _input(
-    envelope: ChatEnvelope, turns: Sequence[Turn], endpoint: Endpoint, notes: list[Note]
-) -> Iterator[tuple[str, Tree]]:
-    """Yield `instructions` and `input`."""
-    facts = endpoint.facts_of(envelope.parameters.model.value)
-    captured = envelope.semantics.source is _RESPONSES
-    segment = _segment(bool(facts.developer_role), captured)
-    shape = envelope.semantics.responses.input_shape
-    items: list[Tree] = []
-    form = native_form(turns[0], _RESPONSES) if turns else None
-    if form is not None and form.slot == "instructions":
-        yield "instructions", Str(turns[0].text)
-        turns = turns[1:]
-    for run in segments(turns):
-        said, told = segment(run)
-        items += said
-        notes += told
-    if shape == "string" and len(turns) == 1 == len(items):
-        yield "input", Str(turns[0].text)
-    elif shape != "absent" or items:
-        yield "input", Arr(tuple(items))
-    if not items and not _rules(envelope, envelope.semantics.source is _RESPONSES).open_ended:
-        notes.append(NOTHING_TO_SEND)
-
-
-@lru_cache(maxsize=4)
-def _segment(
-    developer: bool, captured: bool
-) -> Callable[[Sequence[Turn]], tuple[list[Tree], list[Note]]]:
-    """Return the encoder of segments, which remembers what it encoded."""
-    plainly = plain_turns(_RESPONSES, openai_roles(developer))
-    say = said_by(developer, captured)
-
-    def encode_segment(turns: Sequence[Turn]) -> tuple[list[Tree], list[Note]]:
-        items: list[Tree] = []
-        notes: list[Note] = []
-        for turn in turns:
-            if (plain := plainly(turn)) is not None:
-                items.append(plain)
-                continue
-            said = say(turn)
-            items += said.items
-            notes += said.notes
-        return items, notes
-
-    return run_memo(encode_segment)
-
-
 def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
     """Return the tools and the choice among them."""
-    own = envelope.semantics.source is _RESPONSES
+    captured = envelope.semantics.source is _RESPONSES
     given = envelope.tools or ()
-    ours = [rename_tool(tool, aliases) for tool in (given if own else unique_tools(given, notes))]
+    functions = [
+        rename_tool(tool, aliases) for tool in (given if captured else unique_tools(given, notes))
+    ]
     native = envelope.semantics.tools.native
-    said = all_tools([_tool(tool, own) for tool in ours], native, _RESPONSES)
-    loose = [tool.name for tool in ours if tool.strict is None and not own]
+    encoded = all_tools([_tool(tool, captured) for tool in functions], native, _RESPONSES)
+    loose = [tool.name for tool in functions if tool.strict is None and not captured]
     if loose and envelope.semantics.source is not None:
         sentence = "Nobody said whether these tools are strict, and Responses takes them to be: "
         sentence += f"strict false is sent for {', '.join(loose)}."
         notes.append(default_note(captured_origin("tools"), sentence))
     items: Items = []
-    if said or (envelope.tools is not None and (own or envelope.semantics.source is None)):
-        items.append(("tools", Arr(said)))
+    if encoded or (envelope.tools is not None and (captured or envelope.semantics.source is None)):
+        items.append(("tools", Arr(encoded)))
     parallel = envelope.parameters.parallel_tool_calls
     if parallel is not None:
         items.append(("parallel_tool_calls", setting_value(parallel)))
-    if own and envelope.semantics.responses.tool_choice is not UNSET:
-        return items  # said by the namespace
-    choice = usable_tool_choice(envelope, _RESPONSES, [tool.name for tool in ours], aliases, notes)
+    if captured and envelope.semantics.responses.tool_choice is not UNSET:
+        return items  # the namespace has it
+    choice = usable_tool_choice(
+        envelope, _RESPONSES, [tool.name for tool in functions], aliases, notes
+    )
     if choice is not None:
         items.append(("tool_choice", tree_of(write_choice(choice.value), choice.origin)))
     return items
 
 
-def _tool(tool: ToolDefinition, own: bool) -> Obj:
+def _tool(tool: ToolDefinition, captured: bool) -> Obj:
     items: Items = [("type", constant("function")), ("name", tree_of(tool.name))]
     if tool.description:
         items.append(("description", tree_of(tool.description)))
     if tool.parameters:
         items.append(("parameters", tree_of(json_schema(tool.parameters, tool.dialect))))
-    elif not own:
+    elif not captured:
         items.append(("parameters", tree_of({"type": "object", "properties": {}})))
     if tool.strict is not None:
         items.append(("strict", Lit(tool.strict)))
-    elif not own:  # strict is what Responses takes a tool to be that says nothing
+    elif not captured:  # strict is what Responses takes a tool to be that says nothing
         items.append(("strict", Lit(False)))
-    return Obj(tuple(merge_extras(items, tool.extras, captured_origin("tools")) if own else items))
+    return Obj(
+        tuple(merge_extras(items, tool.extras, captured_origin("tools")) if captured else items)
+    )
 
 
 def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
-    asked, namespace = envelope.parameters, envelope.semantics.responses
-    own = envelope.semantics.source is _RESPONSES
-    facts = endpoint.facts_of(asked.model.value)
+    parameters, namespace = envelope.parameters, envelope.semantics.responses
+    captured = envelope.semantics.source is _RESPONSES
+    facts = endpoint.facts_of(parameters.model.value)
     items: Items = []
-    wanted = [("temperature", asked.temperature, 0, 2), ("top_p", asked.top_p, 0, 1)]
-    items += sampling_settings(wanted, asked, facts, notes, own=own)
+    wanted = [("temperature", parameters.temperature, 0, 2), ("top_p", parameters.top_p, 0, 1)]
+    items += sampling_settings(wanted, parameters, facts, notes, captured=captured)
     limit = reply_limit(envelope, endpoint, notes)
     if limit is not None:
-        limit = limit if own else _enough(limit, notes)
+        limit = limit if captured else _raise_limit(limit, notes)
         items.append(("max_output_tokens", setting_value(limit)))
     missing = [
-        ("stop", asked.stop),
-        ("seed", asked.seed),
-        ("top_k", asked.top_k),
-        ("presence_penalty", asked.presence_penalty),
-        ("frequency_penalty", asked.frequency_penalty),
+        ("stop", parameters.stop),
+        ("seed", parameters.seed),
+        ("top_k", parameters.top_k),
+        ("presence_penalty", parameters.presence_penalty),
+        ("frequency_penalty", parameters.frequency_penalty),
     ]
     notes += unsupported_notes(_RESPONSES, missing)
-    if (reasoning := openai_effort(asked, notes, own=own)) is not None:
-        said = Obj((("effort", setting_value(reasoning)),), reasoning.origin)
-        items.append(("reasoning", said))
-    form = asked.response_format if own else openai_format(asked.response_format, envelope, notes)
+    if (reasoning := openai_effort(parameters, notes, captured=captured)) is not None:
+        encoded = Obj((("effort", setting_value(reasoning)),), reasoning.origin)
+        items.append(("reasoning", encoded))
+    form = (
+        parameters.response_format
+        if captured
+        else openai_format(parameters.response_format, envelope, notes)
+    )
     if form is not None:
-        said = tree_of(write_format(form.value), form.origin)
-        items.append(("text", Obj((("format", said),), form.origin)))
-    if asked.stream:
+        encoded = tree_of(write_format(form.value), form.origin)
+        items.append(("text", Obj((("format", encoded),), form.origin)))
+    if parameters.stream:
         items.append(("stream", boolean(True, _STREAM)))
     previous = envelope.semantics.session.previous_response_id
     if previous and envelope.semantics.source in (None, _RESPONSES):
         items.append(
             ("previous_response_id", tree_of(previous, captured_origin("previous_response_id")))
         )
-    if not own:
+    if not captured:
         items.append(("store", boolean(endpoint.provider_keeps, _STORE)))
         if envelope.semantics.source is not None:
-            said = "true" if endpoint.provider_keeps else "false"
+            encoded = "true" if endpoint.provider_keeps else "false"
             sentence = (
-                f"Whether OpenAI keeps the conversation is said by the endpoint: store {said}."
+                f"Whether OpenAI keeps the conversation is said by the endpoint: store {encoded}."
             )
             notes.append(default_note(_STORE, sentence))
-    if not own and envelope.semantics.source is not None:
+    if not captured and envelope.semantics.source is not None:
         return items
-    skip = ("input_shape", "reasoning", "text", *(("stream",) if asked.stream else ()))
+    skip = ("input_shape", "reasoning", "text", *(("stream",) if parameters.stream else ()))
     items = override(items, namespace_items(namespace, skip))
     for key in ("reasoning", "text"):
         value = getattr(namespace, key)
         if value is not UNSET:
-            items = override(items, iter([(key, _together(dict(items).get(key), key, value))]))
+            items = override(items, iter([(key, _merge_objects(dict(items).get(key), key, value))]))
     return items
 
 
-def _together(ours: Tree | None, key: str, value: Any) -> Tree:
+def _merge_objects(functions: Tree | None, key: str, value: Any) -> Tree:
     """Return an object of which the namespace holds what no unified field does."""
     rest = tree_of(value, captured_origin(key))
-    if isinstance(ours, Obj) and isinstance(rest, Obj):
-        return Obj((*ours.items, *rest.items), ours.origin)
+    if isinstance(functions, Obj) and isinstance(rest, Obj):
+        return Obj((*functions.items, *rest.items), functions.origin)
     return rest
 
 
-def _enough(limit: Sourced[int], notes: list[Note]) -> Sourced[int]:
+def _raise_limit(limit: Sourced[int], notes: list[Note]) -> Sourced[int]:
     if limit.value >= _LEAST_TOKENS:
         return limit
     sentence = f"The reply limit of {limit.value} is raised to {_LEAST_TOKENS}, the least there is."
@@ -268,7 +229,7 @@ def _enough(limit: Sourced[int], notes: list[Note]) -> Sourced[int]:
     return Sourced(_LEAST_TOKENS, limit.origin)
 
 
-def continued(envelope: ChatEnvelope) -> tuple[ChatEnvelope, list[Note]]:
+def continue_from_kept(envelope: ChatEnvelope) -> tuple[ChatEnvelope, list[Note]]:
     """Return what is new since the newest reply that the provider keeps, tied to that reply, and
     a note about the rest. The envelope itself where there is no such reply, or nothing new.
     """

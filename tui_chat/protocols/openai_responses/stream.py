@@ -1,4 +1,4 @@
-"""Answers of the Responses API.
+"""Replies of the Responses API.
 
 1. A reply is a list of items; in a stream each one is added, grows and is done. What grew is
    not read again from `done`, except `encrypted_content`, which is only whole there.
@@ -68,13 +68,13 @@ class ReplyParser:
         self._turn = 0
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
-        """Take one event of the stream."""
+        """Take one event of the stream. Raises Refused, ReplyCut."""
         for chunk in load_event(event, data, whole=self._events.ended):
             self._take_in(as_string(chunk.get("type")) or event, chunk)
         return self._events.drain()
 
     def close(self) -> Sequence[StreamEvent]:
-        """Tell that the stream ended."""
+        """Check that the reply ended with its stream. Raises ReplyCut if it did not."""
         return self._events.close()
 
     def _take_in(self, kind: str, chunk: JsonObject) -> None:
@@ -151,45 +151,45 @@ class ReplyParser:
             item = self._items[index] = _Item((self._turn, index))
         return item
 
-    def _begin(self, index: int, said: JsonObject) -> _Item:
+    def _begin(self, index: int, fields: JsonObject) -> _Item:
         """Take what an item is called; its texts may be unfinished, and are left alone."""
         item = self._item(index)
-        match said.get("type"):
+        match fields.get("type"):
             case "message":
                 self._events.add_text(
-                    "", id=as_string(said.get("id")), phase=as_string(said.get("phase"))
+                    "", id=as_string(fields.get("id")), phase=as_string(fields.get("phase"))
                 )
             case "reasoning":
                 block = item.blocks[""] = self._events.block_index((*item.key, ""))
-                self._events.add_reasoning(block, id=as_string(said.get("id")))
+                self._events.add_reasoning(block, id=as_string(fields.get("id")))
             case "function_call":
                 self._events.add_tool_call(
                     self._events.call_index(item.key),
-                    id=as_string(said.get("call_id")),
-                    name=as_string(said.get("name")),
-                    item_id=as_string(said.get("id")),
+                    id=as_string(fields.get("call_id")),
+                    name=as_string(fields.get("name")),
+                    item_id=as_string(fields.get("id")),
                 )
             case _:
                 pass
         return item
 
-    def _complete(self, index: int, said: JsonObject) -> None:
+    def _complete(self, index: int, fields: JsonObject) -> None:
         """Take a whole item: what did not come in deltas."""
-        item = self._items.get(index) or self._begin(index, said)
-        match said.get("type"):
+        item = self._items.get(index) or self._begin(index, fields)
+        match fields.get("type"):
             case "message":
-                self._message(item, said)
+                self._message(item, fields)
             case "reasoning":
-                self._reasoning(item, said)
+                self._reasoning(item, fields)
             case "function_call":
                 if "arguments" not in item.grew:
-                    arguments = as_raw_string(said.get("arguments"))
+                    arguments = as_raw_string(fields.get("arguments"))
                     self._events.add_tool_call(self._events.call_index(item.key), arguments)
             case kind:
-                self._events.add_other(as_string(kind), said)
+                self._events.add_other(as_string(kind), fields)
 
-    def _message(self, item: _Item, said: JsonObject) -> None:
-        for each in as_array(said.get("content")):
+    def _message(self, item: _Item, fields: JsonObject) -> None:
+        for each in as_array(fields.get("content")):
             part = as_object(each)
             if part.get("type") == "refusal":
                 if "refusal" not in item.grew:
@@ -197,14 +197,14 @@ class ReplyParser:
             elif "text" not in item.grew:
                 self._events.add_text(as_raw_string(part.get("text")))
 
-    def _reasoning(self, item: _Item, said: JsonObject) -> None:
+    def _reasoning(self, item: _Item, fields: JsonObject) -> None:
         grew = frozenset(item.grew)
-        for kind, parts in ((_SUMMARY, said.get("summary")), (_RAW, said.get("content"))):
+        for kind, parts in ((_SUMMARY, fields.get("summary")), (_RAW, fields.get("content"))):
             for number, each in enumerate(as_array(parts)):
                 text = as_raw_string(as_object(each).get("text"))
                 if text and kind not in grew:
                     self._think(item, kind, number, text)
-        if encrypted := as_string(said.get("encrypted_content")):
+        if encrypted := as_string(fields.get("encrypted_content")):
             block = min(item.blocks.values(), default=self._events.block_index((*item.key, "")))
             self._events.add_reasoning(block, encrypted=encrypted)
 
@@ -224,14 +224,14 @@ class ReplyParser:
         self._events.add_reasoning(block, text, kind=kind if begins else "")
 
 
-def _usage(said: JsonObject) -> Usage:
-    details = as_object(said.get("input_tokens_details"))
+def _usage(fields: JsonObject) -> Usage:
+    details = as_object(fields.get("input_tokens_details"))
     return Usage(
-        input=as_count(said.get("input_tokens")),
-        output=as_count(said.get("output_tokens")),
+        input=as_count(fields.get("input_tokens")),
+        output=as_count(fields.get("output_tokens")),
         cached=as_count(details.get("cached_tokens")),
         cache_write=as_count(details.get("cache_write_tokens")),
-        reasoning=as_count(as_object(said.get("output_tokens_details")).get("reasoning_tokens")),
+        reasoning=as_count(as_object(fields.get("output_tokens_details")).get("reasoning_tokens")),
     )
 
 

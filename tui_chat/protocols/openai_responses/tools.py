@@ -1,4 +1,4 @@
-"""Tools, the choice among them, and the form of the reply: read and written side by side.
+"""Tool definitions, tool choice and response format, read and written side by side.
 
 As in Chat Completions, but flat: no `function` or `json_schema` object in between.
 """
@@ -28,18 +28,18 @@ def read_tool(entry: Fields) -> ToolDefinition | None:
 
 
 def read_choice(value: Any) -> ToolChoice | None:
-    """Return what `tool_choice` means; None where it cannot be said in our terms."""
+    """Return what `tool_choice` means; None if the unified fields cannot express it."""
     if value in ("auto", "none", "required"):
         return ToolChoice(value)
-    said = as_object(value)
-    match said.get("type"):
-        case "function" if name := as_string(said.get("name")):
+    fields = as_object(value)
+    match fields.get("type"):
+        case "function" if name := as_string(fields.get("name")):
             return ToolChoice("required", (name,))
         case "allowed_tools":
             names = [
-                as_string(as_object(entry).get("name")) for entry in as_array(said.get("tools"))
+                as_string(as_object(entry).get("name")) for entry in as_array(fields.get("tools"))
             ]
-            mode: Any = said.get("mode")
+            mode: Any = fields.get("mode")
             if (mode == "auto" or mode == "required") and names and all(names):
                 return ToolChoice(mode, tuple(names))
             return None
@@ -48,7 +48,7 @@ def read_choice(value: Any) -> ToolChoice | None:
 
 
 def write_choice(choice: ToolChoice) -> Any:
-    """Return `tool_choice` on the wire."""
+    """Return `tool_choice` as the protocol writes it."""
     if not choice.names or choice.mode == "none":
         return choice.mode
     if choice.mode == "required" and len(choice.names) == 1:
@@ -58,7 +58,7 @@ def write_choice(choice: ToolChoice) -> Any:
 
 
 def read_format(value: Any) -> ResponseFormat | None:
-    """Return what `text.format` means; None where it cannot be said in our terms."""
+    """Return what `text.format` means; None if the unified fields cannot express it."""
     if not isinstance(value, dict):
         return None
     form = Fields(cast("dict[str, Any]", value), "")
@@ -74,12 +74,12 @@ def read_format(value: Any) -> ResponseFormat | None:
 
 
 def write_format(form: ResponseFormat) -> dict[str, Any]:
-    """Return `text.format` on the wire."""
+    """Return `text.format` as the protocol writes it."""
     match form.kind:
         case "text":
             return {"type": "text"}
         case "json":
             return {"type": "json_object"}
         case "schema":
-            said: dict[str, Any] = {"type": "json_schema", "schema": {}}
-            return said | write_schema(form)
+            fields: dict[str, Any] = {"type": "json_schema", "schema": {}}
+            return fields | write_schema(form)

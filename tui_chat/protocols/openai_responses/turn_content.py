@@ -1,7 +1,6 @@
-"""One turn as items of a Responses input. What they look like depends on the turn and on nothing
-else, so they are made once.
+"""One turn as items of a Responses input. They depend on the turn alone, so it is encoded once.
 
-1. The model's text is a message of its own for each piece; one with an item id is said whole,
+1. The model's text is a message of its own for each piece; one with an item id is sent whole,
    as it was received, any other the short way.
 2. Reasoning goes back as the item it was, where it carries what the server needs to know it
    again: its encrypted content, or, in a captured request, whatever it had.
@@ -49,7 +48,7 @@ _RESPONSES = Protocol.OPENAI_RESPONSES
 
 @quick
 @dataclass(frozen=True, slots=True, eq=False)
-class Said:
+class TurnContent:
     """A turn as items."""
 
     items: tuple[Tree, ...]
@@ -57,8 +56,8 @@ class Said:
 
 
 @dataclass(slots=True)
-class _Saying:
-    """The items of a turn of the model's, in the making."""
+class _ContentBuilder:
+    """The items of a turn of the model's, that are being built."""
 
     turn: Turn
     items: list[Tree] = field(default_factory=list[Tree])
@@ -70,34 +69,34 @@ class _Saying:
     message: list[tuple[Piece, Tree]] = field(default_factory=list[tuple[Piece, Tree]])
     """Parts of the message that is being put together."""
     with_ids: bool = True
-    """Whether items go under the ids that they had."""
+    """True if items go under the ids that they had."""
     lost: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
     """Reasoning that is not sent."""
 
 
 @lru_cache(maxsize=4)
-def said_by(developer: bool, captured: bool) -> Callable[[Turn], Said]:
+def turn_encoder(developer: bool, captured: bool) -> Callable[[Turn], TurnContent]:
     """Return the encoder of single turns, which remembers what it encoded. `captured` is whether
-    a request of this protocol is said back.
+    a captured request of this protocol is encoded again.
     """
 
-    def compute(turn: Turn) -> Said:
-        return _said(turn, developer, captured)
+    def compute(turn: Turn) -> TurnContent:
+        return _encode_turn(turn, developer, captured)
 
     return Memo(compute)
 
 
-def _said(turn: Turn, developer: bool, captured: bool) -> Said:
+def _encode_turn(turn: Turn, developer: bool, captured: bool) -> TurnContent:
     match turn.role:
         case "assistant":
-            return _by_model(turn, captured)
+            return _encode_assistant(turn, captured)
         case "tool":
-            return _output(turn, captured)
+            return _encode_result(turn, captured)
         case _:
-            return _message(turn, developer)
+            return _encode_message(turn, developer)
 
 
-def _message(turn: Turn, developer: bool) -> Said:
+def _encode_message(turn: Turn, developer: bool) -> TurnContent:
     """Return a message that is not the model's."""
     form = native_form(turn, _RESPONSES)
     role = adapted_role(turn.role, _RESPONSES, developer=developer)
@@ -107,7 +106,7 @@ def _message(turn: Turn, developer: bool) -> Said:
     if form is not None:
         items = merge_extras(items, form.extras, turn.origin)
     notes += turn_notes(turn, _RESPONSES, named=False)
-    return Said((Obj(tuple(items), turn.origin),), tuple(notes))
+    return TurnContent((Obj(tuple(items), turn.origin),), tuple(notes))
 
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -134,7 +133,7 @@ _ID_STARTS = {
 
 
 def _id_fits(kind: str, identity: object) -> bool:
-    """Return whether an id is in the form that OpenAI gives to items of a type. None always fits,
+    """Return True if an id is in the form that OpenAI gives to items of a type. None always fits,
     as does any id of a type that nobody knows here.
     """
     if identity in (None, "") or kind not in _ID_STARTS:
@@ -147,7 +146,7 @@ def _id_fits(kind: str, identity: object) -> bool:
 
 
 def _ids_fit(placed: Sequence[PlacedContent]) -> bool:
-    """Return whether the ids of all items of a turn are in the form of their types."""
+    """Return True if the ids of all items of a turn are in the form of their types."""
     for piece, what in placed:
         match what:
             case ReasoningBlock():
@@ -169,7 +168,7 @@ def _without_ids(turn: Turn) -> Note:
     return Note(Level.INFO, "item-id-left-out", sentence, turn.origin)
 
 
-def _output(turn: Turn, captured: bool) -> Said:
+def _encode_result(turn: Turn, captured: bool) -> TurnContent:
     """Return the output of a function call."""
     form, origin = native_form(turn, _RESPONSES), turn.origin
     notes: list[Note] = []
@@ -191,7 +190,7 @@ def _output(turn: Turn, captured: bool) -> Said:
     if turn.semantics.failed:
         sentence = "That the tool failed cannot be said here; only its words are sent."
         notes.append(Note(Level.WARNING, "failure-left-out", sentence, origin))
-    return Said((Obj(tuple(items), origin),), tuple(notes))
+    return TurnContent((Obj(tuple(items), origin),), tuple(notes))
 
 
 def _content(key: str, turn: Turn, notes: list[Note]) -> Items:
@@ -265,53 +264,53 @@ def _part(part: Part, origin: Origin) -> Items | None:
     return items
 
 
-def _by_model(turn: Turn, captured: bool) -> Said:
+def _encode_assistant(turn: Turn, captured: bool) -> TurnContent:
     """Return the items of a turn of the model's."""
     placed = ordered_content(turn, _RESPONSES)
-    saying = _Saying(turn, with_ids=captured or not _is_own(turn) or _ids_fit(placed))
-    if not saying.with_ids:
-        saying.notes.append(_without_ids(turn))
+    building = _ContentBuilder(turn, with_ids=captured or not _is_own(turn) or _ids_fit(placed))
+    if not building.with_ids:
+        building.notes.append(_without_ids(turn))
     refused = turn.semantics.refusal
     if refused and not any(piece.kind == "refusal" for piece, _ in placed):
         placed = [*placed, (Piece("refusal"), None)]
     for piece, what in placed:
-        _say(saying, piece, what, captured)
-    _end_thinking(saying)
-    _end_message(saying)
-    if not saying.items:
-        saying.items.append(_short(Str(turn.text), turn.origin))
-    saying.notes += turn_notes(turn, _RESPONSES, lost=saying.lost, named=False)
-    return Said(tuple(saying.items), tuple(saying.notes))
+        _add_piece(building, piece, what, captured)
+    _end_thinking(building)
+    _end_message(building)
+    if not building.items:
+        building.items.append(_short(Str(turn.text), turn.origin))
+    building.notes += turn_notes(turn, _RESPONSES, lost=building.lost, named=False)
+    return TurnContent(tuple(building.items), tuple(building.notes))
 
 
-def _say(saying: _Saying, piece: Piece, what: object, captured: bool) -> None:
-    turn, origin = saying.turn, saying.turn.origin
+def _add_piece(building: _ContentBuilder, piece: Piece, what: object, captured: bool) -> None:
+    turn, origin = building.turn, building.turn.origin
     if isinstance(what, ReasoningBlock):
-        _end_message(saying)
-        known = saying.thinking
+        _end_message(building)
+        known = building.thinking
         if known and (not what.id or known[0][1].id != what.id):
-            _end_thinking(saying)
-        saying.thinking.append((piece, what))
+            _end_thinking(building)
+        building.thinking.append((piece, what))
         return
-    _end_thinking(saying)
+    _end_thinking(building)
     if isinstance(what, Text) or piece.kind == "refusal":
         if piece.name != "more":
-            _end_message(saying)
+            _end_message(building)
         text = Str(what) if isinstance(what, Text) else None
-        said = text or field_string(turn.semantics.refusal, origin, "refusal")
-        saying.message.append((piece, said))
+        content = text or field_string(turn.semantics.refusal, origin, "refusal")
+        building.message.append((piece, content))
         return
-    _end_message(saying)
+    _end_message(building)
     if isinstance(what, ToolCall):
-        saying.items.append(_call(what, piece, origin, with_id=saying.with_ids))
+        building.items.append(_call(what, piece, origin, with_id=building.with_ids))
     elif isinstance(what, Part):
-        saying.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
+        building.notes.append(part_note(turn, f"{what.kind} {what.mime}".strip(), _RESPONSES))
     elif piece.kind == "other" and _is_own(turn):
         identity = _loaded(piece.data).get("id")
         if captured or _id_fits(piece.name, identity):
-            saying.items.append(parse_json(piece.data, origin, piece.name))
+            building.items.append(parse_json(piece.data, origin, piece.name))
         else:
-            saying.notes.append(part_note(turn, f"{piece.name} {identity}", _RESPONSES))
+            building.notes.append(part_note(turn, f"{piece.name} {identity}", _RESPONSES))
 
 
 def _is_own(turn: Turn) -> bool:
@@ -326,17 +325,17 @@ def _short(text: Tree, origin: Origin, phase: str = "") -> Obj:
     return Obj(tuple(items), origin)
 
 
-def _end_message(saying: _Saying) -> None:
+def _end_message(building: _ContentBuilder) -> None:
     """Add the message whose parts are together."""
-    parts, saying.message = saying.message, []
+    parts, building.message = building.message, []
     if not parts:
         return
-    turn, origin = saying.turn, saying.turn.origin
+    turn, origin = building.turn, building.turn.origin
     first = parts[0][0]
     captured = native_form(turn, _RESPONSES) is not None and first.kind in ("text", "refusal")
-    if not saying.with_ids or not (first.id or captured):
+    if not building.with_ids or not (first.id or captured):
         for _, text in parts:
-            saying.items.append(_short(text, origin, first.phase))
+            building.items.append(_short(text, origin, first.phase))
         return
     extras = _loaded(first.extras)
     if captured and first.name == "string":
@@ -353,7 +352,7 @@ def _end_message(saying: _Saying) -> None:
         items = [("type", constant("message")), *items, ("status", constant("completed"))]
     if extras:
         items = merge_extras(items, to_json(extras), origin)
-    saying.items.append(Obj(tuple(items), origin))
+    building.items.append(Obj(tuple(items), origin))
 
 
 def _output_part(piece: Piece, text: Tree, origin: Origin, captured: bool) -> Obj:
@@ -384,17 +383,17 @@ def _call(call: ToolCall, piece: Piece, origin: Origin, *, with_id: bool) -> Obj
     return Obj(tuple(merge_extras(items, piece.extras, origin)), origin)
 
 
-def _end_thinking(saying: _Saying) -> None:
+def _end_thinking(building: _ContentBuilder) -> None:
     """Add the reasoning item whose blocks are together."""
-    blocks, saying.thinking = saying.thinking, []
+    blocks, building.thinking = building.thinking, []
     if not blocks:
         return
-    origin = saying.turn.origin
+    origin = building.turn.origin
     first = blocks[0][1]
     encrypted = next((block.encrypted for _, block in blocks if block.encrypted), "")
-    captured = native_form(saying.turn, _RESPONSES) is not None
+    captured = native_form(building.turn, _RESPONSES) is not None
     if first.protocol is not _RESPONSES or not (encrypted or captured):
-        saying.lost += [block for _, block in blocks]
+        building.lost += [block for _, block in blocks]
         return
     said: dict[bool, list[Tree]] = {False: [], True: []}
     for _, block in blocks:
@@ -404,11 +403,11 @@ def _end_thinking(saying: _Saying) -> None:
             text = field_string(block.text, origin, "reasoning")
             said[raw].append(Obj((("type", constant(kind)), ("text", text)), origin))
     items: Items = [("type", constant("reasoning"))]
-    if first.id and saying.with_ids:
+    if first.id and building.with_ids:
         items.append(("id", field_string(first.id, origin, "item id")))
     items.append(("summary", Arr(tuple(said[False]), origin)))
     if said[True]:
         items.append(("content", Arr(tuple(said[True]), origin)))
     if encrypted:
         items.append(("encrypted_content", field_string(encrypted, origin, "encrypted reasoning")))
-    saying.items.append(Obj(tuple(merge_extras(items, blocks[0][0].extras, origin)), origin))
+    building.items.append(Obj(tuple(merge_extras(items, blocks[0][0].extras, origin)), origin))

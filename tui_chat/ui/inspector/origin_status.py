@@ -13,7 +13,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.protocols.roles import SYSTEM_INSTRUCTION, role_told
+from tui_chat.protocols.roles import SYSTEM_INSTRUCTION, describe_adapted_role
 from tui_chat.ui.inspector.drawn_row import CursorTarget
 from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.row_wrapping import LEAST, breaks
@@ -35,7 +35,9 @@ def rule_of(under: CursorTarget, turns: tuple[Turn, ...], tree: Tree, protocol: 
     role = item.get("role") if isinstance(item, Obj) else None
     said = role.text.plain if isinstance(role, Str) else turn.role
     told = [turn.placement.rule]
-    told.append(role_told(turn.role, SYSTEM_INSTRUCTION if top in _APART else said, protocol))
+    told.append(
+        describe_adapted_role(turn.role, SYSTEM_INSTRUCTION if top in _APART else said, protocol)
+    )
     if top not in _APART and item is not None and (count := len(_turns_in(item))) > 1:
         told.append(f"{protocol.label} has it in one message with {_others(count - 1)}.")
     return " ".join(words for words in told if words)
