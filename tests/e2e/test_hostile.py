@@ -85,8 +85,8 @@ def reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reply, "MOST_CALLS", 100)
     monkeypatch.setattr(reply, "MOST_PIECES", 500)
     monkeypatch.setattr(anthropic, "MOST_PIECES", 500)
-    monkeypatch.setattr(lenient_json, "_FEW_ENOUGH", 10_000)
-    monkeypatch.setattr(lenient_json, "MOST_VALUES", 20_000)
+    monkeypatch.setattr(lenient_json, "_UNCHECKED_LENGTH", 10_000)
+    monkeypatch.setattr(lenient_json, "MAX_VALUES", 20_000)
 
 
 @pytest.fixture
