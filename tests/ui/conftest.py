@@ -24,8 +24,8 @@ def time_stands_still(monkeypatch: pytest.MonkeyPatch):
     """A picture is the same wherever it is taken, and however long it takes."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
-    monkeypatch.setattr("tui_chat.ui.chat.layouts.monotonic", lambda: 100.0)
-    monkeypatch.setattr("tui_chat.ui.chat.strips.monotonic", lambda: 100.0)
+    monkeypatch.setattr("tui_chat.ui.chat.branch_layout.monotonic", lambda: 100.0)
+    monkeypatch.setattr("tui_chat.ui.chat.status_lines.monotonic", lambda: 100.0)
     monkeypatch.setattr(Notification, "time_left", 3600.0)
     yield
     os.environ.pop("TZ", None)

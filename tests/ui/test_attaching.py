@@ -9,7 +9,7 @@ import pytest
 
 from tests.ui.app_under_test import make_app, opened, replied, settle, until
 from tui_chat.offline import HttpRequest
-from tui_chat.ui.chat import AttachedLine, Composer
+from tui_chat.ui.chat import AttachmentLine, Composer
 from tui_chat.ui.inspector import Inspector
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -25,12 +25,12 @@ async def test_a_file_is_attached_kept_and_sent_as_the_inspector_shows_it(tmp_pa
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         app.query_one(Composer).post_message(Composer.AttachRequested(str(picture)))
-        await until(pilot, lambda: app.query_one(AttachedLine).count == 1)
+        await until(pilot, lambda: app.query_one(AttachmentLine).count == 1)
         await pilot.press(*"look", "ctrl+q")
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: app.query_one(AttachedLine).count == 1)
+        await until(pilot, lambda: app.query_one(AttachmentLine).count == 1)
         await settle(pilot)
         assert app.query_one(Composer).text == "look"
         shown = app.query_one(Inspector).composed
@@ -42,7 +42,7 @@ async def test_a_file_is_attached_kept_and_sent_as_the_inspector_shows_it(tmp_pa
         workspace = app.workspace
         assert workspace is not None
         assert [part.name for part in workspace.state.entries[0].message.parts] == ["photo.png"]
-        assert app.query_one(AttachedLine).count == 0
+        assert app.query_one(AttachmentLine).count == 0
         assert await workspace.drafts.files() == ()
 
 
@@ -54,4 +54,4 @@ async def test_what_cannot_be_attached_is_told(tmp_path: Path):
         await pilot.press("enter")
         await until(pilot, lambda: bool(app._notifications))
         assert "There is no file" in str([n.message for n in app._notifications])
-        assert app.query_one(AttachedLine).count == 0
+        assert app.query_one(AttachmentLine).count == 0

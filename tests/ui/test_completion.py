@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.ui.test_composer import Stage
-from tui_chat.ui.chat import Asked, AttachedLine, Candidate, ChatPane, Composer
-from tui_chat.ui.chat.asking import asked_at
+from tui_chat.ui.chat import AttachmentLine, ChatPane, CompletionQuery, Composer, Suggestion
+from tui_chat.ui.chat.completion import completion_query_at
 from tui_chat.ui.commands import complete_command, rank_names
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -15,12 +15,12 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("before", "asked"),
     [
-        ("/", Asked("command", "", 0)),
-        ("/mo", Asked("command", "mo", 0)),
-        ("/model ", Asked("argument", "", 7, "model")),
-        ("/model gpt 5", Asked("argument", "gpt 5", 7, "model")),
-        ("see @", Asked("path", "", 4)),
-        ("@src/你", Asked("path", "src/你", 0)),
+        ("/", CompletionQuery("command", "", 0)),
+        ("/mo", CompletionQuery("command", "mo", 0)),
+        ("/model ", CompletionQuery("argument", "", 7, "model")),
+        ("/model gpt 5", CompletionQuery("argument", "gpt 5", 7, "model")),
+        ("see @", CompletionQuery("path", "", 4)),
+        ("@src/你", CompletionQuery("path", "src/你", 0)),
         ("//", None),
         ("/etc/hosts", None),
         ("me@example.org", None),
@@ -28,29 +28,29 @@ pytestmark = pytest.mark.usefixtures("undrawn")
         ("", None),
     ],
 )
-def test_what_is_asked(before: str, asked: Asked | None):
-    assert asked_at(0, before) == asked
+def test_what_is_asked(before: str, asked: CompletionQuery | None):
+    assert completion_query_at(0, before) == asked
 
 
 def test_commands_are_asked_for_in_the_first_line_only():
-    assert asked_at(1, "/mo") is None
-    assert asked_at(1, "@x") == Asked("path", "x", 0)
+    assert completion_query_at(1, "/mo") is None
+    assert completion_query_at(1, "@x") == CompletionQuery("path", "x", 0)
 
 
-MODEL = Candidate("/model ", "/model MODEL", "Switch model", is_whole=False)
-HELP = Candidate("/help", "/help", "Show all keys")
+MODEL = Suggestion("/model ", "/model MODEL", "Switch model", is_complete=False)
+HELP = Suggestion("/help", "/help", "Show all keys")
 
 
 async def test_the_marked_candidate_is_taken_and_enter_acts_on_a_whole_one() -> None:
     app = Stage()
     async with app.run_test(size=(60, 24)) as pilot:
         await pilot.press("/")
-        app.composer.suggestions.offer(Asked("command", "", 0), (MODEL, HELP))
+        app.composer.suggestions.offer(CompletionQuery("command", "", 0), (MODEL, HELP))
         await pilot.press("enter")
         assert (app.composer.text, app.sent()) == ("/model ", [])
         app.composer.text = "/"
         await pilot.pause()
-        app.composer.suggestions.offer(Asked("command", "", 0), (MODEL, HELP))
+        app.composer.suggestions.offer(CompletionQuery("command", "", 0), (MODEL, HELP))
         await pilot.press("down", "enter")
         await pilot.pause()
         assert (app.composer.text, app.sent()) == ("/help", ["/help"])
@@ -61,12 +61,12 @@ async def test_tab_completes_and_does_not_send_and_esc_only_closes() -> None:
     app = Stage()
     async with app.run_test(size=(60, 24)) as pilot:
         await pilot.press("/")
-        app.composer.suggestions.offer(Asked("command", "", 0), (HELP,))
+        app.composer.suggestions.offer(CompletionQuery("command", "", 0), (HELP,))
         await pilot.press("escape")
         assert not app.composer.suggestions.is_open
         assert not any(isinstance(event, Composer.StopRequested) for event in app.posted)
         await pilot.press("h")
-        app.composer.suggestions.offer(Asked("command", "h", 0), (HELP,))
+        app.composer.suggestions.offer(CompletionQuery("command", "h", 0), (HELP,))
         await pilot.press("tab")
         assert (app.composer.text, app.sent()) == ("/help", [])
         assert app.composer.has_focus
@@ -77,12 +77,12 @@ async def test_a_file_becomes_a_chip_and_a_folder_goes_on() -> None:
     async with app.run_test(size=(60, 24)) as pilot:
         await pilot.press(*"see @s")
         app.composer.suggestions.offer(
-            Asked("path", "s", 4), (Candidate("@src/", "src/", is_whole=False),)
+            CompletionQuery("path", "s", 4), (Suggestion("@src/", "src/", is_complete=False),)
         )
         await pilot.press("enter")
         assert app.composer.text == "see @src/"
         app.composer.suggestions.offer(
-            Asked("path", "src/", 4), (Candidate("src/main.py", "src/main.py"),)
+            CompletionQuery("path", "src/", 4), (Suggestion("src/main.py", "src/main.py"),)
         )
         await pilot.press("enter")
         await pilot.pause()
@@ -94,34 +94,36 @@ async def test_keys_may_be_faster_than_candidates() -> None:
     app = Stage()
     async with app.run_test(size=(60, 24)) as pilot:
         await pilot.press(*"/he")
-        app.composer.suggestions.offer(Asked("command", "", 0), (MODEL, HELP))
+        app.composer.suggestions.offer(CompletionQuery("command", "", 0), (MODEL, HELP))
         await pilot.press("tab")
         assert app.composer.text == "/help"
         app.composer.text = "/x"
         await pilot.pause()
-        app.composer.suggestions.offer(Asked("command", "", 0), (MODEL, HELP))
+        app.composer.suggestions.offer(CompletionQuery("command", "", 0), (MODEL, HELP))
         await pilot.press("tab")
         assert (app.composer.text, app.composer.has_focus) == ("/x", True)
         app.composer.text = ""
         await pilot.press(*"hello")
-        app.composer.suggestions.offer(Asked("command", "", 0), (HELP,))
+        app.composer.suggestions.offer(CompletionQuery("command", "", 0), (HELP,))
         await pilot.press("enter")
         assert app.sent() == ["hello"]
         app.composer.clear_text()
         await pilot.press(*"/m")
-        app.composer.offer(Asked("command", "", 0), (MODEL, HELP))
+        app.composer.offer_suggestions(CompletionQuery("command", "", 0), (MODEL, HELP))
         assert app.composer.suggestions.is_open
         app.composer.clear_text()
         await pilot.pause()
-        app.composer.offer(Asked("argument", "notes", 6, "view"), (Candidate("notes", "notes"),))
-        app.composer.offer(Asked("command", "m", 0), (MODEL,))
+        app.composer.offer_suggestions(
+            CompletionQuery("argument", "notes", 6, "view"), (Suggestion("notes", "notes"),)
+        )
+        app.composer.offer_suggestions(CompletionQuery("command", "m", 0), (MODEL,))
         assert not app.composer.suggestions.is_open, "candidates for what was sent meanwhile"
 
 
 async def test_chips_are_taken_off_with_backspace_or_the_mouse() -> None:
     app = Stage()
     async with app.run_test(size=(60, 24)) as pilot:
-        line = app.query_one(ChatPane).attached
+        line = app.query_one(ChatPane).attachments
         line.show(("photo.png · 34 kB", "notes.md · 2 kB"))
         await pilot.pause()
         assert line.display
@@ -132,7 +134,7 @@ async def test_chips_are_taken_off_with_backspace_or_the_mouse() -> None:
         await pilot.click(line, offset=(2 + 19, 0))
         await pilot.click(line, offset=(2 + 5, 0))
         await pilot.pause()
-        removed = [e.index for e in app.posted if isinstance(e, AttachedLine.RemoveRequested)]
+        removed = [e.index for e in app.posted if isinstance(e, AttachmentLine.RemoveRequested)]
         assert removed == [0]
 
 
@@ -173,9 +175,9 @@ async def test_tab_goes_as_far_as_all_are_alike_and_then_takes_the_one_that_is_m
         async def tab(typed: str, names: list[str], *keys: str) -> str:
             app.composer.text = typed
             await pilot.pause()
-            asked = asked_at(0, typed)
+            asked = completion_query_at(0, typed)
             assert asked is not None
-            app.composer.suggestions.offer(asked, [Candidate(name, name) for name in names])
+            app.composer.suggestions.offer(asked, [Suggestion(name, name) for name in names])
             await pilot.press(*keys, "tab")
             return app.composer.text
 

@@ -11,8 +11,8 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 
-from tui_chat.ui.chat import AttachedLine, ChatPane, Composer
-from tui_chat.ui.chat.pastes import Pastes
+from tui_chat.ui.chat import AttachmentLine, ChatPane, Composer
+from tui_chat.ui.chat.composer import LargePastes
 from tui_chat.ui.themes import origin_defaults
 
 
@@ -51,13 +51,13 @@ class Stage(App[None]):
     def on_composer_stop_requested(self, event: Composer.StopRequested) -> None:
         self.posted.append(event)
 
-    def on_composer_asking(self, event: Composer.Asking) -> None:
+    def on_composer_completion_requested(self, event: Composer.CompletionRequested) -> None:
         self.posted.append(event)
 
     def on_composer_attach_requested(self, event: Composer.AttachRequested) -> None:
         self.posted.append(event)
 
-    def on_attached_line_remove_requested(self, event: AttachedLine.RemoveRequested) -> None:
+    def on_attachment_line_remove_requested(self, event: AttachmentLine.RemoveRequested) -> None:
         self.posted.append(event)
 
     def on_composer_detach_requested(self, event: Composer.DetachRequested) -> None:
@@ -208,7 +208,7 @@ async def test_nothing_typed_is_obeyed_by_the_terminal() -> None:
 
 
 def test_labels_tell_equal_sizes_apart() -> None:
-    pastes = Pastes()
+    pastes = LargePastes()
     first, second = pastes.hold("a" * 5000), pastes.hold("b" * 5000)
     assert first != second
     assert pastes.hold("a" * 5000) == first
@@ -218,7 +218,7 @@ def test_labels_tell_equal_sizes_apart() -> None:
 
 
 def test_a_paste_that_mentions_a_chip_is_not_expanded_twice() -> None:
-    pastes = Pastes()
+    pastes = LargePastes()
     first = pastes.hold("a" * 5000)
     second = pastes.hold(first + "b" * 6000)
     assert pastes.expand(second) == first + "b" * 6000

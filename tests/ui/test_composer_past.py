@@ -11,7 +11,7 @@ from tests.ui.test_composer import Stage
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
 from tui_chat.ui.chat import Composer
-from tui_chat.ui.chat.past import Past
+from tui_chat.ui.chat.prompt_history import PromptHistory
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -39,23 +39,25 @@ def entries(*texts: str) -> tuple[Entry, ...]:
 async def test_up_and_down(keys: list[str], shown: str) -> None:
     app = Stage()
     async with app.run_test(size=(60, 24)) as pilot:
-        app.composer.past.show(entries("first", "reply", "second\nhas two lines", "reply"))
+        app.composer.prompt_history.show(
+            entries("first", "reply", "second\nhas two lines", "reply")
+        )
         await pilot.press(*"draft", *keys)
         assert app.composer.text == shown
         assert app.sent() == []
 
 
-def walked(past: Past, count: int) -> list[str | None]:
+def walked(past: PromptHistory, count: int) -> list[str | None]:
     """Go back so many steps, then to the draft again; return the texts on the way back."""
     texts = [past.step(-1, "draft") for _ in range(count)]
-    while past.is_walking:
+    while past.is_browsing:
         last = past.step(1, "")
     assert count == 0 or last == "draft"
     return texts
 
 
 def test_what_was_sent_last_comes_first_and_each_text_once():
-    past = Past()
+    past = PromptHistory()
     past.show(entries("one", "reply", "two"), "here")
     past.remember("three")
     past.remember("one")
@@ -63,7 +65,7 @@ def test_what_was_sent_last_comes_first_and_each_text_once():
 
 
 def test_other_sessions_come_after_the_active_one():
-    past = Past()
+    past = PromptHistory()
     past.recall((("there", "theirs"), ("here", "other branch"), ("there", "one")))
     past.show((), "there")
     past.remember("sent there")
@@ -72,7 +74,7 @@ def test_other_sessions_come_after_the_active_one():
 
 
 def test_what_began_a_session_is_of_that_session():
-    past = Past()
+    past = PromptHistory()
     past.show((), None)
     past.remember("begin")
     past.show(entries("begin", "reply"), "new")
@@ -83,18 +85,18 @@ def test_what_began_a_session_is_of_that_session():
 
 
 def test_another_branch_begins_from_its_draft():
-    past = Past()
+    past = PromptHistory()
     past.show(entries("one"))
     assert past.step(-1, "") == "one"
     past.show(entries("other"))
-    assert not past.is_walking
+    assert not past.is_browsing
     assert past.step(-1, "") == "other"
 
 
 async def test_a_message_that_looks_like_a_command_comes_back_as_it_was_typed() -> None:
     app = Stage()
     async with app.run_test(size=(60, 24)) as pilot:
-        app.composer.past.show(entries("/model", "reply", "/etc/hosts"))
+        app.composer.prompt_history.show(entries("/model", "reply", "/etc/hosts"))
         await pilot.press("up")
         assert app.composer.text == "/etc/hosts"
         await pilot.press("up")

@@ -14,7 +14,7 @@ from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
 from tui_chat.store import Store
 from tui_chat.ui.chat import Composer
-from tui_chat.ui.chat.strips import ActivityLine
+from tui_chat.ui.chat.status_lines import ActivityLine
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.sidebar.rows import SessionRows
 

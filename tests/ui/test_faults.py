@@ -10,8 +10,8 @@ import pytest
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.store.branches import Branches
 from tui_chat.ui.acting.shell import CRASH_LOG
-from tui_chat.ui.chat import ChatPane, parts
-from tui_chat.ui.chat.layouts import Layouts
+from tui_chat.ui.chat import ChatPane, message_parts
+from tui_chat.ui.chat.branch_layout import BranchLayout
 
 SECRET = "sk-the-value-of-a-variable"
 
@@ -42,7 +42,7 @@ async def test_the_app_starts_where_the_last_session_cannot_be_shown(
         if fault == "stored":
             broken.setattr(Branches, "load", fail)
         else:
-            broken.setattr(Layouts, "heights", lambda layouts: fail() if layouts.entries else [])
+            broken.setattr(BranchLayout, "heights", lambda self: fail() if self.entries else [])
         app = make_app(tmp_path)
         async with app.run_test(size=(120, 40)) as pilot:
             await until(pilot, lambda: app.is_laid)
@@ -81,7 +81,7 @@ async def test_a_session_that_ended_the_app_at_the_start_is_not_opened_again(tmp
 async def test_a_part_that_cannot_be_laid_out_is_shown_as_it_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(parts, "section_lines", fail)
+    monkeypatch.setattr(message_parts, "section_lines", fail)
     async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
         await say(pilot, "some *words*")

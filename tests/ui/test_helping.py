@@ -13,7 +13,8 @@ from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
-from tui_chat.ui.chat.strips import ActivityLine
+from tui_chat.ui.chat.messages import OpenLinkRequested
+from tui_chat.ui.chat.status_lines import ActivityLine
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.keys import DEFAULT_KEYS, NO_KEY, insert_keys, key_name, keys_of, parse_key
@@ -178,7 +179,7 @@ async def test_ctrl_c_copies_what_is_selected_else_tells_how_to_quit(
         app.copy_to_clipboard("\x1b[201~echo obeyed\n")
         await until(pilot, lambda: handed[1:] == ["␛[201~echo obeyed\n"])
         # A link that nothing can open is there to be pasted elsewhere.
-        app.query_one(Transcript).post_message(Transcript.LinkClicked("https://example.org/"))
+        app.query_one(Transcript).post_message(OpenLinkRequested("https://example.org/"))
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("y")
         await until(pilot, lambda: "No browser" in told(app))

@@ -21,6 +21,7 @@ from tui_chat.offline import HttpRequest
 from tui_chat.recipe import CameBack, dump_turn
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.chat.messages import InspectRequested, RevealMessageRequested
 from tui_chat.ui.inspector import Inspector, View
 from tui_chat.ui.inspector.forecast_line import ForecastLine
 from tui_chat.ui.inspector.summary import Summary
@@ -110,7 +111,7 @@ async def test_a_reply_shows_the_request_that_produced_it_until_escape(tmp_path:
         await say(pilot, "Second")
         inspector = app.query_one(Inspector)
         transcript = app.query_one(Transcript)
-        transcript.post_message(Transcript.InspectRequested(workspace.state.entries[1].message.id))
+        transcript.post_message(InspectRequested(workspace.state.entries[1].message.id))
         await until(pilot, lambda: inspector.is_banner_up)
         await settle(pilot)
         assert inspector.composed is not None
@@ -234,7 +235,7 @@ async def test_a_message_shows_its_places_and_a_place_its_message(tmp_path: Path
         await say(pilot, "First")
         first = workspace.state.entries[0].message
         transcript, inspector = app.query_one(Transcript), app.query_one(Inspector)
-        transcript.post_message(Transcript.RevealRequested(first.id))
+        transcript.post_message(RevealMessageRequested(first.id))
         await settle(pilot)
         under = inspector.view.under
         assert under is not None

@@ -15,7 +15,7 @@ from tui_chat.context.lore_keys import KeyIndex, Occurrences
 from tui_chat.store.branches import Branches
 from tui_chat.ui.acting import drafting
 from tui_chat.ui.chat import ChatPane, Composer
-from tui_chat.ui.chat.strips import ActivityLine
+from tui_chat.ui.chat.status_lines import ActivityLine
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.sidebar.rows import SessionRows

@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 from tests.ui.app_under_test import idle, make_app, opened, say, settle, until
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.chat.completion import SuggestionList
 from tui_chat.ui.chat.find_bar import FindBar
-from tui_chat.ui.chat.suggestions import Suggestions
 from tui_chat.ui.inspector import Inspector, View
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.sidebar.top import Filter
@@ -54,7 +54,7 @@ async def test_nothing_lies_over_what_has_the_focus(tmp_path: Path):
     async with app.run_test(size=MEDIUM) as pilot:
         await opened(pilot)
         composer, sessions = app.query_one(Composer), app.query_one(SessionList)
-        inspector, suggestions = app.query_one(Inspector), app.query_one(Suggestions)
+        inspector, suggestions = app.query_one(Inspector), app.query_one(SuggestionList)
         await goes(pilot, "f2", "escape", NARROW)
         assert composer.has_focus
         assert not sessions.region.area

@@ -13,6 +13,7 @@ from tests.ui.app_under_test import opened, say, settle, until
 from tests.ui.presets.preset_app import app_with
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.chat.messages import InspectRequested
 from tui_chat.ui.inspector import Inspector, View
 
 CAPTURED = {
@@ -46,7 +47,7 @@ async def test_every_view(album: Album, tmp_path: Path) -> None:
             await album.take(pilot, view.value)
         inspector.view_shown = View.PAYLOAD
         app.query_one(Transcript).post_message(
-            Transcript.InspectRequested(workspace.state.entries[1].message.id)
+            InspectRequested(workspace.state.entries[1].message.id)
         )
         await until(pilot, lambda: inspector.is_banner_up)
         await album.take(pilot, "sent request")

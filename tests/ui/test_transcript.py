@@ -20,8 +20,14 @@ from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.offline.models import lorem
 from tui_chat.ui.chat import ChatPane, Transcript
-from tui_chat.ui.chat.message import MessageLayout
-from tui_chat.ui.chat.posted import Requested
+from tui_chat.ui.chat.message_layout import MessageLayout
+from tui_chat.ui.chat.messages import (
+    ActionRefused,
+    CopyRequested,
+    EntryRequest,
+    OpenLinkRequested,
+    RegenerateRequested,
+)
 from tui_chat.ui.chat.viewport import Viewport
 from tui_chat.ui.themes import origin_defaults
 
@@ -52,10 +58,10 @@ class Stage(App[None]):
         view = self.transcript
         return [view.render_line(y).text[2:].rstrip() for y in range(view.size.height)]
 
-    @on(Requested)
-    @on(Transcript.CopyRequested)
-    @on(Transcript.LinkClicked)
-    @on(Transcript.Refused)
+    @on(EntryRequest)
+    @on(CopyRequested)
+    @on(OpenLinkRequested)
+    @on(ActionRefused)
     def _record(self, event: Posted) -> None:
         self.posted.append(event)
 
@@ -221,16 +227,16 @@ async def test_the_end_is_followed_while_a_reply_grows_and_ends() -> None:
 
 async def test_bursts_of_tokens_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
     settles = 0
-    settle = Viewport.settle
+    lay_out = Viewport.lay_out
 
     def counted(self: Viewport) -> None:
         nonlocal settles
         settles += 1
-        settle(self)
+        lay_out(self)
 
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (LIVE,))
-        monkeypatch.setattr(Viewport, "settle", counted)
+        monkeypatch.setattr(Viewport, "lay_out", counted)
         reply = Reply()
         for _ in range(500):
             reply = advance(reply, TextDelta("word "))
@@ -283,9 +289,7 @@ async def test_retry_is_asked_for_by_key_and_click() -> None:
         await pilot.press("r")
         row = next(y for y, text in enumerate(app.rows()) if "Regenerate" in text)
         await pilot.click(Transcript, offset=(8, row))
-        asked = [
-            event.entry_id for event in app.posted if isinstance(event, Transcript.RetryRequested)
-        ]
+        asked = [event.entry_id for event in app.posted if isinstance(event, RegenerateRequested)]
         assert asked == ["m1", "m1"]
 
 
@@ -295,8 +299,8 @@ async def test_only_what_can_be_done_is_asked_for() -> None:
         keys = ("r", "C", "e", "f", "d", "i", "a", "x", "left", "right", "c", "o", "n", "space")
         await pilot.press(*keys, "k", "k", "i", "y")
         refused, copied = app.posted[:-1], app.posted[-1]
-        assert all(isinstance(event, Transcript.Refused) for event in refused)
-        assert isinstance(copied, Transcript.CopyRequested)
+        assert all(isinstance(event, ActionRefused) for event in refused)
+        assert isinstance(copied, CopyRequested)
         told = [event.why.partition(";")[0] for event in refused]  # type: ignore[attr-defined]
         assert told == [
             *["This reply is still arriving"] * 6,
@@ -348,10 +352,10 @@ async def test_keys_go_from_message_to_message_and_copy_the_one_they_are_on() ->
     async with Stage().run_test(size=(60, 20)) as pilot:
         app = await shown(pilot, branch(20))
         await pilot.press("y", "k", "k", "y")
-        copied = [e.text for e in app.posted if isinstance(e, Transcript.CopyRequested)]
+        copied = [e.text for e in app.posted if isinstance(e, CopyRequested)]
         assert [text.split("\n")[0] for text in copied] == ["text 19", "text 18"]
         await pilot.press("end", "y")
-        assert isinstance(app.posted[-1], Transcript.CopyRequested)
+        assert isinstance(app.posted[-1], CopyRequested)
         assert app.posted[-1].text.startswith("text 19")
 
 
@@ -368,9 +372,7 @@ async def test_links_are_reported_and_not_followed() -> None:
         app = await shown(pilot, (entry(1, "see [docs](https://a.b/c)"),))
         row = next(y for y, text in enumerate(app.rows()) if "docs" in text)
         await pilot.click(Transcript, offset=(7, row))
-        assert [e.url for e in app.posted if isinstance(e, Transcript.LinkClicked)] == [
-            "https://a.b/c"
-        ]
+        assert [e.url for e in app.posted if isinstance(e, OpenLinkRequested)] == ["https://a.b/c"]
 
 
 async def test_the_mouse_selects_text() -> None:
@@ -390,7 +392,7 @@ async def test_the_mouse_selects_text() -> None:
         ]
         assert "".join(lit).strip() == "words"
         await pilot.press("y")
-        assert isinstance(app.posted[-1], Transcript.CopyRequested)
+        assert isinstance(app.posted[-1], CopyRequested)
         assert app.posted[-1].text == "words\n\nlast"
 
 

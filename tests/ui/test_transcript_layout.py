@@ -17,20 +17,20 @@ from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.visible import visible
 from tui_chat.ui.chat import sections
-from tui_chat.ui.chat.heights import Heights
-from tui_chat.ui.chat.lines import Line, run, wrap
+from tui_chat.ui.chat.header_footer import ReplyProgress
 from tui_chat.ui.chat.markdown import plain_lines, section_lines
-from tui_chat.ui.chat.message import MessageLayout
-from tui_chat.ui.chat.progress import Live
-from tui_chat.ui.chat.sections import SIZE, Section, Sections
+from tui_chat.ui.chat.message_layout import MessageLayout
+from tui_chat.ui.chat.sections import SIZE, Section, SectionSplitter
+from tui_chat.ui.chat.text_lines import TextLine, safe_run, wrap
+from tui_chat.ui.chat.viewport import HeightSums
 
 
 def drawn(source: str, width: int = 30) -> list[str]:
     """Lay a text out as a message does, and return its lines."""
-    lines: list[Line] = []
-    for section in Sections(source).all():
+    lines: list[TextLine] = []
+    for section in SectionSplitter(source).all():
         if lines and section.gap:
-            lines.append(Line())
+            lines.append(TextLine())
         lines += section_lines(section, width)
     return [line.text.rstrip() for line in lines]
 
@@ -162,36 +162,38 @@ SOURCES = st.one_of(st.lists(_PIECES, max_size=60).map("".join), st.text(max_siz
 @example("> " * 40 + "deep", 8, False)
 @example("👩\u200d👩\u200d👧\u200d👦" * 9, 5, False)
 def test_nothing_hostile_is_ever_drawn(source: str, width: int, verbatim: bool) -> None:
-    for section in Sections(source).all():
+    for section in SectionSplitter(source).all():
         for line in section_lines(section, width, verbatim=verbatim):
             assert not _FORBIDDEN & set(line.text)
 
 
 @given(SOURCES, st.integers(20, 60))
 def test_lines_fit(source: str, width: int) -> None:
-    for section in Sections(source).all():
+    for section in SectionSplitter(source).all():
         for line in section_lines(section, width):
             assert cell_len(line.text.rstrip()) <= width, line
 
 
 @given(SOURCES, st.lists(st.integers(0, 400), max_size=8))
 def test_sections_do_not_depend_on_how_the_text_arrives(source: str, cuts: list[int]) -> None:
-    pieces, at = Sections(), 0
+    pieces, at = SectionSplitter(), 0
     for cut in sorted(cuts):
         pieces.feed(source[at:cut])
         _ = pieces.open
         at = max(at, cut)
     pieces.feed(source[at:])
-    assert list(map(_facts, pieces.all())) == list(map(_facts, Sections(source).all()))
+    assert list(map(_facts, pieces.all())) == list(map(_facts, SectionSplitter(source).all()))
 
 
 @given(st.lists(st.text(st.sampled_from("ab中 -#`|\n"), max_size=12), max_size=200))
 def test_absurd_lines_are_cut_the_same_however_they_arrive(pieces: list[str]) -> None:
     pieces = [piece * 60 for piece in pieces]
-    grown = Sections()
+    grown = SectionSplitter()
     for piece in pieces:
         grown.feed(piece)
-    assert list(map(_facts, grown.all())) == list(map(_facts, Sections("".join(pieces)).all()))
+    assert list(map(_facts, grown.all())) == list(
+        map(_facts, SectionSplitter("".join(pieces)).all())
+    )
 
 
 _LINES = ("a\n", "word ", "\n", "\n\n", "```\n", "- i\n", "|a|b|\n", "\r\n", "\r", "x" * 9000)
@@ -208,7 +210,7 @@ def test_where_reading_stops_the_rest_is_plain_however_it_arrives(
     text = "".join(lines)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sections, "READ", most)
-        whole, grown = Sections(text), Sections()
+        whole, grown = SectionSplitter(text), SectionSplitter()
         for at in range(0, len(text), size):
             grown.feed(text[at : at + size])
             _ = grown.open
@@ -260,16 +262,19 @@ def _facts(section: Section) -> tuple[object, ...]:
 def test_what_never_ends_is_laid_out_the_same_however_it_arrives(name: str, size: int) -> None:
     text = "".join(reply_of(name, 3000))[:5000]
     done = MessageLayout(assistant(text, model="m"), 50)
-    reply, growing = Reply(), MessageLayout(assistant("", status="streaming"), 50, live=Live(0))
+    reply, growing = (
+        Reply(),
+        MessageLayout(assistant("", status="streaming"), 50, progress=ReplyProgress(0)),
+    )
     for at in range(0, len(text), size):
         reply = advance(reply, TextDelta(text[at : at + size]))
-        growing.grow(Live(0, reply))
+        growing.grow(ReplyProgress(0, reply))
     # The head says how the reply gets on; the text below it is the same.
     assert texts(growing)[2:] == texts(done)[2:]
 
 
 def test_a_line_that_is_cut_for_its_length_keeps_its_emphasis() -> None:
-    sections = Sections("so **bold** words " * 600).all()
+    sections = SectionSplitter("so **bold** words " * 600).all()
     assert len(sections) > 1
     for section in sections:
         text = " ".join(line.text for line in section_lines(section, 40))
@@ -279,7 +284,7 @@ def test_a_line_that_is_cut_for_its_length_keeps_its_emphasis() -> None:
 
 @given(SOURCES)
 def test_sections_lose_no_word(source: str) -> None:
-    kept = "".join(f"{s.lead}{s.source}" for s in Sections(source).all())
+    kept = "".join(f"{s.lead}{s.source}" for s in SectionSplitter(source).all())
     for word in ("word", "中文", "🙂", "x" * 90):
         assert kept.count(word) >= source.count(word)
 
@@ -302,19 +307,19 @@ def test_sections_lose_no_word(source: str) -> None:
     ids=lambda source: repr(source[:6]),
 )
 def test_no_section_of_an_absurd_message_is_large(source: str) -> None:
-    sections = Sections(source).all()
+    sections = SectionSplitter(source).all()
     assert max(len(section.source) for section in sections) <= 3 * SIZE
     assert section_lines(sections[0], 80)
 
 
 def test_a_long_table_repeats_its_head() -> None:
-    sections = Sections("|a|b|\n|--|--|\n" + "|1|2|\n" * 400).all()
+    sections = SectionSplitter("|a|b|\n|--|--|\n" + "|1|2|\n" * 400).all()
     assert len(sections) > 1
     assert all(section_lines(s, 40)[0].text.split() == ["a", "b"] for s in sections)
 
 
 def test_a_long_list_goes_on_counting() -> None:
-    sections = Sections("".join(f"{n}. item\n" for n in range(1, 101))).all()
+    sections = SectionSplitter("".join(f"{n}. item\n" for n in range(1, 101))).all()
     lines = [line.text.strip() for s in sections for line in section_lines(s, 40)]
     assert lines == [f"{n}. item" for n in range(1, 101)]
     assert len(sections) > 1
@@ -335,12 +340,12 @@ def test_a_streamed_reply_ends_as_the_finished_message(
     unfolded = {"a/thought"} if unfold else set[str]()
     entry = assistant("", status="streaming", model="m")
     reply = Reply()
-    growing = MessageLayout(entry, 50, unfolded=unfolded, live=Live(0, reply))
+    growing = MessageLayout(entry, 50, unfolded=unfolded, progress=ReplyProgress(0, reply))
     for index, piece in enumerate((*_sliced(thought, cuts), None, *_sliced(content, cuts))):
         if piece is not None:
             early = index < len(_sliced(thought, cuts))
             reply = advance(reply, ReasoningDelta(0, piece) if early else TextDelta(piece))
-        growing.grow(Live(0, reply))
+        growing.grow(ReplyProgress(0, reply))
         for part in range(0, len(growing.parts), 3):
             growing.lines(part)
     done = Entry(reply.message("anthropic", id="a"), model="m")  # pyright: ignore[reportArgumentType]
@@ -361,10 +366,10 @@ def _sliced(text: str, cuts: list[int]) -> list[str]:
 
 def test_growing_lays_out_only_its_last_section() -> None:
     reply = advance(Reply(), TextDelta("one\n\ntwo\n\nthree\n"))
-    layout = MessageLayout(assistant("", status="streaming"), 50, live=Live(0, reply))
+    layout = MessageLayout(assistant("", status="streaming"), 50, progress=ReplyProgress(0, reply))
     texts(layout)
     before = list(layout.parts)
-    layout.grow(Live(0, advance(reply, TextDelta("and more\n\nfour"))))
+    layout.grow(ReplyProgress(0, advance(reply, TextDelta("and more\n\nfour"))))
     assert [part in before for part in layout.parts[1:]] == [True, True, False]
 
 
@@ -399,7 +404,7 @@ def test_user_text_is_shown_as_it_was_typed() -> None:
 
 def test_tool_calls_arrive_while_they_are_written() -> None:
     reply = advance(Reply(), ToolCallDelta(0, "c1", "look", '{"q":'))
-    layout = MessageLayout(assistant("", status="streaming"), 50, live=Live(3, reply))
+    layout = MessageLayout(assistant("", status="streaming"), 50, progress=ReplyProgress(3, reply))
     assert texts(layout)[-1] == '▸ calls look  {"q":'
 
 
@@ -411,7 +416,7 @@ def test_head_gives_way_where_there_is_no_room() -> None:
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.data())
 def test_heights_are_sums(heights: list[int], data: st.DataObject) -> None:
-    sums = Heights(heights)
+    sums = HeightSums(heights)
     for _ in range(4):
         index = data.draw(st.integers(0, len(heights) - 1))
         heights[index] = data.draw(st.integers(0, 9))
@@ -427,7 +432,7 @@ def test_heights_are_sums(heights: list[int], data: st.DataObject) -> None:
 
 
 def test_wrapped_text_keeps_its_words() -> None:
-    lines = wrap([run("the quick "), run("brown fox", "strong")], 10)
+    lines = wrap([safe_run("the quick "), safe_run("brown fox", "strong")], 10)
     assert [line.text for line in lines] == ["the quick", "brown fox"]
     assert [line.joint for line in lines] == [None, " "]
     assert lines[1].runs[0].styles == ("strong",)

@@ -18,13 +18,30 @@ from tui_chat.models.reply import Reply, TextDelta, Usage, advance
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.models.timing import Timing
-from tui_chat.ui.chat import Transcript, posted
+from tui_chat.ui.chat import Transcript
+from tui_chat.ui.chat.find import find_spans, word_pattern
 from tui_chat.ui.chat.find_bar import FindBar
-from tui_chat.ui.chat.finding import pattern, spans
-from tui_chat.ui.chat.lines import Line, indented, run, wrap
-from tui_chat.ui.chat.progress import speed
-from tui_chat.ui.chat.sight import Sight
-from tui_chat.ui.chat.viewport import Place
+from tui_chat.ui.chat.frame_diff import Frame
+from tui_chat.ui.chat.header_footer import token_rate
+from tui_chat.ui.chat.messages import (
+    ActionRefused,
+    AnswerCallRequested,
+    ContinueRequested,
+    CopyRequested,
+    DeleteMessageRequested,
+    EditRequested,
+    EntryRequest,
+    ForkRequested,
+    InspectRequested,
+    OpenLinkRequested,
+    PinRequested,
+    RegenerateRequested,
+    RunCallRequested,
+    ToolCallRequest,
+    VersionRequested,
+)
+from tui_chat.ui.chat.text_lines import TextLine, indented, safe_run, wrap
+from tui_chat.ui.chat.viewport import LinePosition
 
 CODE = """Two ways:
 
@@ -45,22 +62,22 @@ def asked(app: Stage, kind: type[Posted]) -> list[Posted]:
 
 
 def copied(app: Stage) -> list[tuple[str, str]]:
-    return [(e.text, e.what) for e in app.posted if isinstance(e, Transcript.CopyRequested)]
+    return [(e.text, e.what) for e in app.posted if isinstance(e, CopyRequested)]
 
 
 @pytest.mark.parametrize(
     ("key", "kind"),
     [
-        ("r", posted.RetryRequested),
-        ("C", posted.ContinueRequested),
-        ("e", posted.EditRequested),
-        ("f", posted.ForkRequested),
-        ("d", posted.DeleteRequested),
-        ("i", posted.InspectRequested),
+        ("r", RegenerateRequested),
+        ("C", ContinueRequested),
+        ("e", EditRequested),
+        ("f", ForkRequested),
+        ("d", DeleteMessageRequested),
+        ("i", InspectRequested),
     ],
 )
 async def test_keys_ask_about_the_message_the_cursor_is_on(
-    key: str, kind: type[posted.Requested]
+    key: str, kind: type[EntryRequest]
 ) -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, branch(6))
@@ -74,7 +91,7 @@ async def test_a_pin_is_set_and_taken_away() -> None:
         app = await shown(pilot, (entry(0), pinned))
         assert "◆ pinned" in "\n".join(app.rows())
         await pilot.press("p", "k", "k", "p")
-        asked_for = [e for e in app.posted if isinstance(e, Transcript.PinRequested)]
+        asked_for = [e for e in app.posted if isinstance(e, PinRequested)]
         assert [(e.entry_id, e.pinned) for e in asked_for] == [("p", False), ("m0", True)]
 
 
@@ -88,7 +105,7 @@ async def test_versions_are_counted_and_browsed_by_key_and_click() -> None:
         at = rows[row].index("‹") + 2
         await pilot.click(Transcript, offset=(at, row))
         await pilot.click(Transcript, offset=(at + 6, row))
-        steps = [e.step for e in app.posted if isinstance(e, Transcript.SiblingRequested)]
+        steps = [e.step for e in app.posted if isinstance(e, VersionRequested)]
         assert steps == [-1, 1, -1, 1]
 
 
@@ -97,7 +114,7 @@ async def test_there_is_nothing_beyond_the_first_and_last_version() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(0), last))
         await pilot.press("right", "k", "k", "left")
-        assert [type(message) for message in app.posted] == 2 * [posted.Refused]  # and say why
+        assert [type(message) for message in app.posted] == 2 * [ActionRefused]  # and say why
 
 
 async def test_code_is_copied_block_after_block_without_its_fences() -> None:
@@ -138,7 +155,7 @@ async def test_links_are_opened_one_after_the_other() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(1, "[one](http://a.b/1) and http://a.b/2"),))
         await pilot.press("o", "o", "o")
-        urls = [e.url for e in app.posted if isinstance(e, Transcript.LinkClicked)]
+        urls = [e.url for e in app.posted if isinstance(e, OpenLinkRequested)]
         assert urls == ["http://a.b/1", "http://a.b/2", "http://a.b/1"]
 
 
@@ -188,11 +205,11 @@ async def test_tool_calls_say_whether_they_are_answered() -> None:
         await pilot.pause()
         assert any("search" in row and "no answer" in row for row in app.rows())
         await pilot.press("k", "k", "k", "a", "x")
-        asked_for = [e for e in app.posted if isinstance(e, posted.CallRequested)]
+        asked_for = [e for e in app.posted if isinstance(e, ToolCallRequest)]
         assert [(type(e), e.entry_id, e.call_id) for e in asked_for] == [
-            (posted.AnswerRequested, "calls", "c1"),
-            (posted.RunRequested, "calls", "c1"),
-            (posted.AnswerRequested, "calls", "c2"),
+            (AnswerCallRequested, "calls", "c1"),
+            (RunCallRequested, "calls", "c1"),
+            (AnswerCallRequested, "calls", "c2"),
         ]
 
 
@@ -203,7 +220,7 @@ async def test_a_call_can_be_answered_and_run_with_a_click() -> None:
         row = next(y for y, text in enumerate(rows) if "Answer weather yourself" in text)
         await pilot.click(Transcript, offset=(8, row))
         await pilot.click(Transcript, offset=(rows[row].index("Run it") + 3, row))
-        assert [type(e) for e in app.posted] == [posted.AnswerRequested, posted.RunRequested]
+        assert [type(e) for e in app.posted] == [AnswerCallRequested, RunCallRequested]
 
 
 async def test_a_reply_says_how_it_gets_on_and_got_on() -> None:
@@ -256,7 +273,7 @@ async def test_a_fence_stays_when_its_reply_ends() -> None:
     ],
 )
 def test_a_rate_is_told_where_it_means_something(timing: Timing, words: str) -> None:
-    assert speed(timing) == words
+    assert token_rate(timing) == words
 
 
 # Finding
@@ -347,11 +364,13 @@ async def test_a_search_hit_is_shown_and_marked() -> None:
 
 
 def test_a_hit_goes_over_the_end_of_a_wrapped_line() -> None:
-    lines = indented(wrap([run("the quick brown fox")], 10), [run("> ")], [run("  ")])
-    wanted = pattern(["QUICK  brown"])
+    lines = indented(
+        wrap([safe_run("the quick brown fox")], 10), [safe_run("> ")], [safe_run("  ")]
+    )
+    wanted = word_pattern(["QUICK  brown"])
     assert wanted is not None
     assert [line.text for line in lines] == ["> the quick", "  brown fox"]
-    assert spans(wanted, lines) == {0: [(6, 11)], 1: [(2, 7)]}
+    assert find_spans(wanted, lines) == {0: [(6, 11)], 1: [(2, 7)]}
 
 
 # Selecting
@@ -435,7 +454,7 @@ async def test_what_is_selected_stays_selected_while_a_reply_streams() -> None:
 
 
 def test_a_row_is_drawn_where_another_line_with_the_same_words_came_to_it() -> None:
-    blank = Line((), "")  # one may be selected, or hit, and the other not
-    before = Sight(None, False, [(Place(0, 0, 0), blank), (Place(0, 0, 2), blank)], 2)
-    after = before._replace(rows=[(Place(0, 0, 0), blank), (Place(0, 0, 3), blank)])
-    assert list(after.changed(before)) == [(1, 1)]
+    blank = TextLine((), "")  # one may be selected, or hit, and the other not
+    before = Frame(None, False, [(LinePosition(0, 0, 0), blank), (LinePosition(0, 0, 2), blank)], 2)
+    after = before._replace(rows=[(LinePosition(0, 0, 0), blank), (LinePosition(0, 0, 3), blank)])
+    assert list(after.changed_rows(before)) == [(1, 1)]

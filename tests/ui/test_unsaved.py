@@ -17,8 +17,9 @@ from tests.ui.app_under_test import idle, make_app, opened, replied, say, until
 from tui_chat.errors import StoreError
 from tui_chat.store.database import Database, Transaction
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Composer, Transcript
-from tui_chat.ui.chat.foot import foot_lines
+from tui_chat.ui.chat import Composer
+from tui_chat.ui.chat.header_footer import footer_lines
+from tui_chat.ui.chat.messages import EditRequested
 from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
 from tui_chat.workspace import Workspace
 
@@ -93,7 +94,7 @@ async def test_the_reply_and_the_status_say_that_it_is_not_saved(
         await opened(pilot)
         await fill_disk_during_reply(pilot, app)
         entry = workspace_of(app).state.entries[-1]
-        foot = " ".join(run.text for line in foot_lines(entry, "", 100) for run in line.runs)
+        foot = " ".join(run.text for line in footer_lines(entry, "", 100) for run in line.runs)
         assert f"Not saved yet: {FULL}" in foot
         await until(pilot, lambda: "Not saved yet" in str(app._chat.activity.render()))
         disk.is_full = False
@@ -180,7 +181,7 @@ async def test_an_edit_that_could_not_be_stored_is_offered_again(
         await say(pilot, "Hello")
         disk.is_full = True
         app._chat.transcript.post_message(
-            Transcript.EditRequested(workspace_of(app).state.entries[0].message.id)
+            EditRequested(workspace_of(app).state.entries[0].message.id)
         )
         await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
         app.screen.query_one(TextArea).text = "much better"

@@ -16,7 +16,13 @@ from textual.widgets import Static
 
 from tui_chat.config import Config
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat import Transcript
+from tui_chat.ui.chat.messages import (
+    AnswerCallRequested,
+    ContinueRequested,
+    EditRequested,
+    RegenerateRequested,
+    RunCallRequested,
+)
 from tui_chat.ui.sidebar import SessionList
 
 if TYPE_CHECKING:
@@ -60,7 +66,7 @@ class Viewer(TuiChat):
         super().__init__(config, open_workspace, now)
         self._line = line
         """What stands where the composer would be."""
-        self._chat.only_reads = True
+        self._chat.read_only = True
         self._sessions.begins = False
 
     def on_mount(self) -> None:
@@ -73,11 +79,11 @@ class Viewer(TuiChat):
         """Take away what would begin or send something."""
         return False if action in _NOT_HERE else super().check_action(action, parameters)
 
-    @on(Transcript.RetryRequested)
-    @on(Transcript.ContinueRequested)
-    @on(Transcript.EditRequested)
-    @on(Transcript.AnswerRequested)
-    @on(Transcript.RunRequested)
+    @on(RegenerateRequested)
+    @on(ContinueRequested)
+    @on(EditRequested)
+    @on(AnswerCallRequested)
+    @on(RunCallRequested)
     @on(SessionList.NewRequested)
     def _only_read(self, event: Message) -> None:
         event.prevent_default()

@@ -9,7 +9,7 @@ from textual import on, work
 from tui_chat.errors import InputError
 from tui_chat.paths import typed_path
 from tui_chat.ui.acting.drafting import Drafting
-from tui_chat.ui.chat import AttachedLine, Composer
+from tui_chat.ui.chat import AttachmentLine, Composer
 
 
 class Attaching(Drafting):
@@ -33,8 +33,8 @@ class Attaching(Drafting):
         if all(attachment.path != other.path for other in self._attachments):
             self.show_attachments((*self._attachments, attachment))
 
-    @on(AttachedLine.RemoveRequested)
-    def _remove(self, event: AttachedLine.RemoveRequested) -> None:
+    @on(AttachmentLine.RemoveRequested)
+    def _remove(self, event: AttachmentLine.RemoveRequested) -> None:
         self._take_off(event.index)
 
     @on(Composer.DetachRequested)
@@ -54,7 +54,7 @@ class Attaching(Drafting):
 
     def action_attach(self) -> None:
         """Begin to type the path of a file; what is offered for it can be chosen."""
-        self._composer.begin_path()
+        self._composer.start_path()
 
     @work(group="dialog", exclusive=True)
     async def action_edit_outside(self) -> None:

@@ -10,7 +10,7 @@ from textual import on, work
 from tui_chat.errors import InputError
 from tui_chat.paths import typed_path
 from tui_chat.ui.acting.drafting import Drafting
-from tui_chat.ui.chat import Transcript
+from tui_chat.ui.chat.messages import BranchesRequested
 
 if TYPE_CHECKING:
     from tui_chat.exporting import Format
@@ -151,7 +151,7 @@ class Carrying(Drafting):
         """
         return self.workspace is None or await self.workspace.branches.add_system_message(text)
 
-    @on(Transcript.BranchesRequested)
+    @on(BranchesRequested)
     def _branches_requested(self) -> None:
         self.action_branches()
 

@@ -14,7 +14,7 @@ from tui_chat.ui.acting.carrying import Carrying
 from tui_chat.ui.acting.choosing import Choosing
 from tui_chat.ui.acting.looking import Looking
 from tui_chat.ui.acting.searching import Searching
-from tui_chat.ui.chat import Asked, Candidate, Composer
+from tui_chat.ui.chat import CompletionQuery, Composer, Suggestion
 from tui_chat.ui.commands import (
     BY_NAME,
     CommandCall,
@@ -88,9 +88,9 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
 
     # --- candidates ----------------------------------------------------------------------
 
-    @on(Composer.Asking)
-    def _asking(self, event: Composer.Asking) -> None:
-        asked = event.asked
+    @on(Composer.CompletionRequested)
+    def _asking(self, event: Composer.CompletionRequested) -> None:
+        asked = event.query
         if asked.kind == "path" or asked.command in PATHS:
             self._offer_paths(asked)
         elif asked.kind == "command":
@@ -99,26 +99,26 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
             )
         else:
             found = rank_names(self._names_for(asked.command), asked.words)[:MOST]
-            self._offer(asked, [Candidate(name, name, words) for name, words in found])
+            self._offer(asked, [Suggestion(name, name, words) for name, words in found])
 
-    def _offer(self, asked: Asked, candidates: Iterable[Candidate]) -> None:
-        self._composer.offer(asked, tuple(candidates))
+    def _offer(self, asked: CompletionQuery, candidates: Iterable[Suggestion]) -> None:
+        self._composer.offer_suggestions(asked, tuple(candidates))
 
     @work(group="paths", exclusive=True)
-    async def _offer_paths(self, asked: Asked) -> None:
+    async def _offer_paths(self, asked: CompletionQuery) -> None:
         import asyncio
 
         from tui_chat.attachments import paths_beginning
 
         paths = await asyncio.to_thread(paths_beginning, asked.words, Path.cwd(), MOST)
         at = "@" if asked.kind == "path" else ""
-        is_within = bool(asked.command) and asked.words.endswith("/")
+        typed_is_complete = bool(asked.command) and asked.words.endswith("/")
         self._offer(
             asked,
             [
-                Candidate(at + path, path, is_whole=False, is_within=is_within)
+                Suggestion(at + path, path, is_complete=False, typed_is_complete=typed_is_complete)
                 if path.endswith("/")
-                else Candidate(path, path, is_within=is_within)
+                else Suggestion(path, path, typed_is_complete=typed_is_complete)
                 for path in paths
             ],
         )
@@ -185,8 +185,8 @@ def _misuse(line: CommandCall) -> InputError | None:
     return None
 
 
-def _candidate(name: str) -> Candidate:
+def _candidate(name: str) -> Suggestion:
     command = BY_NAME[name]
     takes = f" {command.argument}" if command.argument else ""
     text = f"/{name}" + (" " if takes else "")
-    return Candidate(text, f"/{name}{takes}", command.title, is_whole=bool(command.run))
+    return Suggestion(text, f"/{name}{takes}", command.title, is_complete=bool(command.run))

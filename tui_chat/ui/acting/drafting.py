@@ -171,7 +171,7 @@ class Drafting(Shell):
             what = f"Enter sends {about}{budget.total:,} tokens{left}" if sends else ""
             self._chat.set_status(what)
             of = "" if budget.limit is None else f" of {_short(budget.limit)}"
-            self._chat.title_line.weigh(f"{about}{_short(budget.total)}{of} tokens")
+            self._chat.title_line.tokens = f"{about}{_short(budget.total)}{of} tokens"
 
     def inspect(self, composed: Composed) -> None:
         """Have the inspector show this; see `Inspecting`."""
@@ -188,7 +188,7 @@ class Drafting(Shell):
         """Let these files go with the draft, and no others."""
         self._attachments = attachments
         self._parts = tuple(attachment.part for attachment in attachments)
-        self._chat.attach(tuple(attachment.label for attachment in attachments))
+        self._chat.show_attachments(tuple(attachment.label for attachment in attachments))
         self._typed()
 
     async def show_session(self, opens: Callable[[Workspace], Awaitable[object]]) -> None:

@@ -57,7 +57,7 @@ class Hearing(Editing):
         self.watch_preset_file()
         self.set_timer(LOOK_AFTER, self._look_elsewhere)
         with suppress(TuiChatError):  # the prompts of the active session are known all the same
-            self._composer.past.recall(await workspace.store.messages.recent_prompts())
+            self._composer.prompt_history.recall(await workspace.store.messages.recent_prompts())
 
     @work(group="elsewhere", exclusive=True)
     async def _look_elsewhere(self) -> None:

@@ -50,7 +50,7 @@ class Helping(Shell):
             usable = [key for key in map(partial(self._usable, name), _split(keys)) if key]
             if usable or not keys.strip():
                 keymap[name] = ",".join(usable)
-            self._composer.give_up(usable)
+            self._composer.release_keys(usable)
         self._keys_now = {action.id: keymap.get(action.id, action.keys) for action in ACTIONS}
         for key, names in self._shared_keys():
             listed = " and ".join(f"“{name}”" for name in names)
@@ -70,7 +70,7 @@ class Helping(Shell):
         }
         self.set_keymap(keymap)
         self.key_of = first_keys(self._keys_now)
-        self._chat.name_keys(self.key_of)
+        self._chat.set_hint_keys(self.key_of)
         self._sessions.keys = self.key_of
 
     def _usable(self, action: str, written: str) -> str:

@@ -97,7 +97,7 @@ class Inspecting(Comparing):
             composed = workspace.requests.what_if(draft, self._what_if, self._protocol, self.parts)
         inspector.show(composed)
         if is_another:
-            self._chat.transcript.point_anew()  # there was nothing to point into before
+            self._chat.transcript.repost_cursor()  # there was nothing to point into before
         if not inspector.is_on_screen:
             return
         if workspace.state.entries is not self._pinned_in:

@@ -9,21 +9,32 @@ from textual import on, work
 from tui_chat.errors import InputError
 from tui_chat.models.session import Entry
 from tui_chat.ui.acting.drafting import Drafting
-from tui_chat.ui.chat import Transcript
+from tui_chat.ui.chat.messages import (
+    AnswerCallRequested,
+    ContinueRequested,
+    DeleteMessageRequested,
+    EditRequested,
+    ForkRequested,
+    InspectRequested,
+    PinRequested,
+    RunCallRequested,
+    UndoDeleteRequested,
+    VersionRequested,
+)
 
 
 class Messages(Drafting):
     """Answers what is asked about a message of the conversation."""
 
-    @on(Transcript.SiblingRequested)
+    @on(VersionRequested)
     @work(group="branch")
-    async def _show_sibling(self, event: Transcript.SiblingRequested) -> None:
+    async def _show_sibling(self, event: VersionRequested) -> None:
         if self.workspace is not None:
             await self.workspace.branches.show_version(event.entry_id, event.step)
 
-    @on(Transcript.EditRequested)
+    @on(EditRequested)
     @work(group="dialog", exclusive=True)
-    async def _edit(self, event: Transcript.EditRequested) -> None:
+    async def _edit(self, event: EditRequested) -> None:
         from tui_chat.ui.dialogs.questions import ask_edit
 
         entry = self._shown(event.entry_id)
@@ -39,15 +50,15 @@ class Messages(Drafting):
             )
             message = replace(message, content=written.text)
 
-    @on(Transcript.ContinueRequested)
+    @on(ContinueRequested)
     @work(group="send")
-    async def _continue(self, event: Transcript.ContinueRequested) -> None:
+    async def _continue(self, event: ContinueRequested) -> None:
         if self.workspace is not None:
             await self.workspace.replies.continue_reply(event.entry_id)
 
-    @on(Transcript.InspectRequested)
+    @on(InspectRequested)
     @work(group="open", exclusive=True)
-    async def _inspect(self, event: Transcript.InspectRequested) -> None:
+    async def _inspect(self, event: InspectRequested) -> None:
         """Show the request that produced a reply, until something is typed."""
         sent = (
             await self.workspace.request_history.sent_request(event.entry_id)
@@ -67,33 +78,33 @@ class Messages(Drafting):
             words = f"Composed again, and not the same as what was sent. {sent.why}"
         self.notify(words, timeout=6, markup=False)
 
-    @on(Transcript.ForkRequested)
+    @on(ForkRequested)
     @work(group="open", exclusive=True)
-    async def _fork(self, event: Transcript.ForkRequested) -> None:
+    async def _fork(self, event: ForkRequested) -> None:
         if self.workspace is not None:
             await self.show_session(lambda workspace: workspace.branches.fork(event.entry_id))
 
-    @on(Transcript.DeleteRequested)
+    @on(DeleteMessageRequested)
     @work(group="branch")
-    async def _delete_message(self, event: Transcript.DeleteRequested) -> None:
+    async def _delete_message(self, event: DeleteMessageRequested) -> None:
         if self.workspace is not None:
             await self.workspace.branches.delete(event.entry_id)
 
-    @on(Transcript.UndoRequested)
+    @on(UndoDeleteRequested)
     @work(group="branch")
     async def _undo(self) -> None:
         if self.workspace is not None:
             await self.show_session(lambda workspace: workspace.undo())
 
-    @on(Transcript.PinRequested)
+    @on(PinRequested)
     @work(group="branch")
-    async def _pin(self, event: Transcript.PinRequested) -> None:
+    async def _pin(self, event: PinRequested) -> None:
         if self.workspace is not None:
             await self.workspace.branches.pin(event.entry_id, event.pinned)
 
-    @on(Transcript.AnswerRequested)
+    @on(AnswerCallRequested)
     @work(group="dialog", exclusive=True)
-    async def _answer_call(self, event: Transcript.AnswerRequested) -> None:
+    async def _answer_call(self, event: AnswerCallRequested) -> None:
         from tui_chat.ui.dialogs.questions import ask_tool_result
 
         calls = self.workspace.state.pending_calls if self.workspace is not None else ()
@@ -104,9 +115,9 @@ class Messages(Drafting):
             while not stored and (text := await ask_tool_result(self, call.call, text)) is not None:
                 stored = await self.workspace.tools.answer(event.entry_id, event.call_id, text)
 
-    @on(Transcript.RunRequested)
+    @on(RunCallRequested)
     @work(group="dialog", exclusive=True)
-    async def _run_call(self, event: Transcript.RunRequested) -> None:
+    async def _run_call(self, event: RunCallRequested) -> None:
         from tui_chat.ui.dialogs.questions import confirm_run_tool
 
         workspace = self.workspace

@@ -13,7 +13,7 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
 from tui_chat.ui.acting.inspecting import Inspecting, Seen
 from tui_chat.ui.acting.tracing import Tracing
-from tui_chat.ui.chat import Transcript
+from tui_chat.ui.chat.messages import InspectRequested, RevealMessageRequested
 from tui_chat.ui.sent_requests import told_of
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class Revisiting(Inspecting, Tracing):
     """Answers what is asked of a reply's request."""
 
-    @on(Transcript.InspectRequested)
+    @on(InspectRequested)
     @work(group="inspect", exclusive=True)
-    async def _inspect_reply(self, event: Transcript.InspectRequested) -> None:
+    async def _inspect_reply(self, event: InspectRequested) -> None:
         workspace = self.workspace
         if workspace is None:
             return
@@ -43,8 +43,8 @@ class Revisiting(Inspecting, Tracing):
             return
         self._look_at(Seen(composed, told_of(sent), workspace.state.session_id, entry))
 
-    @on(Transcript.RevealRequested)
-    def _reveal_message(self, event: Transcript.RevealRequested) -> None:
+    @on(RevealMessageRequested)
+    def _reveal_message(self, event: RevealMessageRequested) -> None:
         self.leave_past()
         self.reveal_in_request(Origin(OriginKind.HISTORY, event.entry_id))
 

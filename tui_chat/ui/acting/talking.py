@@ -13,7 +13,13 @@ from tui_chat.errors import InputError
 from tui_chat.models.message import Part
 from tui_chat.ui.acting.commanding import Commanding
 from tui_chat.ui.acting.drafting import LeftDraft, Submission, joined_drafts
-from tui_chat.ui.chat import Composer, Transcript
+from tui_chat.ui.chat import Composer
+from tui_chat.ui.chat.messages import (
+    ActionRefused,
+    CopyRequested,
+    OpenLinkRequested,
+    RegenerateRequested,
+)
 from tui_chat.ui.commands import CommandCall, UnknownCommand, parse_command
 
 if TYPE_CHECKING:
@@ -42,7 +48,7 @@ class Talking(Commanding):
         )
         submission = Submission(session_id, typed, self._attachments)
         self._submissions = (*self._submissions, submission)
-        self._composer.past.remember(draft)
+        self._composer.prompt_history.remember(draft)
         self._composer.text = stands[len(typed) :]
         parts = self.parts
         self.show_attachments(())
@@ -168,27 +174,27 @@ class Talking(Commanding):
         else:
             await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
 
-    @on(Transcript.RetryRequested)
+    @on(RegenerateRequested)
     @work(group="send")
-    async def _retry(self, event: Transcript.RetryRequested) -> None:
+    async def _retry(self, event: RegenerateRequested) -> None:
         if self.workspace is not None:
             await self.workspace.replies.regenerate(event.entry_id)
 
-    @on(Transcript.Refused)
-    def _refused(self, event: Transcript.Refused) -> None:
+    @on(ActionRefused)
+    def _refused(self, event: ActionRefused) -> None:
         self.notify(event.why, timeout=4, markup=False)
 
-    @on(Transcript.CopyRequested)
-    def _copy(self, event: Transcript.CopyRequested) -> None:
+    @on(CopyRequested)
+    def _copy(self, event: CopyRequested) -> None:
         self.copy_to_clipboard(event.text)
         count = len(event.text)
         what = f"the {event.what}: " if event.what else ""
         words = f"Copied {what}{count:,} character{'s' * (count != 1)}."
         self.notify(words, timeout=3, markup=False)
 
-    @on(Transcript.LinkClicked)
+    @on(OpenLinkRequested)
     @work(group="dialog", exclusive=True)
-    async def _follow_link(self, event: Transcript.LinkClicked) -> None:
+    async def _follow_link(self, event: OpenLinkRequested) -> None:
         """Open a link only when it is one, and only when the user has read where it goes."""
         from tui_chat.ui.dialogs.questions import confirm_open_link
         from tui_chat.ui.terminal.browser import open_link

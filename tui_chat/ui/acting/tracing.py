@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual import on
+
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.acting.shell import Shell
+from tui_chat.ui.chat.messages import CursorMoved
 
 if TYPE_CHECKING:
     from textual import events
 
-    from tui_chat.ui.chat import Transcript
     from tui_chat.ui.inspector import Inspector
 
 
@@ -40,7 +42,8 @@ class Tracing(Shell):
 
         self.call_after_refresh(reveal)
 
-    def on_transcript_pointed(self, event: Transcript.Pointed) -> None:
+    @on(CursorMoved)
+    def _cursor_moved(self, event: CursorMoved) -> None:
         """Show in the request what the cursor of the conversation is on."""
         inspector = self._panes.inspector
         if inspector is not None and inspector.is_on_screen:
@@ -52,7 +55,7 @@ class Tracing(Shell):
         if inspector is None or inspector.has_focus_within:
             return
         self._composer.set_class(False, "-lit")
-        self._chat.transcript.light("")
+        self._chat.transcript.highlight("")
         if event.widget is self._composer is self.focused:  # it may have gone on meanwhile
             inspector.point(None)
 
@@ -63,7 +66,7 @@ class Tracing(Shell):
         is_asked = inspector is not None and inspector.has_focus_within
         self._composer.set_class(kind is OriginKind.DRAFT and is_asked, "-lit")
         is_message = origin is not None and kind is OriginKind.HISTORY
-        self._chat.transcript.light(origin.id if origin is not None and is_message else "")
+        self._chat.transcript.highlight(origin.id if origin is not None and is_message else "")
 
     async def on_inspector_origin_chosen(self, event: Inspector.OriginChosen) -> None:
         """Go where something came from."""

@@ -1,7 +1,13 @@
-"""Where one types: an editor that grows with its text and sends it on Enter."""
+"""The composer: an editor of the draft that grows with its text and submits it on Enter.
+
+An editor that wraps lines cannot wrap a megabyte while the user types. So a large paste is held
+beside the text, in which it is shown as a chip, `[pasted 1.0 MB, 12,000 lines]`, and is put back
+when the text is read. An edit that touches the inside of a chip touches all of it.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, cast
 
@@ -20,15 +26,23 @@ from textual.widgets import TextArea
 from tui_chat.models.text import clean
 from tui_chat.models.visible import masked
 from tui_chat.ui.actions import UNDO_KEYS
-from tui_chat.ui.chat.asking import Asked, Candidate, asked_at
-from tui_chat.ui.chat.past import Past
-from tui_chat.ui.chat.pastes import Pastes
-from tui_chat.ui.chat.suggestions import Suggestions
+from tui_chat.ui.chat.completion import (
+    CompletionQuery,
+    Suggestion,
+    SuggestionList,
+    completion_query_at,
+)
+from tui_chat.ui.chat.prompt_history import PromptHistory
 from tui_chat.ui.commands import escape_command
+
+LARGE = 4_000
+"""Characters from which a paste is held as a chip."""
+TALL = 100
+"""Lines from which it is."""
 
 PLACEHOLDER = "Message …   Enter sends · Ctrl+J new line"
 
-# TextArea's own, less F6 and F7: function keys are the app's, and Ctrl+Z suspends it.
+# TextArea's own, without F6 and F7, which are the app's, and Ctrl+Z, which suspends it.
 _EDITING = [
     binding
     for binding in TextArea.BINDINGS
@@ -38,9 +52,10 @@ _EDITING = [
     )
 ]
 
+_CHIP = re.compile(r"\[pasted (?:#\d+: )?[^\[\]\n]{1,60}\]")
 
-_LEADING = ("submit", "stop", "up", "down")
-"""What keys do that may lead elsewhere, or that candidates give another meaning."""
+_NOT_EDITING = ("submit", "stop", "up", "down")
+"""Actions that may leave the editor, or that have another meaning while suggestions are shown."""
 
 
 class Composer(TextArea, inherit_bindings=False):
@@ -77,7 +92,7 @@ class Composer(TextArea, inherit_bindings=False):
     ]
 
     class Submitted(Message):
-        """The text is to be sent. The composer keeps it until it is told otherwise."""
+        """Send the text. The composer keeps it until `clear_text` is called."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -86,40 +101,40 @@ class Composer(TextArea, inherit_bindings=False):
     class StopRequested(Message):
         """Esc was pressed."""
 
-    class Asking(Message):
-        """Something is being typed that can be completed; see `Composer.offer`."""
+    class CompletionRequested(Message):
+        """Something is typed that can be completed; answered with `Composer.offer_suggestions`."""
 
-        def __init__(self, asked: Asked) -> None:
+        def __init__(self, query: CompletionQuery) -> None:
             super().__init__()
-            self.asked = asked
+            self.query = query
 
     class AttachRequested(Message):
-        """A file is to go with the text."""
+        """Attach a file."""
 
         def __init__(self, path: str) -> None:
             super().__init__()
             self.path = path
 
     class DetachRequested(Message):
-        """Backspace was pressed where nothing is before the cursor."""
+        """Backspace was pressed at the beginning of the text."""
 
     class Changed(TextArea.Changed):
-        """The text is another."""
+        """The text changed. The class has TextArea's name for it, so that TextArea posts it."""
 
         @property
         def text(self) -> str:
-            """All of it, large pastes included."""
+            """The whole text, large pastes included."""
             return self.text_area.text
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        self._pastes = Pastes()
-        self.past = Past()
-        self.has_files = False
-        """Whether files go with the text: then it may be empty."""
-        self._walked_to = ""
-        """What the arrow keys brought last; once it is edited, it is the draft."""
-        self.suggestions = Suggestions()
-        """Shown by whoever lays the composer out."""
+        self._pastes = LargePastes()
+        self.prompt_history = PromptHistory()
+        self.has_attachments = False
+        """True if the draft has attachments: then its text may be empty."""
+        self._recalled = ""
+        """The text that the arrow keys brought last; once edited, it is the draft."""
+        self.suggestions = SuggestionList()
+        """Mounted by the pane, above the composer."""
         super().__init__(
             id=id,
             classes=classes,
@@ -137,56 +152,60 @@ class Composer(TextArea, inherit_bindings=False):
     @text.setter
     def text(self, value: str) -> None:
         self._pastes.clear()
-        self.load_text(self._pastes.hold(_tidy(value)))
+        self.load_text(self._pastes.hold(_normalized(value)))
         self.move_cursor(self.document.end)
 
     def insert_text(self, text: str) -> None:
-        """Put text at the cursor, in place of what is selected, as a paste does."""
-        made = self._pastes.hold(_tidy(text))
-        if result := self._replace_via_keyboard(made, *self.selection):
+        """Replace the selection by a text, as a paste does."""
+        held = self._pastes.hold(_normalized(text))
+        # TextArea's own way to insert what was typed: it keeps read-only and the undo history.
+        if result := self._replace_via_keyboard(held, *self.selection):
             self.move_cursor(result.end_location)
 
-    def begin_path(self) -> None:
-        """Begin to name a file that is to go with the text."""
+    def start_path(self) -> None:
+        """Start to type the path of a file to attach."""
         self.focus()
         row, column = self.cursor_location
         before = self.document[row][:column]
         self.insert_text("@" if not before or before[-1].isspace() else " @")
 
     def clear_text(self) -> None:
-        """Begin anew; undo does not bring a sent text back."""
+        """Start an empty draft; undo does not bring the old one back."""
         self._pastes.clear()
         self.load_text("")
 
     # Keys
 
+    # TextArea handles keys and pastes in private handlers of these names, before bindings; there
+    # is no public way to decide earlier.
+
     async def _on_key(self, event: events.Key) -> None:
         if event.key == "backspace" and self.selection == ((0, 0), (0, 0)):
             self.post_message(self.DetachRequested())
-        if self._suggested(event.key) or await self._edits(event.key):
+        if self._suggestion_key(event.key) or await self._edit_now(event.key):
             event.stop()
             event.prevent_default()
         elif event.key == "enter":
-            event.prevent_default()  # for an editor it is a new line; here it is bound
+            event.prevent_default()  # TextArea would start a new line; here Enter is bound
 
-    def give_up(self, keys: Iterable[str]) -> None:
-        """Do nothing at these keys, so that they are the app's: the user said so."""
+    def release_keys(self, keys: Iterable[str]) -> None:
+        """Leave these keys to the app, because the user bound them to its actions."""
         for key in keys:
             self._bindings.key_to_bindings.pop(key, None)
 
     def edits(self, key: str) -> bool:
-        """Whether a key is done here, in its turn with the letters, and leads nowhere."""
+        """Return True if a key only edits, so that it is handled in its turn with the letters."""
         bound = self._bindings.key_to_bindings.get(key, ())
-        return bool(bound) and bound[0].action not in _LEADING
+        return bool(bound) and bound[0].action not in _NOT_EDITING
 
-    async def _edits(self, key: str) -> bool:
-        """Do what an editing key is bound to here and now, as many as come as one: each would
-        be drawn by itself if the app had to look it up.
+    async def _edit_now(self, key: str) -> bool:
+        """Run the action of an editing key at once. If the app looked it up, keys that come
+        together would each be drawn on their own.
         """
         if not self.edits(key):
             return False
         bound = self._bindings.key_to_bindings[key][0]
-        return await self._shown_in.run_action(bound.action, self)
+        return await self._app.run_action(bound.action, self)
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
@@ -194,155 +213,162 @@ class Composer(TextArea, inherit_bindings=False):
         self.insert_text(event.text)
 
     def action_submit(self) -> None:
-        """Ask for the text to be sent."""
+        """Submit the text."""
         text = self.text
-        if text.strip() or self.has_files:
+        if text.strip() or self.has_attachments:
             self.post_message(self.Submitted(text))
 
     def action_new_line(self) -> None:
-        """Begin a new line."""
+        """Start a new line."""
         self._replace_via_keyboard("\n", *self.selection)
 
     def action_stop(self) -> None:
-        """Ask for the reply to be stopped, or whatever Esc means now."""
+        """Stop the reply, or what Esc means to the app now."""
         self.post_message(self.StopRequested())
 
     def action_up(self) -> None:
-        """Move up; from the first line, bring an earlier text back."""
+        """Move up; from the first line, bring back an earlier text."""
         if self.navigator.is_first_wrapped_line(self.cursor_location):
-            self._walk(-1)
+            self._recall(-1)
         else:
             self.action_cursor_up()
 
     def action_down(self) -> None:
         """Move down; from the last line, go back towards the draft."""
-        if self.navigator.is_last_wrapped_line(self.cursor_location) and self.past.is_walking:
-            self._walk(1)
+        if (
+            self.navigator.is_last_wrapped_line(self.cursor_location)
+            and self.prompt_history.is_browsing
+        ):
+            self._recall(1)
         else:
             self.action_cursor_down()
 
-    def _walk(self, by: int) -> None:
-        text = self.past.step(by, self.text)
+    def _recall(self, step: int) -> None:
+        text = self.prompt_history.step(step, self.text)
         if text is None:
             return
-        if self.past.is_walking:
+        if self.prompt_history.is_browsing:
             text = escape_command(text)
-        self._walked_to = self._pastes.hold(_tidy(text))
+        self._recalled = self._pastes.hold(_normalized(text))
         self.rewrite(text)
 
     @on(TextArea.Changed)
     def _edited(self) -> None:
-        if self.past.is_walking and self.document.text != self._walked_to:
-            self.past.leave()
+        if self.prompt_history.is_browsing and self.document.text != self._recalled:
+            self.prompt_history.leave()
 
     def rewrite(self, text: str) -> None:
-        """Put another text in place of all of it; undo brings the former back."""
-        self.replace(self._pastes.hold(_tidy(text)), (0, 0), self.document.end)
+        """Replace the whole text; undo brings the old one back."""
+        self.replace(self._pastes.hold(_normalized(text)), (0, 0), self.document.end)
         self.move_cursor(self.document.end)
 
     # Completion
 
     @on(TextArea.SelectionChanged)
-    def _ask(self) -> None:
-        """Ask for candidates for what stands at the cursor, or take those away."""
-        asked = self._asked() if self.has_focus else None
-        if asked is None or self.selection.start != self.selection.end or self.past.is_walking:
+    def _request_suggestions(self) -> None:
+        """Request suggestions for the text at the cursor, or close the list."""
+        query = self._query() if self.has_focus else None
+        if (
+            query is None
+            or self.selection.start != self.selection.end
+            or self.prompt_history.is_browsing
+        ):
             self.suggestions.close()
-        elif asked != self.suggestions.asked or not self.suggestions.is_open:
-            self.post_message(self.Asking(asked))
+        elif query != self.suggestions.completion or not self.suggestions.is_open:
+            self.post_message(self.CompletionRequested(query))
 
-    def offer(self, asked: Asked, candidates: Sequence[Candidate]) -> None:
-        """Show candidates for what was asked, unless it has been sent, or left, meanwhile."""
-        now = self._asked() if self.has_focus else None
-        if now is not None and (now.kind, now.command) == (asked.kind, asked.command):
-            self.suggestions.offer(asked, candidates)
+    def offer_suggestions(self, query: CompletionQuery, suggestions: Sequence[Suggestion]) -> None:
+        """Show suggestions for a query, unless its text was sent or left meanwhile."""
+        now = self._query() if self.has_focus else None
+        if now is not None and (now.kind, now.command) == (query.kind, query.command):
+            self.suggestions.offer(query, suggestions)
 
-    def _asked(self) -> Asked | None:
+    def _query(self) -> CompletionQuery | None:
         row, column = self.cursor_location
-        return asked_at(row, self.document[row][:column])
+        return completion_query_at(row, self.document[row][:column])
 
     def on_blur(self) -> None:
-        """Take the candidates away: the arrows mean something else now."""
+        """Close the suggestions."""
         self.suggestions.close()
 
-    def _suggested(self, key: str) -> bool:
-        """Do what a key means while there are candidates; whether it meant anything."""
+    def _suggestion_key(self, key: str) -> bool:
+        """Do what a key means for the suggestions. Return False if it means nothing there."""
         if not self.suggestions.is_open:
-            return key == "tab" and self._asked() is not None  # candidates are on their way
+            return key == "tab" and self._query() is not None  # suggestions are on their way
         match key:
             case "up" | "down":
                 self.suggestions.move(1 if key == "down" else -1)
             case "escape":
                 self.suggestions.close()
             case "tab" | "enter":
-                asked = self._asked()
-                if key == "tab" and asked and (alike := self.suggestions.in_common(asked)):
+                query = self._query()
+                if key == "tab" and query and (text := self.suggestions.common_text(query)):
                     row, column = self.cursor_location
-                    self.replace(alike, (row, asked.start), (row, column))
+                    self.replace(text, (row, query.start), (row, column))
                     return True
-                chosen = self.suggestions.chosen_for(asked)
+                chosen = self.suggestions.chosen_for(query)
                 is_marked = self.suggestions.is_marked
-                if key == "enter" and chosen and chosen.is_within and not is_marked:
+                if key == "enter" and chosen and chosen.typed_is_complete and not is_marked:
                     return False
                 self.suggestions.close()
-                if asked is None or chosen is None:
+                if query is None or chosen is None:
                     return key == "tab"
-                self._take(asked, chosen, may_submit=key == "enter")
+                self._insert(query, chosen, may_submit=key == "enter")
             case _:
                 return False
         return True
 
-    def _take(self, asked: Asked, chosen: Candidate, may_submit: bool) -> None:
+    def _insert(self, query: CompletionQuery, chosen: Suggestion, *, may_submit: bool) -> None:
         row, column = self.cursor_location
-        attaches = asked.kind == "path" and chosen.is_whole
-        self.replace("" if attaches else chosen.text, (row, asked.start), (row, column))
+        attaches = query.kind == "path" and chosen.is_complete
+        self.replace("" if attaches else chosen.text, (row, query.start), (row, column))
         if attaches:
             self.post_message(self.AttachRequested(chosen.text))
-        elif may_submit and chosen.is_whole:
+        elif may_submit and chosen.is_complete:
             self.action_submit()
 
     def action_paste(self) -> None:
-        """Paste what was last copied in this program."""
-        self.insert_text(self._shown_in.clipboard)
+        """Paste what was last copied in this app."""
+        self.insert_text(self._app.clipboard)
 
     def action_copy(self) -> None:
-        """Copy what is selected, large pastes included."""
+        """Copy the selection, large pastes included."""
         if self.selected_text:
-            self._shown_in.copy_to_clipboard(self._pastes.expand(self.selected_text))
+            self._app.copy_to_clipboard(self._pastes.expand(self.selected_text))
         else:
-            raise SkipAction  # the app tells how to quit
+            raise SkipAction  # the app says how to quit
 
     @property
-    def _shown_in(self) -> App[object]:
+    def _app(self) -> App[object]:
         return cast("App[object]", super().app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
 
     def action_cut(self) -> None:
-        """Cut what is selected, large pastes included."""
-        chosen = self._pastes.expand(self.selected_text)
+        """Cut the selection, large pastes included."""
+        selected = self._pastes.expand(self.selected_text)
         super().action_cut()
-        if chosen:
-            self._shown_in.copy_to_clipboard(chosen)
+        if selected:
+            self._app.copy_to_clipboard(selected)
 
     # Chips
 
     def edit(self, edit: Edit) -> EditResult:
-        """Edit the text; an edit that touches a chip's inside takes all of it."""
-        # "Delete the line" reaches for the line after the last one.
+        """Edit the text. An edit that touches the inside of a chip is extended to all of it."""
+        # Deleting the last line reaches for the line after it.
         top, bottom = (
             min(place, self.document.end)
             for place in sorted((edit.from_location, edit.to_location))
         )
         edit = Edit(edit.text, top, bottom, edit.maintain_selection_offset)
-        wide_top = self._outside(top, start=True)
-        wide_bottom = self._outside(bottom, start=False)
+        wide_top = self._outside_chip(top, start=True)
+        wide_bottom = self._outside_chip(bottom, start=False)
         if (wide_top, wide_bottom) != (top, bottom):
             if top == bottom:
-                # Typing into a chip types after it.
+                # Text typed into a chip goes behind it.
                 wide_top = wide_bottom
             edit = Edit(edit.text, wide_top, wide_bottom, maintain_selection_offset=False)
         return super().edit(edit)
 
-    def _outside(self, location: Location, *, start: bool) -> Location:
+    def _outside_chip(self, location: Location, *, start: bool) -> Location:
         row, column = location
         for low, high in self._pastes.chips(self.document[row]):
             if low < column < high:
@@ -352,25 +378,70 @@ class Composer(TextArea, inherit_bindings=False):
     # Drawing
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw rows, and say where the terminal's cursor is to be.
+        """Draw rows, and place the terminal's cursor, at which input methods open their window.
 
-        Input methods open their window there. Textual says it when the cursor moves in the
-        text; but the editor itself moves, as it grows and as the screen changes.
+        Textual places it when the cursor moves in the text; but the editor moves too, when it
+        grows or the screen changes.
         """
         if self.has_focus:
-            self._shown_in.cursor_position = self.cursor_screen_offset
+            self._app.cursor_position = self.cursor_screen_offset
         return super().render_lines(crop)
 
     def get_line(self, line_index: int) -> Text:
-        """Draw a line: chips stand out, and nothing in it is obeyed by the terminal."""
+        """Return a line as it is drawn, with chips highlighted and control characters masked."""
         line = super().get_line(line_index)
         plain = line.plain
-        if (harmless := masked(plain)) != plain:
-            line = Text(harmless, end="", no_wrap=True)
+        if (safe := masked(plain)) != plain:
+            line = Text(safe, end="", no_wrap=True)
         for low, high in self._pastes.chips(plain):
             line.stylize(self.get_component_rich_style("composer--chip"), low, high)
         return line
 
 
-def _tidy(text: str) -> str:
+def _normalized(text: str) -> str:
     return clean(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+class LargePastes:
+    """The texts behind the chips of one composer, by their labels."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, str] = {}
+
+    def hold(self, text: str) -> str:
+        """Hold a large text and return its label; return a small text unchanged."""
+        if len(text) < LARGE and text.count("\n") < TALL:
+            return text
+        lines = text.count("\n") + 1
+        facts = f"{_format_size(len(text))}, {lines:,} line{'s' * (lines > 1)}"
+        label = f"[pasted {facts}]"
+        number = 1
+        while self._held.get(label, text) != text:
+            number += 1
+            label = f"[pasted #{number}: {facts}]"
+        self._held[label] = text
+        return label
+
+    def clear(self) -> None:
+        """Drop every text."""
+        self._held.clear()
+
+    def expand(self, text: str) -> str:
+        """Replace the labels in a text by what they stand for."""
+        if not self._held or "[pasted " not in text:
+            return text
+        return _CHIP.sub(lambda chip: self._held.get(chip.group(), chip.group()), text)
+
+    def chips(self, line: str) -> list[tuple[int, int]]:
+        """Return the first column and the end of each chip in a line."""
+        if not self._held or "[pasted " not in line:
+            return []
+        return [chip.span() for chip in _CHIP.finditer(line) if chip.group() in self._held]
+
+
+def _format_size(characters: int) -> str:
+    if characters < 1_000:
+        return f"{characters} characters"
+    if characters < 999_500:
+        return f"{characters / 1000:.0f} kB"
+    return f"{characters / 1_000_000:.1f} MB"

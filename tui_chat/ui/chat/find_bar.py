@@ -1,4 +1,7 @@
-"""The line that asks for words to find in the conversation, and says how many there are."""
+"""The find bar: words to find in the conversation, and the number of hits.
+
+It is apart from `find` because it is loaded when words are first searched for.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from textual.widgets import Input, Static
 
 
 class FindBar(Horizontal):
-    """Words to find; hidden while nothing is being found."""
+    """Words to find; hidden while there is no search."""
 
     DEFAULT_CSS = """
     FindBar {
@@ -35,22 +38,22 @@ class FindBar(Horizontal):
         Binding("escape", "cancel", "Stop finding", show=False, priority=True),
     ]
 
-    class Changed(Message):
-        """Other words are to be found; none, where finding has ended."""
+    class WordsChanged(Message):
+        """Find these words; an empty string ends the search."""
 
         def __init__(self, words: str) -> None:
             super().__init__()
             self.words = words
 
     class StepRequested(Message):
-        """The next hit is to be shown, or the one before."""
+        """Go to the next hit (1) or the previous one (-1)."""
 
         def __init__(self, step: int) -> None:
             super().__init__()
             self.step = step
 
-    class Left(Message):
-        """Keys are to go to the conversation."""
+    class Closed(Message):
+        """The user left the bar for the hits, or ended the search."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,49 +61,51 @@ class FindBar(Horizontal):
         self._count = Static("", classes="find--count", markup=False)
 
     def compose(self) -> ComposeResult:
-        """Put label, words and count beside each other."""
+        """Put label, words and count in a row."""
         yield Static("Find ", classes="find--label")
         yield self._input
         yield self._count
 
     def open(self) -> None:
-        """Ask for words."""
+        """Show the bar and focus the words."""
         self.display = True
         self._input.select_all()
         self._input.focus()
         if self._input.value:
-            self.post_message(self.Changed(self._input.value))
+            self.post_message(self.WordsChanged(self._input.value))
 
     def show(self, number: int, count: int, is_on: bool) -> None:
-        """Say which hit is shown, of how many."""
+        """Show the number of the current hit and the count of hits."""
         if not is_on and self.display and not self._input.has_focus:
             self.display = False
-        none = is_on and not count
+        is_missing = is_on and not count
         keys = "  n N go on · Esc ends" if count and self.size.width > 60 else ""
-        self._count.update(f"{number} of {count:,}{keys}" if count else "nothing" if none else "")
-        self._count.set_class(none, "-none")
+        self._count.update(
+            f"{number} of {count:,}{keys}" if count else "nothing" if is_missing else ""
+        )
+        self._count.set_class(is_missing, "-none")
 
     @on(Input.Changed)
     def _words_changed(self, event: Input.Changed) -> None:
         event.stop()
-        self.post_message(self.Changed(event.value))
+        self.post_message(self.WordsChanged(event.value))
 
     def action_step(self, step: int) -> None:
-        """Show another hit, and stay here."""
+        """Go to another hit, and stay in the bar."""
         self.post_message(self.StepRequested(step))
 
     def action_accept(self) -> None:
-        """Leave the words and go where the hits are."""
+        """Go to the hits; the bar stays if it has words."""
         self.display = bool(self._input.value.strip())
-        self.post_message(self.Left())
+        self.post_message(self.Closed())
 
     def action_cancel(self) -> None:
-        """End finding, and give the keys back to the conversation."""
+        """End the search."""
         self.close()
-        self.post_message(self.Left())
+        self.post_message(self.Closed())
 
     def close(self) -> None:
-        """Hide the bar and end finding. Does nothing while the bar is hidden."""
+        """Hide the bar and end the search; nothing happens if it is hidden."""
         if self.display:
             self.display = False
-            self.post_message(self.Changed(""))
+            self.post_message(self.WordsChanged(""))

@@ -1,20 +1,19 @@
-"""Cutting a message into sections that can be laid out one by one.
+"""Cuts a message into sections that can be laid out one by one.
 
-Why: a growing reply must not be laid out again from its first word for every token, and a
-message of a megabyte must not be laid out at all beyond what is on the screen.
+A growing reply must not be laid out again from its first word for every token, and of a message of
+a megabyte only what is on the screen must be laid out.
 
-1. A section is a run of whole lines, or what has come of the last one. Put together, and
-   with the lines between them that are blank, sections are the message.
-2. Cutting reads the text once, from left to right, and looks no further than the line it is
-   at. So a text gives the same sections however it arrives.
-3. A cut is made where every Markdown block is surely closed: before a line at column 0 that
-   follows a blank line (unless it goes on with a list), before a heading, and around a fence.
-   Laid out alone, such sections give what the whole text gives.
-4. A section that grows past some lines, or past `SIZE`, is cut all the same: a list at its
-   next item, code and tables with their opening repeated (`lead`), anything else at the end
-   of a line.
-5. A line over `SIZE` is cut into pieces of that size, each read alone and only for what stands
-   within a line, such as emphasis; an indented one is plain text. Few write such a line.
+1. A section is a run of whole lines, or what arrived of the last one. Sections and the blank lines
+   between them are the message.
+2. The text is read once, from left to right, without lookahead beyond the current line. So a text
+   gives the same sections however it arrives.
+3. A cut is made where every Markdown block is closed: before a line at column 0 after a blank line
+   (unless it continues a list), before a heading, and around a fence. Laid out alone, such
+   sections look as in the whole text.
+4. A section that grows past some lines, or past `SIZE`, is cut anyway: a list at its next item,
+   code and tables with their opening repeated (`lead`), anything else at the end of a line.
+5. A line over `SIZE` is cut into pieces of that size, each read alone and only for inline marks
+   such as emphasis; an indented one is plain text.
 6. After `READ` lines the rest of a message is plain text, cut into pieces of at most `SIZE`
    characters. Reading takes ten microseconds a line, cutting next to nothing.
 """
@@ -26,17 +25,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 SIZE = 4000
-"""Characters after which a section is cut where it can be, or a line is cut anywhere."""
+"""Characters after which a section is cut where possible, and a line is cut anywhere."""
 ITEMS = 40
 """Lines after which a list is cut at its next item."""
 READ = 10_000
-"""Lines of a message that are read as Markdown; what follows them is plain text."""
+"""Lines of a message that are read as Markdown; the rest is plain text."""
 _READ_OF_PIECE = 4
-"""Lines that a piece of a line counts for in `READ`."""
+"""Lines that a piece of an overlong line counts for in `READ`."""
 _PLAIN_LINES = 800
-"""Lines of a plain piece, about: a piece is laid out at once."""
+"""Approximate lines of a piece of plain text, which is laid out at once."""
 LINES = 80
-"""Lines after which code is cut; twice that, and anything is cut at the end of a line."""
+"""Lines after which code is cut; anything else is cut after twice as many."""
 
 _FENCE = re.compile(r"^( {0,3})(?:(`{3,})([^`]*)|(~{3,})(.*))$")
 _INNER_FENCE = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:(`{3,})[^`]*|(~{3,}).*)$")
@@ -45,26 +44,26 @@ _ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _DELIMITER = re.compile(r"^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 
 Kind = Literal["markdown", "inline", "code", "plain"]
-"""How a section is read: as blocks, as what stands within a line, as code, or not at all."""
+"""How a section is read: as blocks, as a part of a line, as code, or not at all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """A piece of a message that is laid out alone. Compared by identity."""
+    """A piece of a message that is laid out on its own. Compared by identity."""
 
     kind: Kind
     source: str
-    """Its lines; for code, without the fences."""
+    """The text; of code, without the fences."""
     lead: str = ""
-    """For code the word after the fence; for Markdown, earlier lines it must be read with."""
+    """Of code, the text after the fence; of Markdown, earlier lines it must be read with."""
     gap: bool = True
-    """Whether it is set off by a blank line from what is before it."""
+    """True if a blank line sets it off from the section before."""
     blank: bool = True
-    """Whether the author left a blank line there."""
+    """True if the author left a blank line there."""
     opens: bool = True
-    """Whether code begins here, rather than going on from the section before."""
+    """True if code begins here and does not continue the section before."""
     continues: bool = False
-    """Whether it begins within a line, which was cut for its length."""
+    """True if it begins within a line that was cut for its length."""
 
 
 @dataclass(slots=True)
@@ -83,8 +82,8 @@ class _Fence:
         )
 
 
-class Sections:
-    """A message's sections, so far. `feed` it text in pieces of any size."""
+class SectionSplitter:
+    """The sections of a text that is fed in pieces of any size."""
 
     def __init__(self, text: str = "") -> None:
         self.settled: list[Section] = []
@@ -105,7 +104,7 @@ class Sections:
         self._cut = False
         self._cut_as: Kind = "inline"
         self._left = READ
-        """Lines that are still read."""
+        """Lines that are still to be read as Markdown."""
         self._within = False
         """True if plain text begins within a line, after another piece of it."""
         if text:
@@ -147,7 +146,7 @@ class Sections:
 
     @property
     def open(self) -> Section | None:
-        """The last section, as far as it came; None where there is nothing in it."""
+        """The last section, which may still grow; None if it is empty."""
         partial = self._partial
         if not self._left:
             return self._plain(partial) if partial else None
@@ -160,7 +159,7 @@ class Sections:
     def _take(self, line: str) -> None:
         """Take one whole line."""
         if self._cut:
-            # The end of an absurd line; what follows it starts afresh.
+            # The end of an overlong line; the next line starts a new section.
             self._lines.append(line)
             self._settle(gap=False)
             self._cut = self._blank = False
@@ -186,7 +185,7 @@ class Sections:
         self._blank = False
 
     def _cut_before(self, line: str) -> None:
-        """Settle what came before `line`, if it begins something new; enter fences."""
+        """Close the open section if `line` begins a new one; enter fences."""
         flush = not line[0].isspace()
         if self._inner is not None:
             if self._inner.closed_by(line):
@@ -224,7 +223,7 @@ class Sections:
         return len(self._lines) >= ITEMS or self._size > SIZE
 
     def _cut_oversize(self, line: str) -> None:
-        """Cut where nothing invites it, because there is too much to lay out at once."""
+        """Cut a section that is too long to lay out at once, although no block ends here."""
         if len(self._lines) < 2 * LINES and self._size <= 2 * SIZE:
             return
         head = self._table_head() if "|" in line and not self._blank else ""
@@ -233,7 +232,7 @@ class Sections:
         self._lead, self._list = head, listed
 
     def _table_head(self) -> str:
-        """Return the two lines that make the last lines a table, if they are one."""
+        """Return the two head lines of the table that the last lines belong to, if any."""
         if self._lead:
             return self._lead
         for index in range(len(self._lines) - 1, 0, -1):
@@ -244,7 +243,7 @@ class Sections:
         return ""
 
     def _chop(self, line: str) -> str:
-        """Cut an absurd line into pieces; return the last one, which may still grow."""
+        """Cut an overlong line into pieces; return the last one, which may still grow."""
         if not self._cut:
             if self._lines:
                 self._settle(gap=self._blank)
@@ -266,12 +265,12 @@ class Sections:
         return line[start:]
 
     def _stop_reading(self) -> None:
-        """Settle what was read; what follows is plain text."""
+        """Close the open section; the rest is plain text."""
         self._settle()
         self._fence = self._inner = None
 
     def _cut_plain(self, text: str) -> str:
-        """Cut text into plain pieces, at the ends of lines where it can be; return the last one,
+        """Cut plain text into pieces, at the end of a line if possible. Return the last one,
         which may still grow.
         """
         start = 0
@@ -295,7 +294,7 @@ class Sections:
         self._size += len(line)
 
     def _settle(self, *, gap: bool = True, continues: bool | None = None) -> None:
-        """Close the open section, and begin another."""
+        """Close the open section and begin another."""
         section = self._section(self._lines, continues)
         if section:
             self.settled.append(section)
@@ -328,7 +327,7 @@ class Sections:
 
 
 def _unindented(line: str, indent: int) -> str:
-    """Take off the indentation that the fence has itself."""
+    """Remove the indentation that the fence itself has."""
     return line[min(indent, _indent(line)) :]
 
 

@@ -1,7 +1,7 @@
-"""The transcript's colours, all from the theme; one component class for each style's name.
+"""The transcript's style sheet: a component class for each style name, in the theme's colours.
 
-The classes are carried by a child that shows nothing and comes with the first words there are to
-show: Textual works all of them out with each change of style, and the first frame needs none.
+The classes belong to an invisible child that is mounted with the first text: Textual computes all
+of them with each change of style, and the first frame of the app needs none.
 """
 
 from __future__ import annotations
@@ -83,15 +83,15 @@ Transcript {
 """The transcript's style sheet."""
 
 
-class Look(Widget):
-    """Carries the styles of the transcript it is a child of."""
+class TranscriptStyles(Widget):
+    """Carries the component classes of the transcript that is its parent."""
 
-    DEFAULT_CSS = "Look { display: none; }"
+    DEFAULT_CSS = "TranscriptStyles { display: none; }"
     COMPONENT_CLASSES: ClassVar[set[str]] = set(re.findall(r"transcript--[a-z-]+", CSS))
-    """Every style that a run may name, prefixed."""
+    """Every style name that a run may have, prefixed."""
 
     def notify_style_update(self) -> None:
-        """Let the transcript draw itself in these colours."""
+        """Have the transcript drawn in the new colours."""
         super().notify_style_update()
         if isinstance(self.parent, Widget):
             self.parent.notify_style_update()

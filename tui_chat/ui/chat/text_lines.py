@@ -1,8 +1,7 @@
-"""Laid-out text: runs of characters in lines, and how runs are wrapped.
+"""Laid-out text: lines of styled runs, and how runs are wrapped.
 
-Neither knows a colour. A run names its styles (`strong`, `link`); the transcript's palette
-turns names into colours when a line is drawn. So a change of theme lays nothing out again,
-and layout is pure.
+A run names its styles (`strong`, `link`); the transcript's palette turns the names into colours
+when a line is drawn. So layout is pure, and a change of theme lays nothing out again.
 """
 
 from __future__ import annotations
@@ -16,76 +15,78 @@ from rich.cells import cell_len, chop_cells
 
 from tui_chat.models.visible import visible
 
-Styles = tuple[str, ...]
-"""Names of styles, the later over the earlier."""
+StyleNames = tuple[str, ...]
+"""Names of styles, a later one over an earlier one."""
 
 
-class Action(NamedTuple):
-    """What a click asks for. Made by us alone, never from a message's text."""
+class ClickAction(NamedTuple):
+    """What a click does. Never made from the text of a message."""
 
     name: Literal["toggle", "code", "older", "newer", "retry", "answer", "run"]
     key: str = ""
-    """What is to be toggled, which code block of its part, or which tool call."""
+    """The key of the fold, the index of the code block in its part, or the id of the tool call."""
 
 
-class Run(NamedTuple):
-    """Characters that look alike."""
+class TextRun(NamedTuple):
+    """Characters of one style."""
 
     text: str
-    """Safe to draw: made by `run`."""
-    styles: Styles = ()
+    """Safe to draw, if the run was made by `safe_run`."""
+    styles: StyleNames = ()
     link: str = ""
-    """Where a click on it leads."""
-    action: Action | None = None
-    """What a click on it asks for, where that is not what its line asks for."""
+    """The address that a click opens."""
+    action: ClickAction | None = None
+    """What a click does, if not what a click on its line does."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line, as wide as its runs or narrower than the width it was laid out for."""
+class TextLine:
+    """One line of a layout, at most as wide as the width it was laid out for."""
 
-    runs: tuple[Run, ...] = ()
+    runs: tuple[TextRun, ...] = ()
     fill: str = ""
-    """Name of the style of the line's whole width; empty for none."""
+    """Name of the background style of the whole width; empty for none."""
     joint: str | None = None
-    """What stood between it and the line above, where that was wrapped: a space or nothing."""
+    """If wrapped: the text between it and the line above, a space or nothing. Else None."""
     margin: int = 0
-    """How many of its first characters are not of the text: a bar, a bullet, an indentation."""
-    action: Action | None = None
+    """Number of first characters that are not of the text: a bar, a bullet, an indentation."""
+    action: ClickAction | None = None
     bare: bool = False
-    """Whether it stands outside of its message: it has no bar and no background."""
+    """True if it is outside of its message, without bar and background."""
 
     @property
     def text(self) -> str:
         """Its characters."""
-        return "".join(run.text for run in self.runs)
+        return "".join(safe_run.text for safe_run in self.runs)
 
 
-BLANK = Line()
+BLANK = TextLine()
 
 
-def run(text: str, *styles: str, link: str = "") -> Run:
-    """Make a run. The only way text of others becomes one: here it is made harmless."""
-    return Run(visible(text).replace("\t", " ").replace("\n", " "), styles, link)
+def safe_run(text: str, *styles: str, link: str = "") -> TextRun:
+    """Return a run of text that may be hostile; control characters in it become visible."""
+    return TextRun(visible(text).replace("\t", " ").replace("\n", " "), styles, link)
 
 
-def width_of(runs: Iterable[Run]) -> int:
-    """Return how many cells the runs take."""
-    return sum(cell_len(piece.text) for piece in runs)
+def width_of(runs: Iterable[TextRun]) -> int:
+    """Return the cells that the runs take."""
+    return sum(cell_len(run.text) for run in runs)
 
 
-def indented(lines: Iterable[Line], first: Sequence[Run], rest: Sequence[Run]) -> list[Line]:
+def indented(
+    lines: Iterable[TextLine], first: Sequence[TextRun], rest: Sequence[TextRun]
+) -> list[TextLine]:
     """Put `first` before the first line and `rest` before the others."""
-    made: list[Line] = []
+    indented_lines: list[TextLine] = []
     for line in lines:
-        before = rest if made else first
-        size = sum(len(piece.text) for piece in before)
-        made.append(replace(line, runs=(*before, *line.runs), margin=line.margin + size))
-    return made
+        before = rest if indented_lines else first
+        margin = line.margin + sum(len(run.text) for run in before)
+        indented_lines.append(replace(line, runs=(*before, *line.runs), margin=margin))
+    return indented_lines
 
 
 def clipped(text: str, width: int) -> str:
-    """Cut harmless text to `width` cells, with an ellipsis where something is lost."""
+    """Cut safe text to `width` cells, with an ellipsis if anything is lost."""
     if cell_len(text) <= width:
         return text
     if width <= 1:
@@ -93,7 +94,7 @@ def clipped(text: str, width: int) -> str:
     return chop_cells(text, width - 1)[0] + "…"
 
 
-# Wide characters break anywhere, but closing punctuation stays with what it closes.
+# Lines break between any wide characters, but closing punctuation stays with what it closes.
 _WIDE = (
     "\u1100-\u115e\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97f"
     "\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\U00020000-\U0003fffd"
@@ -103,39 +104,39 @@ _WORD = re.compile(f" +|[{_WIDE}][{_CLOSING}]*|[^ {_WIDE}]+")
 
 
 def wrap(
-    runs: Sequence[Run], width: int, *, fill: str = "", action: Action | None = None
-) -> list[Line]:
-    """Break runs into lines of at most `width` cells, between words where that is possible."""
+    runs: Sequence[TextRun], width: int, *, fill: str = "", action: ClickAction | None = None
+) -> list[TextLine]:
+    """Break runs into lines of at most `width` cells, between words where possible."""
     width = max(width, 2)
-    plain = "".join(piece.text for piece in runs)
+    plain = "".join(run.text for run in runs)
     if cell_len(plain) <= width:
-        return [Line(tuple(runs), fill, action=action)]
+        return [TextLine(tuple(runs), fill, action=action)]
     breaks = _breaks(plain, width)
     joints = [None, *(plain[stop:start][:1] for stop, start in breaks)]
     return [
-        Line(part, fill, joint=joint, action=action)
+        TextLine(part, fill, joint=joint, action=action)
         for part, joint in zip(_cut(runs, breaks), joints, strict=True)
     ]
 
 
-def fold(runs: Sequence[Run], width: int, *, fill: str = "") -> list[Line]:
-    """Break runs into lines of exactly `width` cells, as code is: spaces matter there."""
+def chop(runs: Sequence[TextRun], width: int, *, fill: str = "") -> list[TextLine]:
+    """Break runs after every `width` cells, as code needs, where spaces matter."""
     width = max(width, 2)
-    plain = "".join(piece.text for piece in runs)
+    plain = "".join(run.text for run in runs)
     if cell_len(plain) <= width:
-        return [Line(tuple(runs), fill)]
+        return [TextLine(tuple(runs), fill)]
     at, breaks = 0, list[tuple[int, int]]()
     for piece in chop_cells(plain, width)[:-1]:
         at += len(piece)
         breaks.append((at, at))
     return [
-        Line(part, fill, joint="" if index else None)
+        TextLine(part, fill, joint="" if index else None)
         for index, part in enumerate(_cut(runs, breaks))
     ]
 
 
 def _breaks(plain: str, width: int) -> list[tuple[int, int]]:
-    """Return where lines end and where the next ones begin; spaces in between are dropped."""
+    """Return pairs of where a line ends and the next begins; spaces in between are dropped."""
     breaks: list[tuple[int, int]] = []
     at = 0
     used = 0
@@ -166,15 +167,15 @@ def _chopped(word: str, width: int) -> list[str]:
     pieces = chop_cells(word, width)
     if sum(map(len, pieces)) == len(word):
         return pieces
-    # Rich drops what has no width at the end; keep it with the last piece.
+    # Rich drops characters without width at the end; keep them with the last piece.
     lost = word[sum(map(len, pieces)) :]
     return [*pieces[:-1], pieces[-1] + lost] if pieces else [word]
 
 
-def _cut(runs: Sequence[Run], breaks: Sequence[tuple[int, int]]) -> list[tuple[Run, ...]]:
-    """Divide runs at character offsets; what lies between a stop and its start is dropped."""
-    lines: list[tuple[Run, ...]] = []
-    line: list[Run] = []
+def _cut(runs: Sequence[TextRun], breaks: Sequence[tuple[int, int]]) -> list[tuple[TextRun, ...]]:
+    """Divide runs at pairs of offsets; what lies between an end and the next start is dropped."""
+    lines: list[tuple[TextRun, ...]] = []
+    line: list[TextRun] = []
     waiting = iter((*breaks, (1 << 60, 1 << 60)))
     stop, start = next(waiting)
     base = 0

@@ -1,4 +1,4 @@
-"""The chat pane: title, conversation, activity and editor, one over the other."""
+"""The chat pane: title, conversation, activity and composer, one above the other."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from textual.widget import Widget
 from tui_chat.models.reply import Reply
 from tui_chat.models.session import Entry
 from tui_chat.models.timing import NO_TIMING, Timing
-from tui_chat.ui.chat.attached import AttachedLine
 from tui_chat.ui.chat.composer import Composer
-from tui_chat.ui.chat.strips import (
+from tui_chat.ui.chat.messages import FindRequested, FindStatus, FocusChanged
+from tui_chat.ui.chat.status_lines import (
     HINT,
     NO_REPLY,
     READING_HINT,
     TRANSCRIPT_HINT,
     ActivityLine,
+    AttachmentLine,
     TitleLine,
     Tone,
 )
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 class ChatPane(Vertical, OnePassContainer):
     """A conversation and the draft of its next message.
 
-    It shows what it is given. What the user wants is posted by its parts: see `Composer`
-    and `Transcript` for their messages, which bubble through here.
+    It shows what it is given. Requests of the user bubble up from its children: see `messages`
+    and the messages of `Composer`.
     """
 
     DEFAULT_CSS = """
@@ -48,23 +49,23 @@ class ChatPane(Vertical, OnePassContainer):
         self.title_line = TitleLine()
         self.transcript = Transcript()
         self.find_bar: FindBar | None = None
-        """None until words are first to be found."""
+        """Made when words are first searched for."""
         self.activity = ActivityLine()
-        self.attached = AttachedLine()
+        self.attachments = AttachmentLine()
         self.composer = Composer()
-        self.only_reads = False
-        """Whether nothing can be said here."""
-        self._wants_reply = False
-        """Whether the conversation ends with what nobody has answered."""
+        self.read_only = False
+        """True if nothing can be sent from here."""
+        self._awaits_reply = False
+        """True if the branch ends with a user message."""
         self._keys: Mapping[str, str] = DEFAULT_KEYS
 
     def compose(self) -> ComposeResult:
-        """Put them over each other."""
+        """Stack the parts."""
         yield self.title_line
         yield self.transcript
         yield self.activity
         yield self.composer.suggestions
-        yield self.attached
+        yield self.attachments
         yield self.composer
 
     def show(
@@ -81,58 +82,63 @@ class ChatPane(Vertical, OnePassContainer):
     ) -> None:
         """Show a session: its title, what it is bound to, and its branch.
 
-        `empty_text` is Markdown for the first screen, where there are no entries. `timing_of`
-        tells how quickly replies came and what they cost. `session_id` tells other versions from
-        other sessions, where there is one. `is_part` says that these are the last
-        entries of more that are still to come, `elsewhere` that another program receives the
-        reply that streams.
+        `empty_text` is the Markdown of the first screen, shown if there are no entries.
+        `timing_of` returns the timing and cost of a finished reply. `session_id` tells another
+        version of the first message from another session; None if the session is not stored.
+        `is_part` is True if earlier entries are still being loaded, `elsewhere` if another
+        program receives the streaming reply.
         """
         count = len(entries)
-        status = f"{count:,} message{'s' * (count != 1)}" if count and not is_part else ""
-        self.title_line.show(session_title, subtitle, status)
-        self.transcript.welcome(empty_text)
+        title = self.title_line
+        title.title, title.subtitle = session_title, subtitle
+        title.status = f"{count:,} message{'s' * (count != 1)}" if count and not is_part else ""
+        self.transcript.show_when_empty(empty_text)
         self.transcript.show(entries, timing_of, session_id)
         if self.find_bar is not None and self.find_bar.display:
-            self.transcript.tell_found()  # how many there are now
-        self.composer.past.show(entries, session_id)
+            self.transcript.post_find_status()  # the count may have changed
+        self.composer.prompt_history.show(entries, session_id)
         streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
-        asked = None if streaming is None else streaming.model
-        self.activity.streams(asked, elsewhere=elsewhere)
+        model = None if streaming is None else streaming.model
+        self.activity.show_streaming(model, is_ours=not elsewhere)
         last = entries[-1].message.role if entries and not is_part else "assistant"
-        self._wants_reply = last == "user" and not self.only_reads
-        self._hint(self.transcript.has_focus)
+        self._awaits_reply = last == "user" and not self.read_only
+        self._update_hint(in_transcript=self.transcript.has_focus)
 
-    def name_keys(self, keys: Mapping[str, str]) -> None:
-        """Take the keys that hints are to name, one for each action."""
+    def set_hint_keys(self, keys: Mapping[str, str]) -> None:
+        """Set the keys that hints name, by action."""
         self._keys = keys
-        self._hint(self.transcript.has_focus)
+        self._update_hint(in_transcript=self.transcript.has_focus)
 
-    def _hint(self, in_transcript: bool) -> None:
-        hint = HINT if not in_transcript else READING_HINT if self.only_reads else TRANSCRIPT_HINT
-        hint = f"{NO_REPLY} · {hint}" if self._wants_reply else hint
+    def _update_hint(self, *, in_transcript: bool) -> None:
+        hint = HINT
+        if in_transcript:
+            hint = READING_HINT if self.read_only else TRANSCRIPT_HINT
+        if self._awaits_reply:
+            hint = f"{NO_REPLY} · {hint}"
         self.activity.hint = insert_keys(hint, self._keys)
 
     def stream(
         self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING, unsaved: str = ""
     ) -> None:
-        """Show what has come of a streaming entry's reply; call it as often as you like.
-        `unsaved` says why it could not be stored, empty if it could.
+        """Show the reply of a streaming entry as far as it came. May be called for every token.
+
+        `unsaved` says why the reply could not be stored; empty if it is stored.
         """
         self.transcript.stream(entry_id, reply, timing)
-        self.activity.grew(reply, timing, is_saved=not unsaved)
+        self.activity.set_progress(reply, timing, is_saved=not unsaved)
 
-    def attach(self, labels: tuple[str, ...]) -> None:
-        """Show what goes with the draft."""
-        self.attached.show(labels)
-        self.composer.has_files = bool(labels)
+    def show_attachments(self, labels: tuple[str, ...]) -> None:
+        """Show the draft's attachments."""
+        self.attachments.show(labels)
+        self.composer.has_attachments = bool(labels)
 
-    def set_status(self, words: str, tone: Tone = "hint") -> None:
-        """Say something in the activity line; no words bring the hint back."""
-        self.activity.say(words, tone)
+    def set_status(self, text: str, tone: Tone = "hint") -> None:
+        """Show a status in the activity line; an empty one brings the hint back."""
+        self.activity.show_status(text, tone)
 
-    @on(Transcript.FindRequested)
+    @on(FindRequested)
     async def find(self) -> None:
-        """Ask for words, and find them in the conversation."""
+        """Open the find bar."""
         if self.find_bar is None:
             from tui_chat.ui.chat.find_bar import FindBar
 
@@ -140,7 +146,7 @@ class ChatPane(Vertical, OnePassContainer):
             await self.mount(self.find_bar, after=self.transcript)
         self.find_bar.open()
 
-    def on_find_bar_changed(self, event: FindBar.Changed) -> None:
+    def on_find_bar_words_changed(self, event: FindBar.WordsChanged) -> None:
         """Find other words."""
         self.transcript.find(event.words)
 
@@ -148,29 +154,29 @@ class ChatPane(Vertical, OnePassContainer):
         """Go to another hit."""
         self.transcript.action_hit(event.step)
 
-    def on_find_bar_left(self) -> None:
-        """Give the keys back to the conversation, or to the editor while a pane covers it."""
+    def on_find_bar_closed(self) -> None:
+        """Focus the transcript, or the composer while a pane covers the transcript."""
         if self.transcript.focusable:
             self.transcript.focus()
         else:
             self.composer.focus()
 
     def focus_moved(self, focused: Widget) -> None:
-        """End finding once the focus is neither on the words nor on the conversation."""
+        """End the search when neither the find bar nor the transcript has the focus."""
         bar = self.find_bar
         if bar is not None and focused is not self.transcript and bar not in focused.ancestors:
             bar.close()
 
-    @on(Transcript.Found)
-    def _found(self, event: Transcript.Found) -> None:
+    @on(FindStatus)
+    def _show_find_status(self, event: FindStatus) -> None:
         if self.find_bar is not None:
             self.find_bar.show(event.number, event.count, event.is_on)
 
-    @on(Transcript.Focused)
-    def _transcript_focused(self, event: Transcript.Focused) -> None:
-        self._hint(event.has_focus)
+    @on(FocusChanged)
+    def _transcript_focus_changed(self, event: FocusChanged) -> None:
+        self._update_hint(in_transcript=event.has_focus)
 
     def focus(self, scroll_visible: bool = True) -> Self:
-        """Focus the editor."""
+        """Focus the composer."""
         self.composer.focus(scroll_visible)
         return self

@@ -1,4 +1,4 @@
-"""Code, coloured by name of style; Pygments knows the languages, the palette the colours."""
+"""Lays out blocks of code. Pygments knows the languages; its token types become style names."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from tui_chat.ui.chat.lines import Action, Line, Run, fold, indented, run
+from tui_chat.ui.chat.text_lines import (
+    ClickAction,
+    TextLine,
+    TextRun,
+    chop,
+    indented,
+    safe_run,
+)
 
 if TYPE_CHECKING:  # Pygments comes with rich; loading it can wait for the first code
     from pygments.lexer import Lexer
     from pygments.token import _TokenType  # pyright: ignore[reportPrivateUsage]
 
 _COPY = "copy "
-LONGEST = 1000
-"""Characters in a line beyond which code is not coloured: some grammars are slow on those."""
+HIGHLIGHTED_LINE = 1000
+"""Maximum characters in a line of highlighted code; some grammars are slow on longer ones."""
 
-_NAMES: dict[str, str] = {
+_STYLE_NAMES: dict[str, str] = {
     "Token.Comment": "code-comment",
     "Token.Comment.Preproc": "code-keyword",
     "Token.Keyword": "code-keyword",
@@ -47,45 +54,45 @@ _NAMES: dict[str, str] = {
 
 def code_lines(
     source: str, language: str, width: int, *, opens: bool = True, number: int = 0
-) -> list[Line]:
-    """Lay code out: its language above it, and lines folded at `width`.
+) -> list[TextLine]:
+    """Lay out code: its language above it unless `opens` is False, and lines cut at `width`.
 
-    `number` tells it apart from the other code of its section, when it is to be copied.
+    `number` is its index among the blocks of its section, by which it is copied.
     """
     word = language.split()[0] if language.split() else ""
-    made = [_header(word, width, number)] if opens else []
-    mark = (Run(" "),)
-    for pieces in _coloured(source, word):
-        made += indented(fold(pieces, width - 2, fill="code-block"), mark, mark)
-    return made
+    lines = [_header(word, width, number)] if opens else []
+    margin = (TextRun(" "),)
+    for runs in _highlighted(source, word):
+        lines += indented(chop(runs, width - 2, fill="code-block"), margin, margin)
+    return lines
 
 
-def _header(word: str, width: int, number: int) -> Line:
-    """Lay out the line above code, which copies it when it is clicked."""
-    name = run(f" {word[:40]}", "code-label")
+def _header(word: str, width: int, number: int) -> TextLine:
+    """Lay out the line above code; a click on it copies the code."""
+    name = safe_run(f" {word[:40]}", "code-label")
     room = width - cell_len(name.text) - cell_len(_COPY)
-    runs = (name, Run(" " * room), Run(_COPY, ("code-copy",))) if room >= 0 else (name,)
-    clip = fold(runs, width)[0].runs
-    return Line(clip, "code-block", action=Action("code", str(number)))
+    runs = (name, TextRun(" " * room), TextRun(_COPY, ("code-copy",))) if room >= 0 else (name,)
+    first = chop(runs, width)[0].runs
+    return TextLine(first, "code-block", action=ClickAction("code", str(number)))
 
 
 @lru_cache(maxsize=16)
-def _coloured(source: str, word: str) -> Sequence[Sequence[Run]]:
-    """Colour code. What a screen holds of it is kept: another width needs the same."""
+def _highlighted(source: str, word: str) -> Sequence[Sequence[TextRun]]:
+    """Return the runs of each line. Cached, because another width needs the same."""
     lines = source.split("\n")
     lexer = _lexer(word.lower()) if word else None
-    if lexer is None or any(len(line) > LONGEST for line in lines):
-        return [[run(line.expandtabs(4), "code-text")] for line in lines]
-    made: list[list[Run]] = [[]]
+    if lexer is None or any(len(line) > HIGHLIGHTED_LINE for line in lines):
+        return [[safe_run(line.expandtabs(4), "code-text")] for line in lines]
+    runs: list[list[TextRun]] = [[]]
     for kind, value in lexer.get_tokens("\n".join(line.expandtabs(4) for line in lines)):
-        name = _name(kind)
+        style = _style_of(kind)
         for index, part in enumerate(value.split("\n")):
             if index:
-                made.append([])
+                runs.append([])
             if part:
-                made[-1].append(run(part, name))
-    # Pygments ends with a newline of its own.
-    return made[: len(lines)] + [[] for _ in range(len(lines) - len(made))]
+                runs[-1].append(safe_run(part, style))
+    # Pygments adds a newline at the end.
+    return runs[: len(lines)] + [[] for _ in range(len(lines) - len(runs))]
 
 
 @lru_cache(maxsize=64)
@@ -100,10 +107,10 @@ def _lexer(word: str) -> Lexer | None:
 
 
 @lru_cache(maxsize=512)
-def _name(kind: _TokenType) -> str:
+def _style_of(kind: _TokenType) -> str:
     at: _TokenType | None = kind
     while at is not None:
-        if (name := _NAMES.get(str(at))) is not None:
-            return name
+        if (style := _STYLE_NAMES.get(str(at))) is not None:
+            return style
         at = at.parent
     return "code-text"

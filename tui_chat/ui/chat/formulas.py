@@ -1,7 +1,8 @@
-r"""Formulas, left as they were written.
+r"""A markdown-it plugin that leaves LaTeX formulas as they were written.
 
-To Markdown, `$a_1 * b_1$` is half emphasis and `\(` a bracket: a formula would lose what makes
-it one. These rules make it a token of its own, whose text nothing else reads.
+In Markdown, `$a_1 * b_1$` is half emphasis and `\(` a bracket. These rules make a formula a token
+of its own, whose text no other rule reads. They are apart from `markdown` because they need
+markdown-it, which is loaded with the first Markdown.
 
 1. Within a line: `\( \)`, `\[ \]`, `$$ $$`, and `$ $` where the opening one touches what
    follows, the closing one what precedes, and no digit comes after it, so that prices stay
@@ -24,14 +25,14 @@ _INLINE = re.compile(
     r"|\$\$(?P<double>[^$]+)\$\$"
     r"|\$(?![\s$])(?P<single>(?:\\.|[^$\\\n`])*?)(?<![\s\\])\$(?!\d)"
 )
-LONGEST = 2000
-"""Characters that are searched for the end of a formula within a line."""
+INLINE_LENGTH = 2000
+"""Maximum characters of a formula within a line."""
 _ENDS = {"$$": "$$", "\\[": "\\]"}
 _BEGIN = re.compile(r"\\begin\{([A-Za-z]+\*?)\}")
 
 
-def maths(parser: MarkdownIt) -> None:
-    """Teach a parser the two rules."""
+def formula_plugin(parser: MarkdownIt) -> None:
+    """Add the two rules to a parser."""
     parser.inline.ruler.before("escape", "maths", _inline)
     parser.block.ruler.before("fence", "maths_block", _block, {"alt": ["paragraph", "list"]})
 
@@ -39,7 +40,7 @@ def maths(parser: MarkdownIt) -> None:
 def _inline(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] not in "\\$":
         return False
-    found = _INLINE.match(state.src, state.pos, min(state.posMax, state.pos + LONGEST))
+    found = _INLINE.match(state.src, state.pos, min(state.posMax, state.pos + INLINE_LENGTH))
     if found is None:
         return False
     if not silent:
@@ -67,7 +68,7 @@ def _block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
         rest = _line(state, last)
     else:
         if rest.rstrip() and not rest.rstrip().endswith(closing):
-            return False  # words follow on the line: it is a formula in a paragraph
+            return False  # text follows on the line: it is a formula in a paragraph
     if silent:
         return True
     state.line = min(last + 1, end)
