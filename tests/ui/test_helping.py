@@ -163,7 +163,8 @@ async def test_ctrl_c_copies_what_is_selected_else_tells_how_to_quit(
     app = make_app(tmp_path)
     handed: list[str] = []
     monkeypatch.setattr(
-        "tui_chat.ui.terminal.clipboard.hand_over", lambda text, environ: handed.append(text)
+        "tui_chat.ui.terminal.clipboard.copy_with_command",
+        lambda text, environ: handed.append(text),
     )
     monkeypatch.setattr("tui_chat.ui.terminal.browser.open_link", lambda url: False)
     async with app.run_test(size=(120, 35)) as pilot:

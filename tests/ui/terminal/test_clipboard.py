@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tui_chat.ui.terminal.browser import open_link
-from tui_chat.ui.terminal.clipboard import commands, hand_over
+from tui_chat.ui.terminal.clipboard import copy_commands, copy_with_command
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from tui_chat.ui.terminal.clipboard import commands, hand_over
     ],
 )
 def test_who_is_asked(environ: dict[str, str], platform: str, programs: str):
-    assert " ".join(command[0] for command in commands(environ, platform)) == programs
+    assert " ".join(command[0] for command in copy_commands(environ, platform)) == programs
 
 
 def program(folder: Path, name: str, script: str) -> Path:
@@ -40,12 +40,12 @@ def test_the_text_arrives_whole_and_an_older_tmux_is_asked_without_w(tmp_path: P
     program(
         tmp_path, "tmux", f'[ "$2" = "-w" ] && exit 1\necho noise; echo "$@" >{got}; cat >>{got}'
     )
-    assert hand_over("two\nlines, 漢字 \x1b[31m", environ)
+    assert copy_with_command("two\nlines, 漢字 \x1b[31m", environ)
     assert got.read_text() == "load-buffer -\ntwo\nlines, 漢字 \x1b[31m"
 
 
 def test_nobody_takes_it(tmp_path: Path):
-    assert not hand_over("words", {"TMUX": "x", "PATH": str(tmp_path)})
+    assert not copy_with_command("words", {"TMUX": "x", "PATH": str(tmp_path)})
 
 
 @pytest.mark.parametrize(

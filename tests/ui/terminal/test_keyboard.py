@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from textual import events
 from textual.message import Message
 
-from tui_chat.ui.terminal.keyboard import PASTE, PASTED, Keyboard
+from tui_chat.ui.terminal.keyboard import PASTE_END, PASTE_START, TerminalParser
 
 RED_LOG = "\x1b[31merror\x1b[0m: no\r\n\x1b[1mnext\x1b[0m\r\x1b"
 
@@ -28,37 +28,38 @@ def told(event: Message) -> str:
 
 
 def fed(*pieces: str, clock: float = 0.0) -> list[str]:
-    keyboard = Keyboard(clock=lambda: clock)
+    keyboard = TerminalParser(clock=lambda: clock)
     return [told(event) for piece in pieces for event in keyboard.feed(piece)]
 
 
 def test_a_paste_with_escapes_is_one_paste_and_keys_go_on_after_it():
-    assert fed(f"a{PASTE}{RED_LOG}{PASTED}b\x1b[A") == ["a", f"[{RED_LOG}]", "b", "up"]
+    assert fed(f"a{PASTE_START}{RED_LOG}{PASTE_END}b\x1b[A") == ["a", f"[{RED_LOG}]", "b", "up"]
 
 
 def test_pastes_follow_each_other():
-    assert fed(f"{PASTE}1{PASTED}{PASTE}{PASTED}{PASTE}\x1b{PASTED}\r") == [
+    pastes = (f"{PASTE_START}{text}{PASTE_END}" for text in ("1", "", "\x1b"))
+    assert fed("".join(pastes) + "\r") == [
         "[1]", "[]", "[\x1b]", "enter"
     ]  # fmt: skip
 
 
 @given(
-    st.text(alphabet="a\x1b[201~\r\n你\t", max_size=40).filter(lambda t: PASTED not in t),
+    st.text(alphabet="a\x1b[201~\r\n你\t", max_size=40).filter(lambda t: PASTE_END not in t),
     st.lists(st.integers(1, 60), max_size=6),
 )
 def test_it_does_not_matter_where_it_is_cut(text: str, cuts: list[int]):
-    if PASTED in f"{text}{PASTED}"[:-1]:
+    if PASTE_END in f"{text}{PASTE_END}"[:-1]:
         return  # its own end and the marker's beginning make an earlier marker
-    stream = f"x{PASTE}{text}{PASTED}y"
+    stream = f"x{PASTE_START}{text}{PASTE_END}y"
     places = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
     pieces = [stream[low:high] for low, high in pairwise(places)]
     assert fed(*pieces) == ["x", f"[{text}]", "y"]
 
 
 def test_a_megabyte_is_pasted_whole():
-    keyboard = Keyboard()
+    keyboard = TerminalParser()
     text = "some \x1b[31mred\x1b[0m words\r\n" * 45_000
-    stream = f"{PASTE}{text}{PASTED}"
+    stream = f"{PASTE_START}{text}{PASTE_END}"
     began = perf_counter()
     found = [e for at in range(0, len(stream), 4096) for e in keyboard.feed(stream[at : at + 4096])]
     print(f"a paste of {len(text):,} characters took {perf_counter() - began:.3f} s")
@@ -109,6 +110,6 @@ def test_a_burst_with_lines_is_a_paste(pieces: list[str], events: list[str]):
 
 def test_a_burst_ends_with_a_pause():
     seconds = iter((0.0, 0.2, 0.4, 0.6))
-    keyboard = Keyboard(clock=lambda: next(seconds))
+    keyboard = TerminalParser(clock=lambda: next(seconds))
     found = [told(e) for piece in ("one line\nand another", "\r") for e in keyboard.feed(piece)]
     assert found == ["[one line\nand another]", "enter"]

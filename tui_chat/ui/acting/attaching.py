@@ -59,10 +59,10 @@ class Attaching(Drafting):
     @work(group="dialog", exclusive=True)
     async def action_edit_outside(self) -> None:
         """Edit the draft in the user's own editor."""
-        from tui_chat.ui.terminal.editor import edited_outside
+        from tui_chat.ui.terminal.external_programs import edit_in_editor
 
         try:
-            text = await edited_outside(self, self._composer.text)
+            text = await edit_in_editor(self, self._composer.text)
         except InputError as fault:
             self.complain(fault)
             return

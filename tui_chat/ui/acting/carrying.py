@@ -66,7 +66,7 @@ class Carrying(Drafting):
         until it is left. Faults are reported here.
         """
         from tui_chat.ui.dialogs.file_questions import import_summary
-        from tui_chat.ui.terminal.outside import run_outside
+        from tui_chat.ui.terminal.external_programs import run_in_terminal
 
         await self._laid.wait()
         if self.workspace is None:
@@ -87,7 +87,7 @@ class Carrying(Drafting):
             # -P: what lies in the folder one happens to be in is no module.
             program = (sys.executable, "-P", "-m", "tui_chat")
             try:
-                await run_outside(self, (*program, *options, "view", "--", str(path)))
+                await run_in_terminal(self, (*program, *options, "view", "--", str(path)))
             except InputError as fault:
                 self.complain(fault)
 

@@ -302,12 +302,12 @@ class Editing(Drafting):
 
     async def _edit_file(self, workspace: Workspace) -> None:
         from tui_chat.ui.dialogs.file_questions import confirm_edit_again
-        from tui_chat.ui.terminal.editor import edited_outside
+        from tui_chat.ui.terminal.external_programs import edit_in_editor
 
         try:
             before = text = workspace.presets.text()
             while True:
-                text = await edited_outside(self, text, "preset.json")
+                text = await edit_in_editor(self, text, "preset.json")
                 if text == before:
                     return
                 try:
@@ -324,11 +324,11 @@ class Editing(Drafting):
     async def on_preset_pane_content_requested(self, event: PresetPane.ContentRequested) -> None:
         """Edit a message's content, outside."""
         from tui_chat.models.text import clean
-        from tui_chat.ui.terminal.editor import edited_outside
+        from tui_chat.ui.terminal.external_programs import edit_in_editor
 
         try:
             before = event.message.content
-            text = clean(await edited_outside(self, before))
+            text = clean(await edit_in_editor(self, before))
             pane = self._panes.presets
             if text != before and pane is not None and not pane.rewrite(event.message, text):
                 raise InputError("The message is no longer there.", advice="Its text was: " + text)

@@ -225,19 +225,18 @@ class Hearing(Editing):
     # Without a description Textual makes one of all the arguments, however large.
     @work(group="notice", description="tell that a reply ended")
     async def _tell_ended(self, entry: Entry, title: str = "") -> None:
-        from tui_chat.ui.terminal.notice import ended
-        from tui_chat.ui.terminal.tmux import is_unseen
+        from tui_chat.ui.terminal.desktop_notification import describe_ending, is_hidden_in_tmux
 
         if (entry.seconds or 0) < LONG_REPLY:
             return
-        if self.app_focus and not await to_thread(is_unseen, self._environ):
+        if self.app_focus and not await to_thread(is_hidden_in_tmux, self._environ):
             return
-        self.tell_outside(f"{title}: {ended(entry)}" if title else ended(entry))
+        self.tell_outside(f"{title}: {describe_ending(entry)}" if title else describe_ending(entry))
 
     def tell_outside(self, words: str) -> None:
         """Say something outside of this window."""
-        from tui_chat.ui.terminal.notice import notice
+        from tui_chat.ui.terminal.desktop_notification import notification_sequence
 
-        written = notice(self._config.notify, "tui-chat", words, self._environ)
+        written = notification_sequence(self._config.notify, "tui-chat", words, self._environ)
         if written and self._driver is not None:
             self._driver.write(written)

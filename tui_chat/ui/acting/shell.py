@@ -100,9 +100,9 @@ class Shell(Telling):
         """Read the terminal with our own keyboard, where there is a Unix terminal."""
         if os.name == "nt" or constants.DRIVER:
             return super().get_driver_class()
-        from tui_chat.ui.terminal.driver import OurDriver
+        from tui_chat.ui.terminal.driver import TerminalDriver
 
-        return OurDriver
+        return TerminalDriver
 
     @on(Driver.SignalResume)
     def _draw_again(self) -> None:
@@ -144,14 +144,14 @@ class Shell(Telling):
         """
         text = text.replace("\x1b", "␛")
         super().copy_to_clipboard(text)
-        self._hand_over(text)
+        self._copy_with_command(text)
 
     @work(group="clipboard", description="hand over to the clipboard")
-    async def _hand_over(self, text: str) -> None:
-        from tui_chat.ui.terminal.clipboard import hand_over
+    async def _copy_with_command(self, text: str) -> None:
+        from tui_chat.ui.terminal.clipboard import copy_with_command
 
         async with self._handing_over:  # what is copied last is to stay
-            await asyncio.to_thread(hand_over, text, self._environ)
+            await asyncio.to_thread(copy_with_command, text, self._environ)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Have nothing drawn that a terminal obeys."""

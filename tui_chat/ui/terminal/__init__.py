@@ -1,12 +1,11 @@
-"""Where our program meets the terminal, past what Textual does.
+"""The terminal beyond what Textual does with it.
 
-keyboard    Keyboard: what the terminal sends as keys, pastes and mouse; pastes whole
-driver      OurDriver: Textual's driver with that keyboard
-notice      words for the desktop, while another window has the focus
-outside     another program in our place
-editor      the user's own editor there
-asking      a small program beside us, which may fail
-tmux        whether anybody sees our window there
-clipboard   copied text, for terminals that do not take it from us
-browser     links, without a browser writing on our screen
+driver                 TerminalDriver: Textual's driver with our parser, safe if the terminal closes
+keyboard               TerminalParser: terminal input as events; pastes arrive whole
+signals                ends the app on signals
+external_programs      runs the user's editor, or another program, in the terminal
+desktop_notification   notifies the user while another window has the focus
+clipboard              copies text where the terminal's escape sequence is ignored
+browser                opens links in a graphical browser
+helper_command         runs a small command that may fail
 """

@@ -1,7 +1,7 @@
-"""A link, opened in a browser with a window of its own: ours is taken.
+"""Opens links in a graphical browser.
 
-Python knows which browsers there are, but lets them write on our screen, and where there is no
-desktop it would start one in the terminal, on top of us.
+`webbrowser` finds the browser, but lets it write on the screen, and without a desktop it would
+start a text browser in our terminal.
 """
 
 from __future__ import annotations
@@ -10,18 +10,27 @@ import subprocess
 import webbrowser
 from pathlib import Path
 
-_IN_THE_TERMINAL = {"www-browser", "links", "links2", "elinks", "lynx", "w3m", "browsh", "carbonyl"}
-AT_MOST = 2.0
-"""Seconds after which a browser that is still there has opened the link."""
+_TERMINAL_BROWSERS = {
+    "www-browser",
+    "links",
+    "links2",
+    "elinks",
+    "lynx",
+    "w3m",
+    "browsh",
+    "carbonyl",
+}
+TIMEOUT = 2.0
+"""Seconds after which a browser that still runs has opened the link."""
 
 
 def open_link(url: str) -> bool:
-    """Open a link, and return whether that went well; it may take a while."""
+    """Open a link; blocks for a moment. Return False if no browser could open it."""
     try:
         browser = webbrowser.get()
     except webbrowser.Error:
         return False
-    if Path(browser.name).name in _IN_THE_TERMINAL:
+    if Path(browser.name).name in _TERMINAL_BROWSERS:
         return False
     if not isinstance(browser, webbrowser.GenericBrowser):
         return browser.open(url)
@@ -33,7 +42,7 @@ def open_link(url: str) -> bool:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        return started.wait(AT_MOST) == 0
+        return started.wait(TIMEOUT) == 0
     except subprocess.TimeoutExpired:
         return True
     except OSError:

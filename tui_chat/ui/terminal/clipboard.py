@@ -1,10 +1,10 @@
-"""Copied text on its way past the terminal: many do not know the sequence for it.
+"""Copies text with a command, for terminals that ignore the escape sequence for it.
 
 1. Textual writes `ESC]52;c;text BEL`. xterm (by default), GNOME's terminals and macOS's ignore it.
 2. tmux drops it where `set-clipboard` is `external`, as it is unless it is configured; `tmux
    load-buffer -w` (3.2 and newer) puts the text into its buffer and hands it on to the terminal.
-3. Elsewhere, where the terminal is on this machine, the desktop's own command works. Over SSH it
-   would fill the clipboard of the machine one is not sitting at.
+3. Elsewhere the desktop's own command works if the terminal is on this machine. Over SSH it would
+   fill the clipboard of the wrong machine.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from tui_chat.ui.terminal.asking import ask
+from tui_chat.ui.terminal.helper_command import run_helper
 
-AT_MOST = 5.0
-"""Seconds to wait for such a command."""
+TIMEOUT = 5.0
+"""Seconds to wait for a command."""
 
 Command = tuple[str, ...]
 
 
-def commands(environ: Mapping[str, str], platform: str = sys.platform) -> tuple[Command, ...]:
-    """Return the commands that may take a text from their standard input, the best one first."""
+def copy_commands(environ: Mapping[str, str], platform: str = sys.platform) -> tuple[Command, ...]:
+    """Return the commands that may copy their standard input, the best one first."""
     if environ.get("TMUX"):
         return ("tmux", "load-buffer", "-w", "-"), ("tmux", "load-buffer", "-")
     if environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"):
@@ -36,8 +36,9 @@ def commands(environ: Mapping[str, str], platform: str = sys.platform) -> tuple[
     return tuple(found)
 
 
-def hand_over(text: str, environ: Mapping[str, str]) -> bool:
-    """Give a text to the first command that takes it; return whether one did."""
+def copy_with_command(text: str, environ: Mapping[str, str]) -> bool:
+    """Copy a text with the first command that succeeds. Return False if none did."""
     return any(
-        ask(command, environ, AT_MOST, text=text) is not None for command in commands(environ)
+        run_helper(command, environ, TIMEOUT, text=text) is not None
+        for command in copy_commands(environ)
     )

@@ -1,13 +1,13 @@
-r"""What a terminal sends, as events: Textual's parser, with pastes taken out of its hands.
+r"""Parses what the terminal sends: Textual's parser, with pastes and some keys handled here.
 
-1. What stands between `ESC[200~` and `ESC[201~` is pasted, whatever it is. Textual 8.2 leaves
-   the paste at the first escape character in it, such as those of a coloured log: what follows
-   would arrive as keys, and its line ends as Enter. So pastes are collected here, in pieces
-   of any size, and Textual's parser sees the two markers only. It is also a hundred times faster.
-2. A terminal without bracketed paste sends a paste as if it were typed. Nobody types beyond an
-   Enter within one read: a burst of text with a line end inside it is a paste too.
-3. Alt+Enter is `ESC CR` where there is no better protocol; Textual reads it as Enter.
-4. xterm's other keys, `ESC[27;modifiers;code~`, are said as kitty's, `ESC[code;modifiersu`.
+1. Everything between `ESC[200~` and `ESC[201~` is one paste. Textual 8.2 ends the paste at the
+   first escape character in it, such as those of a coloured log; the rest would arrive as keys,
+   and its line ends as Enter. So pastes are collected here, in pieces of any size, and Textual's
+   parser sees only the two markers. That is also a hundred times faster.
+2. A terminal without bracketed paste sends a paste as if it were typed. Nobody types past an Enter
+   within one read, so a burst of text with a line end inside is a paste too.
+3. Alt+Enter is `ESC CR` in the plain protocol; Textual reads it as Enter.
+4. xterm's `ESC[27;modifiers;code~` is passed on as kitty's `ESC[code;modifiersu`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from textual import events
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
-PASTE, PASTED = "\x1b[200~", "\x1b[201~"
-"""How a bracketed paste begins and ends."""
+PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
+"""The markers around a bracketed paste."""
 BURST = 16
-"""Characters in one read from which it may be a paste that the terminal did not mark."""
+"""Characters in one read from which it may be an unmarked paste."""
 LONG_BURST = 512
-"""Characters from which it is one, wherever its line ends are."""
-BURST_GOES_ON = 0.05
-"""Seconds within which the next read belongs to the same burst."""
+"""Characters from which it is one, even without a line end inside."""
+BURST_TIMEOUT = 0.05
+"""Seconds within which the next read continues a burst."""
 
 _OTHER_KEY = re.compile(r"\x1b\[27;(\d+);(\d+)~")
 _TEXT_ONLY = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
@@ -35,20 +35,24 @@ _LINE_INSIDE = re.compile(r"[\r\n]+[^\r\n]")
 _SHIFT = 2
 
 
-class Keyboard(XTermParser):
-    """A parser of what the terminal sends; feed it pieces of any size."""
+class TerminalParser(XTermParser):
+    """Parses terminal input in pieces of any size.
+
+    `XTermParser` is private to Textual, but its only parser of terminal input; `feed` and
+    `_sequence_to_key_events` are the two places in which a sequence can be handled differently.
+    """
 
     def __init__(self, debug: bool = False, clock: Callable[[], float] = monotonic) -> None:
         super().__init__(debug)
         self._clock = clock
         self._tail = ""
-        """The end of what came, where a marker may have begun."""
+        """The end of the input, in which a marker may have begun."""
         self._pasting = False
         self._pasted: list[str] = []
         self._burst_until = 0.0
 
     def feed(self, data: str) -> Iterable[Message]:
-        """Return the events of another piece; an empty one ends the stream."""
+        """Yield the events of another piece; an empty one ends the input."""
         if not data:
             yield from super().feed(data)
             return
@@ -57,52 +61,52 @@ class Keyboard(XTermParser):
             return
         while data:
             if self._pasting:
-                data = yield from self._collected(data)
+                data = yield from self._collect_paste(data)
             else:
                 data = yield from self._until_paste(data)
 
     def _until_paste(self, data: str) -> Generator[Message, None, str]:
-        """Let Textual read as far as the next paste; return what is left."""
-        come = self._tail + data
-        found = come.find(PASTE)
+        """Let Textual parse up to the next paste; return the rest."""
+        received = self._tail + data
+        found = received.find(PASTE_START)
         if found < 0:
-            self._tail = _beginning(come, PASTE)
+            self._tail = _marker_start(received, PASTE_START)
             yield from super().feed(data)
             return ""
-        after = found + len(PASTE) - len(self._tail)
+        after = found + len(PASTE_START) - len(self._tail)
         self._tail = ""
         self._pasting = True
         yield from super().feed(data[:after])
         return data[after:]
 
-    def _collected(self, data: str) -> Generator[Message, None, str]:
-        """Collect as far as the paste goes; return what is left."""
-        come = self._tail + data
-        found = come.find(PASTED)
+    def _collect_paste(self, data: str) -> Generator[Message, None, str]:
+        """Collect the paste up to its end; return the rest."""
+        received = self._tail + data
+        found = received.find(PASTE_END)
         if found < 0:
-            self._tail = _beginning(come, PASTED)
-            self._pasted.append(come[: len(come) - len(self._tail)])
+            self._tail = _marker_start(received, PASTE_END)
+            self._pasted.append(received[: len(received) - len(self._tail)])
             return ""
-        self._pasted.append(come[:found])
+        self._pasted.append(received[:found])
         text = "".join(self._pasted)
         self._pasted.clear()
         self._tail = ""
         self._pasting = False
-        for event in super().feed(PASTED):
-            if not isinstance(event, events.Paste):  # an empty one: it saw nothing
+        for event in super().feed(PASTE_END):
+            if not isinstance(event, events.Paste):  # its own is empty
                 yield event
         yield events.Paste(text)
-        return come[found + len(PASTED) :]
+        return received[found + len(PASTE_END) :]
 
     def _is_burst(self, data: str) -> bool:
         if self._pasting or self._tail or not _TEXT_ONLY.fullmatch(data):
             return False
         now = self._clock()
-        goes_on = now < self._burst_until
+        continues = now < self._burst_until
         line_inside = len(data) >= BURST and _LINE_INSIDE.search(data) is not None
-        if not (goes_on or line_inside or len(data) >= LONG_BURST):
+        if not (continues or line_inside or len(data) >= LONG_BURST):
             return False
-        self._burst_until = now + BURST_GOES_ON
+        self._burst_until = now + BURST_TIMEOUT
         return True
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
@@ -121,7 +125,7 @@ class Keyboard(XTermParser):
         return super()._sequence_to_key_events(f"\x1b[{ord(character.lower()[0])};{modifiers}u")
 
 
-def _beginning(text: str, marker: str) -> str:
-    """Return the end of `text` that may be the beginning of `marker`."""
+def _marker_start(text: str, marker: str) -> str:
+    """Return the end of a text in which a marker may begin."""
     start = text.rfind("\x1b", -len(marker) + 1)
     return text[start:] if start >= 0 and marker.startswith(text[start:]) else ""

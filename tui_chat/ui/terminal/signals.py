@@ -1,4 +1,4 @@
-"""Signals that end the app: as its own way to quit does, and at once if that takes too long."""
+"""Ends the app on signals: as if the user quit, and at once if that takes too long."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
 
-LONGEST_END = 10.0
-"""Seconds that ending may take before the program ends at once. SQLite waits for five."""
+END_TIMEOUT = 10.0
+"""Seconds that the app may take to end; SQLite waits up to five for a lock."""
 
 
 def ending_signals() -> tuple[signal.Signals, ...]:
-    """Return the signals that ask a program to end, as far as this system has them and nobody
-    said, as `nohup` does, that they mean nothing.
+    """Return the signals that ask a program to end, without those that are ignored, as by `nohup`,
+    or that this system lacks.
     """
     names = ("SIGTERM", "SIGHUP", "SIGINT")
     found = (getattr(signal, name) for name in names if hasattr(signal, name))
@@ -26,11 +26,11 @@ def ending_signals() -> tuple[signal.Signals, ...]:
 def end_on_signals(
     end: Callable[[signal.Signals], bool], restore: Callable[[], None]
 ) -> Generator[None]:
-    """Have signals end the app that runs in the block.
+    """End the app that runs in the block on a signal.
 
-    `end` is called in the signal handler; it returns False where nothing runs yet, so that
-    SystemExit is raised instead. The second signal, or one that was answered too slowly, calls
-    `restore` and ends the process at once. Its exit code is 128 and the signal's number.
+    `end` is called in the signal handler. It returns False if nothing runs yet; then SystemExit is
+    raised. A second signal, or a timeout, calls `restore` and ends the process at once. The exit
+    code is 128 plus the signal's number.
     """
     is_ending = False
 
@@ -43,7 +43,7 @@ def end_on_signals(
         if is_ending:
             end_at_once(number)
         is_ending = True
-        watchdog = threading.Timer(LONGEST_END, end_at_once, (number,))
+        watchdog = threading.Timer(END_TIMEOUT, end_at_once, (number,))
         watchdog.daemon = True
         watchdog.start()
         if not end(signal.Signals(number)):

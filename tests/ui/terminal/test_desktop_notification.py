@@ -11,8 +11,12 @@ from tests.ui.terminal.test_clipboard import program
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.session import Entry
 from tui_chat.ui.chat import Composer
-from tui_chat.ui.terminal.notice import Notify, ended, notice
-from tui_chat.ui.terminal.tmux import is_unseen
+from tui_chat.ui.terminal.desktop_notification import (
+    Notify,
+    describe_ending,
+    is_hidden_in_tmux,
+    notification_sequence,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,11 +30,11 @@ from tui_chat.ui.terminal.tmux import is_unseen
     ],
 )
 def test_what_is_written(how: Notify, environ: dict[str, str], written: str):
-    assert notice(how, "tui-chat", "done", environ) == written
+    assert notification_sequence(how, "tui-chat", "done", environ) == written
 
 
 def test_nothing_in_it_is_obeyed():
-    written = notice("osc777", "a;b\x07\x1b]0;x", "c\x1b\\\x9d\n" + "d" * 500, {})
+    written = notification_sequence("osc777", "a;b\x07\x1b]0;x", "c\x1b\\\x9d\n" + "d" * 500, {})
     assert written.count("\x1b") == 1
     assert written.count("\x07") == 2
     assert written.count(";") == 3
@@ -57,7 +61,7 @@ CALL = ToolCall("c1", "weather", "{}")
     ],
 )
 def test_it_says_how_the_reply_ended(entry: Entry, words: str):
-    assert ended(entry) == words
+    assert describe_ending(entry) == words
 
 
 @pytest.mark.parametrize(
@@ -73,8 +77,8 @@ def test_it_says_how_the_reply_ended(entry: Entry, words: str):
 def test_tmux_is_asked_whether_our_window_is_seen(says: str, unseen: bool, tmp_path: Path):
     program(tmp_path, "tmux", f'[ "$4" = "%7" ] || exit 1\n{says}')
     environ = {"TMUX": "x", "TMUX_PANE": "%7", "PATH": f"{tmp_path}:/bin:/usr/bin"}
-    assert is_unseen(environ) is unseen
-    assert not is_unseen(environ | {"TMUX": ""})
+    assert is_hidden_in_tmux(environ) is unseen
+    assert not is_hidden_in_tmux(environ | {"TMUX": ""})
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Asking a small program beside us, such as tmux, which may be missing, hang or fail."""
+"""Runs a small command such as tmux, which may be missing, hang or fail."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ from collections.abc import Mapping, Sequence
 from shutil import which
 
 
-def ask(
+def run_helper(
     command: Sequence[str],
     environ: Mapping[str, str],
-    seconds: float,
+    timeout: float,
     *,
     text: str = "",
-    listens: bool = False,
+    wants_output: bool = False,
 ) -> bytes | None:
-    """Run a command of ours, without a shell, with `text` as its standard input, and return what
-    it says, nothing unless one `listens`; None where it did not do it within so many seconds.
+    """Run a command without a shell, with `text` as its standard input, and return its output.
+
+    The output is empty unless `wants_output`. Returns None if the command is not found, fails or
+    takes longer than `timeout` seconds.
     """
     program = which(command[0], path=environ.get("PATH", ""))
     if program is None:
         return None
     try:
-        # Nothing of it may reach our screen, and some go on in the background with our pipes.
-        done = subprocess.run(  # noqa: S603 - constants of ours
+        # Nothing may reach the screen, and some commands stay in the background with our pipes.
+        done = subprocess.run(  # noqa: S603 - fixed commands
             (program, *command[1:]),
             input=text.encode("utf-8", "replace"),
-            stdout=subprocess.PIPE if listens else subprocess.DEVNULL,
+            stdout=subprocess.PIPE if wants_output else subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=dict(environ),
-            timeout=seconds,
+            timeout=timeout,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

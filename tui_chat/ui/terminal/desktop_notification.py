@@ -1,0 +1,70 @@
+r"""Desktop notifications through the terminal, for when another window has the focus.
+
+iTerm2, kitty, WezTerm, Ghostty and Windows Terminal know `ESC]9;text BEL`, urxvt and foot
+`ESC]777;notify;title;text BEL`; other terminals ignore both. The bell follows, with which any
+terminal can mark its window. tmux passes the sequences on only if `allow-passthrough` is on,
+wrapped and with each escape doubled; the bell it handles in any case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from tui_chat.models.session import Entry
+from tui_chat.models.visible import one_line
+from tui_chat.ui.terminal.helper_command import run_helper
+
+Notify = Literal["osc9", "osc777", "bell", "off"]
+"""The way to notify."""
+
+BELL = "\x07"
+
+_BLOCK_MARKS = re.compile(r"^[ \t]*(?:(?:#{1,6}|>|[-*+])[ \t]+|(?:```|~~~)\S*)", re.MULTILINE)
+_EXCERPT = 1_000
+"""Characters of a reply from which the text is taken."""
+_TMUX_TIMEOUT = 2.0
+"""Seconds to wait for tmux."""
+
+
+def describe_ending(entry: Entry) -> str:
+    """Return how a reply ended: its error, the tools it calls, or its beginning."""
+    if entry.status == "failed":
+        return f"The reply failed: {entry.error}"
+    if entry.message.tool_calls:
+        names = ", ".join(dict.fromkeys(call.name for call in entry.message.tool_calls))
+        return f"The reply calls {names}."
+    return _BLOCK_MARKS.sub("", entry.message.content[:_EXCERPT]).strip() or entry.status
+
+
+def notification_sequence(how: Notify, title: str, text: str, environ: Mapping[str, str]) -> str:
+    """Return the bytes for the terminal, without control characters of the title and text."""
+    title, text = one_line(title, 60).replace(";", ","), one_line(text, 120)
+    match how:
+        case "off":
+            return ""
+        case "bell":
+            return BELL
+        case "osc9":
+            sequence = f"\x1b]9;{title}: {text}{BELL}"
+        case "osc777":
+            sequence = f"\x1b]777;notify;{title};{text}{BELL}"
+    if environ.get("TMUX"):
+        escaped = sequence.replace("\x1b", "\x1b\x1b")
+        sequence = f"\x1bPtmux;{escaped}\x1b\\"
+    return sequence + BELL
+
+
+def is_hidden_in_tmux(environ: Mapping[str, str]) -> bool:
+    """Return True if tmux shows another window, or none; False without tmux.
+
+    tmux reports focus to programs only if `focus-events` is on.
+    """
+    if not environ.get("TMUX"):
+        return False
+    pane = environ.get("TMUX_PANE", "")
+    fields = "#{window_active} #{session_attached}"
+    command = ("tmux", "display-message", "-p", "-t", pane, fields)
+    values = (run_helper(command, environ, _TMUX_TIMEOUT, wants_output=True) or b"").split()
+    return len(values) == 2 and b"0" in values

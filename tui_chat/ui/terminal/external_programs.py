@@ -1,0 +1,72 @@
+"""Runs another program in the terminal, such as the user's editor, until it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from textual.app import App, SuspendNotSupported
+
+from tui_chat.errors import InputError
+
+ENDING_SECONDS = 1.0
+"""Seconds that a program has to leave the terminal if the app ends before it."""
+
+
+async def run_in_terminal(app: App[Any], command: Sequence[str], *, advice: str = "") -> None:
+    """Run a program in place of the app's screen. Replies continue to stream meanwhile.
+
+    Raises InputError, with `advice` if the program cannot be started, also if it fails.
+    """
+    name = command[0]
+    try:
+        with app.batch_update(), app.suspend():
+            process = await asyncio.create_subprocess_exec(*command)
+            try:
+                code = await process.wait()
+            except asyncio.CancelledError:  # a signal ends the app: the program must leave too
+                with suppress(ProcessLookupError):
+                    process.terminate()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(process.wait(), ENDING_SECONDS)
+                raise
+    except SuspendNotSupported as error:
+        raise InputError("No other program can be opened in this terminal.") from error
+    except OSError as error:
+        raise InputError(f"{name} cannot be started: {error.strerror}.", advice=advice) from error
+    if code:
+        raise InputError(f"{name} ended with {code}; nothing is changed.")
+
+
+def editor_command(environ: Mapping[str, str]) -> list[str]:
+    """Return the command in `VISUAL` or `EDITOR`, else `vi`. Raises InputError."""
+    named = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
+    try:
+        words = shlex.split(named)
+    except ValueError as error:
+        raise InputError(f"$EDITOR is no command: {named}: {error}.") from error
+    if not words:
+        raise InputError("$EDITOR is empty.", advice="Set it to your editor's command.")
+    return words
+
+
+async def edit_in_editor(app: App[Any], text: str, name: str = "message.md") -> str:
+    """Let the user edit a text in their editor, as a file called `name`; return the edited text.
+
+    Replies continue to stream meanwhile. Raises InputError if the editor cannot be started or
+    fails.
+    """
+    command = editor_command(os.environ)
+    with tempfile.TemporaryDirectory(prefix="tui-chat-") as folder:
+        path = Path(folder, name)
+        path.write_text(text, encoding="utf-8", errors="replace")  # noqa: ASYNC240 - a small file
+        advice = "Set EDITOR to the command of your editor."
+        await run_in_terminal(app, (*command, str(path)), advice=advice)
+        left = path.read_text(encoding="utf-8", errors="replace")  # noqa: ASYNC240 - a small file
+    return left.removesuffix("\n") if not text.endswith("\n") else left
