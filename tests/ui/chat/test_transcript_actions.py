@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tests.ui.app_under_test import until
-from tests.ui.test_transcript import LIVE, Stage, branch, entry, shown
+from tests.ui.chat.test_transcript import LIVE, Stage, branch, entry, shown
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.reply import Reply, TextDelta, Usage, advance

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tests.ui.test_composer import Stage
+from tests.ui.chat.test_composer import Stage
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
 from tui_chat.ui.chat import Composer

@@ -13,7 +13,7 @@ from textual.message import Message as Posted
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL, Selection
 
-from tests.ui.test_transcript_layout import SOURCES
+from tests.ui.chat.test_message_layout import SOURCES
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.reply import Reply, TextDelta, Usage, advance
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ui.test_composer import Stage
+from tests.ui.chat.test_composer import Stage
 from tui_chat.ui.chat import AttachmentLine, ChatPane, CompletionQuery, Composer, Suggestion
 from tui_chat.ui.chat.completion import completion_query_at
 from tui_chat.ui.commands import complete_command, rank_names
