@@ -21,8 +21,8 @@ from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import Transcript
 from tui_chat.store import Store
 from tui_chat.ui.chat import ChatPane, Composer
+from tui_chat.ui.chat.line_painter import LinePainter
 from tui_chat.ui.chat.message_layout import MessageLayout
-from tui_chat.ui.chat.row_painter import RowPainter
 from tui_chat.ui.inspector import Inspector, View
 from tui_chat.ui.inspector.forecast_line import ForecastLine
 from tui_chat.ui.widgets.acyclic_strip import AcyclicStrip
@@ -138,7 +138,7 @@ code = 1
 def drawn(text: str, width: int) -> list[Strip]:
     """Lay a message out and draw it, as a row of the screen that goes from edge to edge."""
     layout = MessageLayout(Entry(Message("assistant", text, id="a")), width)
-    painter = RowPainter(lambda *names: Style())  # pyright: ignore[reportArgumentType]  # any colours
+    painter = LinePainter(lambda *names: Style())  # pyright: ignore[reportArgumentType]  # any colours
     lines = [line for part in range(len(layout.parts)) for line in layout.lines(part)]
     strips = [painter.line(line, width, fill="", current=False) for line in lines]
     filtered = [strip.apply_filter(Monochrome(), Color(0, 0, 0)) for strip in strips]

@@ -21,7 +21,7 @@ from tui_chat.models.timing import Timing
 from tui_chat.ui.chat import Transcript
 from tui_chat.ui.chat.find import find_spans, word_pattern
 from tui_chat.ui.chat.find_bar import FindBar
-from tui_chat.ui.chat.frame_diff import Frame
+from tui_chat.ui.chat.frame_diff import TranscriptFrame
 from tui_chat.ui.chat.header_footer import token_rate
 from tui_chat.ui.chat.messages import (
     ActionRefused,
@@ -455,6 +455,8 @@ async def test_what_is_selected_stays_selected_while_a_reply_streams() -> None:
 
 def test_a_row_is_drawn_where_another_line_with_the_same_words_came_to_it() -> None:
     blank = TextLine((), "")  # one may be selected, or hit, and the other not
-    before = Frame(None, False, [(LinePosition(0, 0, 0), blank), (LinePosition(0, 0, 2), blank)], 2)
+    before = TranscriptFrame(
+        None, False, [(LinePosition(0, 0, 0), blank), (LinePosition(0, 0, 2), blank)], 2
+    )
     after = before._replace(rows=[(LinePosition(0, 0, 0), blank), (LinePosition(0, 0, 3), blank)])
     assert list(after.changed_rows(before)) == [(1, 1)]

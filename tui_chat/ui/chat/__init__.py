@@ -8,7 +8,7 @@ markdown          lays out a section as lines (text_lines) of named styles
 message_layout    puts the parts of one message together
 branch_layout     keeps the layouts of the messages in sight, and estimates the others' heights
 viewport          knows which lines are on the screen
-row_painter       paints them in the theme's colours (styles)
+line_painter      paints them in the theme's colours (styles)
 transcript_view   draws, scrolls and follows a streaming reply
 transcript        handles keys and clicks, and posts requests (messages) for the app
 """

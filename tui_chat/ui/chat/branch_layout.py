@@ -36,7 +36,7 @@ class BranchLayout:
         """Returns the timing and cost of a finished reply."""
         self._width = 80
         self._estimates = HeightEstimates()
-        """Of the first entries; the rest was not asked for yet."""
+        """Of the first entries; the rest was not read yet."""
         self._layouts: OrderedDict[int, tuple[Entry, MessageLayout]] = OrderedDict()
         self._replies: dict[str, Reply] = {}
         self._started: dict[str, float] = {}

@@ -154,7 +154,7 @@ class ChatPane(Vertical, OnePassContainer):
         """Go to another hit."""
         self.transcript.action_hit(event.step)
 
-    def on_find_bar_closed(self) -> None:
+    def on_find_bar_exited(self) -> None:
         """Focus the transcript, or the composer while a pane covers the transcript."""
         if self.transcript.focusable:
             self.transcript.focus()

@@ -52,7 +52,7 @@ class FindBar(Horizontal):
             super().__init__()
             self.step = step
 
-    class Closed(Message):
+    class Exited(Message):
         """The user left the bar for the hits, or ended the search."""
 
     def __init__(self) -> None:
@@ -97,12 +97,12 @@ class FindBar(Horizontal):
     def action_accept(self) -> None:
         """Go to the hits; the bar stays if it has words."""
         self.display = bool(self._input.value.strip())
-        self.post_message(self.Closed())
+        self.post_message(self.Exited())
 
     def action_cancel(self) -> None:
         """End the search."""
         self.close()
-        self.post_message(self.Closed())
+        self.post_message(self.Exited())
 
     def close(self) -> None:
         """Hide the bar and end the search; nothing happens if it is hidden."""

@@ -13,7 +13,7 @@ from tui_chat.ui.chat.text_lines import TextLine
 from tui_chat.ui.chat.viewport import LinePosition
 
 
-class Frame(NamedTuple):
+class TranscriptFrame(NamedTuple):
     """The rows on the screen and what is drawn over them."""
 
     current: int | None
@@ -23,7 +23,7 @@ class Frame(NamedTuple):
     rows: list[tuple[LinePosition, TextLine]]
     height: int
 
-    def changed_rows(self, before: Frame) -> Iterator[tuple[int, int]]:
+    def changed_rows(self, before: TranscriptFrame) -> Iterator[tuple[int, int]]:
         """Yield the rows that differ from an earlier frame, as pairs of first row and count."""
         if (self.current, self.height) != (before.current, before.height):
             yield 0, self.height

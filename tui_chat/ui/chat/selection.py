@@ -25,7 +25,7 @@ from textual.widget import Widget
 
 from tui_chat.models.session import Entry
 from tui_chat.ui.chat.branch_layout import BranchLayout
-from tui_chat.ui.chat.row_painter import GUTTER
+from tui_chat.ui.chat.line_painter import GUTTER
 from tui_chat.ui.chat.text_lines import TextLine
 from tui_chat.ui.chat.viewport import LinePosition, Viewport
 

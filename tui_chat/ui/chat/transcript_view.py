@@ -1,7 +1,7 @@
 """Shows a branch: which rows are on the screen, how it scrolls, and how a reply grows.
 
 A widget for each message took 48 seconds for a thousand messages. Here only the lines on the
-screen exist: `Viewport` knows which they are, `BranchLayout` lays them out, `RowPainter` paints
+screen exist: `Viewport` knows which they are, `BranchLayout` lays them out, `LinePainter` paints
 them. What keys and clicks do is in `transcript`.
 """
 
@@ -25,10 +25,10 @@ from tui_chat.models.timing import NO_TIMING, Timing
 from tui_chat.ui.chat import selection as selecting
 from tui_chat.ui.chat.branch_layout import BranchLayout, common_beginning
 from tui_chat.ui.chat.find import TranscriptSearch
-from tui_chat.ui.chat.frame_diff import Frame
+from tui_chat.ui.chat.frame_diff import TranscriptFrame
+from tui_chat.ui.chat.line_painter import GUTTER, LinePainter, text_width
 from tui_chat.ui.chat.markdown import markdown_lines
 from tui_chat.ui.chat.messages import CursorMoved
-from tui_chat.ui.chat.row_painter import GUTTER, RowPainter, text_width
 from tui_chat.ui.chat.styles import TranscriptStyles
 from tui_chat.ui.chat.text_lines import TextLine
 from tui_chat.ui.chat.viewport import LinePosition, Viewport
@@ -65,7 +65,7 @@ class TranscriptView(ThinScrollView, can_focus=True):
         self._mouse = selecting.MouseSelection(self, self._viewport, self._layouts, self.scroll_by)
         self._styles = TranscriptStyles()
         self._palette = Palette(self, "transcript", self._styles)
-        self._painter = RowPainter(self._palette)
+        self._painter = LinePainter(self._palette)
         self._session_id: str | None = None
         self._highlighted = ""
         """Id of the message that is highlighted from outside."""
@@ -216,12 +216,12 @@ class TranscriptView(ThinScrollView, can_focus=True):
             self._lay_out()
             self.refresh()
 
-    def _frame(self) -> Frame:
+    def _frame(self) -> TranscriptFrame:
         view = self._viewport
         current = self._current if self.has_focus else None
-        return Frame(current, self._has_unseen_text, view.rows, view.height)
+        return TranscriptFrame(current, self._has_unseen_text, view.rows, view.height)
 
-    def _redraw_changes(self, before: Frame) -> None:
+    def _redraw_changes(self, before: TranscriptFrame) -> None:
         """Lay out what is in sight, and draw the rows that differ from an earlier frame."""
         if self._width:
             self._lay_out()

@@ -28,7 +28,7 @@ def text_width(screen_width: int) -> int:
     return max(min(screen_width - GUTTER - 1, TEXT_WIDTH), 8)
 
 
-class RowPainter:
+class LinePainter:
     """Paints lines in the colours of a palette, each as wide as the screen.
 
     Painted lines are cached in two generations: when the newer one is full, the older is dropped.
