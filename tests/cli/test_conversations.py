@@ -150,6 +150,19 @@ def test_sessions_are_filtered(filled: Command, flags: list[str], titles: list[s
         assert [each["title"] for each in told] == titles
 
 
+def test_sessions_in_the_trash_are_listed(filled: Command, tmp_path: Path):
+    async def delete() -> str:
+        path = tmp_path / "data" / "chat.db"
+        async with await Store.open(path, now=lambda: 1.0, new_id=lambda: "new") as store:
+            first = (await store.sessions.list())[0]
+            await store.sessions.delete([first.session_id])
+            return first.session_id
+
+    deleted = asyncio.run(delete())
+    told = json.loads(filled("sessions", "list", "--json", "--deleted").out)
+    assert [each["session_id"] for each in told] == [deleted]
+
+
 def test_search(filled: Command):
     [hit] = json.loads(filled("search", "北方", "--json").out)
     assert {"session_id", "message_id", "snippet"} <= set(hit)

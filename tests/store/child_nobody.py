@@ -15,9 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tui_chat.errors import TuiChatError
-from tui_chat.store import Store, upkeep
-from tui_chat.store.check import check
-from tui_chat.store.salvage import salvage
+from tui_chat.store import Store
+from tui_chat.store.maintenance import upkeep
+from tui_chat.store.maintenance.check import check
+from tui_chat.store.maintenance.salvage import salvage
 
 
 async def write(path: Path) -> None:

@@ -22,8 +22,9 @@ import pytest
 
 from tui_chat.errors import StoreDamaged, StoreError
 from tui_chat.models.message import Message
-from tui_chat.store import Store, upkeep
-from tui_chat.store.salvage import salvage
+from tui_chat.store import Store
+from tui_chat.store.maintenance import upkeep
+from tui_chat.store.maintenance.salvage import salvage
 
 HERE = Path(__file__).parent
 Opener = Callable[[], Awaitable[Store]]

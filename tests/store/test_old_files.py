@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tui_chat.store import Store, schema
-from tui_chat.store.check import Check, check
+from tui_chat.store.maintenance.check import CheckResult, check
 
 Opener = Callable[[], Awaitable[Store]]
 Content = dict[str, tuple[list[str], list[tuple[object, ...]]]]
@@ -51,7 +51,7 @@ def content(connection: sqlite3.Connection) -> Content:
 
 
 def assert_sound(path: Path) -> None:
-    heard: list[Check] = []
+    heard: list[CheckResult] = []
     check(path, heard.append)
     assert [fault for each in heard for fault in each.faults] == []
 

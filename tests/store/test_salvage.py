@@ -13,15 +13,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.store.direct import remove_forever, replace_variables
 from tui_chat.errors import InputError, StoreDamaged, StoreNewer
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
 from tui_chat.store import Store, schema
-from tui_chat.store.mend import RECOVERED
-from tui_chat.store.salvage import Salvaged, salvage
-from tui_chat.store.shapes import shapes_at
+from tui_chat.store.maintenance.repair import RECOVERED_TITLE
+from tui_chat.store.maintenance.row_shapes import shapes_of_version
+from tui_chat.store.maintenance.salvage import SalvageResult, salvage
 
 PAGE = 4096
 LATEST = len(schema.migrations())
@@ -32,7 +33,7 @@ def rows_of(path: Path, version: int = LATEST) -> Rows:
     with closing(sqlite3.connect(path)) as connection:
         return {
             table: sorted(connection.execute(f"SELECT * FROM {table}"), key=repr)
-            for table in shapes_at(version)
+            for table in shapes_of_version(version)
         }
 
 
@@ -70,9 +71,7 @@ async def fill(path: Path) -> None:
                     reply, message=Message("assistant", "done"), status="complete", seconds=2.0
                 )
             await store.drafts.save(session.session_id, f"draft {number}")
-            await store.sessions.save_variables(
-                session.session_id, {"mood": "glad", "n": str(number)}
-            )
+            await replace_variables(store, session.session_id, {"mood": "glad", "n": str(number)})
         await store.settings.set("last", "something")
         await store.database.write(
             lambda tx: tx.run(
@@ -83,7 +82,7 @@ async def fill(path: Path) -> None:
         await store.revisions.save("preset", '{"name": "p"}')
         await store.messages.delete(reply)
         sessions = await store.sessions.list()
-        await store.sessions.delete_forever(sessions[3].session_id)
+        await remove_forever(store, sessions[3].session_id)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +105,7 @@ def damage(path: Path, first: int, last: int, fill: bytes = b"\xa5") -> None:
     path.write_bytes(data)
 
 
-def saved(path: Path) -> tuple[Salvaged, Rows]:
+def saved(path: Path) -> tuple[SalvageResult, Rows]:
     """Salvage, see that the old file stayed and the new one is sound, and return what is in it."""
     before = {item: item.read_bytes() for item in path.parent.iterdir()}
     target = path.with_name("new.db")
@@ -239,7 +238,7 @@ async def test_messages_of_a_lost_session_get_a_new_one(whole: Path) -> None:
     assert [row[0] for row in rows["messages"]] == [row[0] for row in before["messages"]]
     async with await Store.open(result.target, now=lambda: 1.0, new_id=lambda: "x") as store:
         sessions = await store.sessions.list()
-        assert sum(s.title == RECOVERED for s in sessions) == 2
+        assert sum(s.title == RECOVERED_TITLE for s in sessions) == 2
         for session in sessions:
             branch = await store.branches.load(session.session_id)
             assert session.message_count == len(branch) > 10

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from tests.store.direct import remove_forever
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part, ToolCall
@@ -131,14 +132,14 @@ async def test_a_deleted_session_takes_all_with_it(store: Store, request_record:
     exchange = await begin(store, made.session_id, request_record())
     reply = exchange.reply.message
     await store.replies.flush(reply.id, replace(reply, content="so far"))
-    await store.sessions.delete_forever(made.session_id)
+    await remove_forever(store, made.session_id)
 
     assert await store.sessions.get(made.session_id) is None
     assert await store.branches.load(made.session_id) == ()
     assert await store.requests.get(reply.id) is None
     assert await store.drafts.get(made.session_id) == ""
     assert [s.session_id for s in await store.sessions.list()] == [kept.session_id]
-    await store.sessions.delete_forever(made.session_id)
+    await remove_forever(store, made.session_id)
 
 
 async def test_every_use_of_a_deleted_session_is_refused(
@@ -147,7 +148,7 @@ async def test_every_use_of_a_deleted_session_is_refused(
     made = await store.sessions.create()
     exchange = await begin(store, made.session_id, request_record())
     reply = exchange.reply.message
-    await store.sessions.delete_forever(made.session_id)
+    await remove_forever(store, made.session_id)
     for refused in (
         store.sessions.update(made.session_id, title="x"),
         store.messages.add(made.session_id, Message("user"), None),
@@ -329,7 +330,7 @@ async def test_a_branch_deeper_than_sqlites_cascades_is_read_and_deleted(store: 
     await store.database.write(fill)
     branch = await store.branches.load(made.session_id)
     assert [e.message.content for e in branch] == list(map(str, range(depth)))
-    await store.sessions.delete_forever(made.session_id)
+    await remove_forever(store, made.session_id)
     assert await store.branches.load(made.session_id) == ()
 
 

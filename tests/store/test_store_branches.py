@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.store.direct import remove_forever, replace_variables
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.message import Message
 from tui_chat.models.reply import Usage
@@ -306,7 +307,7 @@ async def test_a_fork_is_a_session_of_its_own(
     await store.sessions.update(
         session.session_id, model="m", tags=("x", "y"), lorebooks=("l",), folder="f", max_tokens=5
     )
-    await store.sessions.save_variables(session.session_id, {"mood": "fine"})
+    await replace_variables(store, session.session_id, {"mood": "fine"})
     exchange = await store.replies.begin(
         session.session_id,
         parent_id="b",
@@ -357,7 +358,7 @@ async def test_a_fork_outlives_its_role_and_its_original(
 ) -> None:
     session = await grow("a a>b")
     fork = await store.branches.fork("b")
-    await store.sessions.delete_forever(session.session_id)
+    await remove_forever(store, session.session_id)
     assert await shown(fork) == "a b"
 
 

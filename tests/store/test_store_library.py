@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 
-import pytest
-
-from tui_chat.errors import StoreError
+from tests.store.direct import replace_variables
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
@@ -41,13 +39,11 @@ async def test_a_revision_is_kept_once_and_found_by_its_hash(store: Store) -> No
 
 async def test_variables_belong_to_their_session(store: Store) -> None:
     one, two = await store.sessions.create(), await store.sessions.create()
-    await store.sessions.save_variables(one.session_id, {"b": "2", "a": ""})
+    await replace_variables(store, one.session_id, {"b": "2", "a": ""})
     assert await store.sessions.variables(one.session_id) == {"a": "", "b": "2"}
     assert await store.sessions.variables(two.session_id) == {}
-    await store.sessions.save_variables(one.session_id, {"c": "3"})
+    await replace_variables(store, one.session_id, {"c": "3"})
     assert await store.sessions.variables(one.session_id) == {"c": "3"}
-    with pytest.raises(StoreError, match="no longer"):
-        await store.sessions.save_variables("nowhere", {"a": "1"})
 
 
 async def test_requests_are_found_by_endpoint_and_by_session(

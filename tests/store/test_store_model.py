@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from tests.store.direct import remove_forever
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack, unpack
@@ -404,7 +405,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(which=pick)
     def delete(self, which: int) -> None:
         session_id, _ = self.choose(which)
-        self.run(self.store.sessions.delete_forever(session_id))
+        self.run(remove_forever(self.store, session_id))
         del self.known[session_id]
         self.order.remove(session_id)
 

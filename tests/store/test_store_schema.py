@@ -15,9 +15,10 @@ import pytest
 from tui_chat.errors import StoreDamaged, StoreError, StoreNewer
 from tui_chat.models.message import Message
 from tui_chat.models.role import Role
-from tui_chat.store import Store, copies, schema, upkeep
-from tui_chat.store.copies import backups
-from tui_chat.store.salvage import salvage
+from tui_chat.store import Store, schema
+from tui_chat.store.maintenance import backup, upkeep
+from tui_chat.store.maintenance.backup import list_backups
+from tui_chat.store.maintenance.salvage import salvage
 
 Opener = Callable[[], Awaitable[Store]]
 LATEST = len(schema.migrations())
@@ -190,8 +191,8 @@ async def test_a_backup_is_made_before_a_filled_database_is_migrated(
 async def test_backups_do_not_replace_each_other(path: Path, open_store: Opener) -> None:
     made_at(path, 1)
     with plain(path) as connection:
-        one = copies.back_up(connection, path, 1.0)
-        two = copies.back_up(connection, path, 1.0)
+        one = backup.back_up(connection, path, 1.0)
+        two = backup.back_up(connection, path, 1.0)
     assert one != two
     assert neighbours(path) == sorted([one.name, two.name])
 
@@ -371,7 +372,7 @@ async def test_the_folder_and_the_files_are_their_owners_alone(
         os.umask(before)
     assert set(modes.values()) == {0o600}
     assert {mode_of(tmp_path / "above"), mode_of(path.parent)} == {0o700}
-    assert [mode_of(each) for each in backups(path)] == [0o600]
+    assert [mode_of(each) for each in list_backups(path)] == [0o600]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no permission bits")

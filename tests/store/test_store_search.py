@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.store.direct import remove_forever
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
@@ -28,11 +29,12 @@ from tui_chat.models.search import Hit, Query
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import Transcript
-from tui_chat.store import Store, candidates, few, schema
-from tui_chat.store.asides import asides_of
-from tui_chat.store.check import Check, check
-from tui_chat.store.snippets import Finder
-from tui_chat.store.words import Term, fold, indexed, terms
+from tui_chat.store import Store, schema
+from tui_chat.store.maintenance.check import CheckResult, check
+from tui_chat.store.search import planner, scans
+from tui_chat.store.search.secondary_text import secondary_texts_of
+from tui_chat.store.search.snippets import TermMatcher
+from tui_chat.store.search.words import Term, fold, index_words, parse_terms
 
 Make = Callable[..., RequestRecord]
 Opener = Callable[[], Awaitable[Store]]
@@ -162,16 +164,16 @@ def _small(text: str) -> str:
 def test_what_is_indexed_are_the_words_that_are_looked_for(text: str) -> None:
     """The index is SQLite's own, so this says by simple means what it will find."""
     text = text.replace('"', " ")
-    tokens = re.findall("[0-9a-z\x80-\U0010ffff]+", _small(indexed(text)))  # as SQLite has it
+    tokens = re.findall("[0-9a-z\x80-\U0010ffff]+", _small(index_words(text)))  # as SQLite has it
     try:
-        wanted = terms(f'"{text}"')
+        wanted = parse_terms(f'"{text}"')
     except InputError:
         assert not tokens
         return
     in_pairs = Term((*wanted[0].words, "end")).match
     assert tokens == _small(in_pairs.strip('"')).split()[:-1]
-    wanted = terms(text)
-    finder = Finder(wanted)
+    wanted = parse_terms(text)
+    finder = TermMatcher(wanted)
     assert finder.has_all(text)
     snippet, marks = finder.snippet(text)
     assert all(0 <= start < stop <= len(snippet) for start, stop in marks)
@@ -194,11 +196,11 @@ def test_every_stretch_is_found_where_it_stands(text: str, data: st.DataObject) 
     stretch = run[start : data.draw(st.integers(start + 1, len(run)))]
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE VIRTUAL TABLE i USING fts5 (w, content='', tokenize='ascii')")
-        connection.execute("INSERT INTO i (rowid, w) VALUES (1, ?)", (indexed(text),))
-        (term,) = terms(stretch)
+        connection.execute("INSERT INTO i (rowid, w) VALUES (1, ?)", (index_words(text),))
+        (term,) = parse_terms(stretch)
         found = connection.execute("SELECT rowid FROM i WHERE i MATCH ?", (term.match,)).fetchall()
     assert found == [(1,)]
-    _, marks = Finder((term,)).snippet(text)
+    _, marks = TermMatcher((term,)).snippet(text)
     assert marks
 
 
@@ -221,7 +223,7 @@ def test_every_stretch_is_found_where_it_stands(text: str, data: st.DataObject) 
 def test_snippets_mark_what_was_looked_for(
     text: str, query: str, snippet: str, marked: list[str]
 ) -> None:
-    shown, marks = Finder(terms(query)).snippet(text)
+    shown, marks = TermMatcher(parse_terms(query)).snippet(text)
     assert shown == snippet
     assert [shown[start:stop] for start, stop in marks] == marked
 
@@ -288,14 +290,14 @@ async def test_every_branch_is_searched_and_nothing_that_was_deleted(store: Stor
     assert set(await ids(store, "fox")) == {"a", "d"}
     fork = await store.branches.fork("d")
     assert len(await ids(store, "fox")) == 4
-    await store.sessions.delete_forever(session.session_id)
+    await remove_forever(store, session.session_id)
     assert {hit.session_id for hit in await store.search.find(Query("fox"))} == {fork.session_id}
 
 
 async def test_rows_that_are_used_again_are_not_mistaken(store: Store) -> None:
     session = await store.sessions.create(title="old")
     await store.messages.add(session.session_id, Message("user", "fox 狐狸", id="a"), None)
-    await store.sessions.delete_forever(session.session_id)
+    await remove_forever(store, session.session_id)
     other = await store.sessions.create(title="new")
     await store.messages.add(other.session_id, Message("user", "dog", id="b"), None)
     assert await ids(store, "fox") == await ids(store, "狐狸") == await ids(store, "old") == []
@@ -382,12 +384,12 @@ few. The same is found.
 
 def take(monkeypatch: pytest.MonkeyPatch, road: str) -> None:
     """Have a road taken whatever it costs; the index after one message was read."""
-    monkeypatch.setattr(candidates, "_STEP", 1 if road == "looked up" else 7)
+    monkeypatch.setattr(planner, "_STEP", 1 if road == "looked up" else 7)
     for cost in ("_READ", "_PASS_BY"):
-        monkeypatch.setattr(candidates, cost, 1e9 if road == "looked up" else 1e-9)
+        monkeypatch.setattr(planner, cost, 1e9 if road == "looked up" else 1e-9)
     if road != "listed":
-        monkeypatch.setattr(few, "_FEW", -1)
-    monkeypatch.setattr(candidates, "_TRIED", 0.0)
+        monkeypatch.setattr(scans, "_SHORT", -1)
+    monkeypatch.setattr(planner, "_TRIED", 0.0)
 
 
 @pytest.mark.parametrize("road", ROADS)
@@ -509,7 +511,7 @@ async def test_what_is_found_is_what_a_plain_look_at_every_message_finds(
         )  # fmt: skip
 
     for text in _ASKED:
-        finder = Finder(terms(text))
+        finder = TermMatcher(parse_terms(text))
         for wanted in _FILTERS:
             fitting = {
                 entry.message.id: entry.message.timestamp or 0.0
@@ -551,7 +553,7 @@ async def test_what_was_there_before_the_index_is_found(path: Path, open_store: 
     assert await ids(store, "狐狸") == ["b"]
     assert [hit.title for hit in await store.search.find(Query("new"))] == ["new talk"]
     assert await store.search.find(Query("old")) == ()
-    await store.sessions.delete_forever("s")
+    await remove_forever(store, "s")
     assert await ids(store, "fox") == []
 
 
@@ -631,7 +633,7 @@ async def test_reasoning_calls_and_refusals_are_found_and_say_so(
     assert await ids(store, "vixen") == ["call"]
     await store.messages.delete("thought")
     await store.sessions.purge_trash(-9.0)
-    await store.sessions.delete_forever(fork.session_id)
+    await remove_forever(store, fork.session_id)
     assert await ids(store, "garden") == []
     await store.transcripts.add(
         Transcript(Session("i", "Imported"), (Entry(replace(said["thought"], id="i1")),))
@@ -659,12 +661,12 @@ async def test_both_roads_find_the_same_beside_texts(
             found = {
                 entry.message.id
                 for entry in entries
-                if Finder(terms(text)).has_all(entry.message.semantics.reasoning[0].text)
+                if TermMatcher(parse_terms(text)).has_all(entry.message.semantics.reasoning[0].text)
                 and model in ("", entry.model)
             }
-            for rare in (0, candidates._RARE):
+            for rare in (0, planner._RARE):
                 with monkeypatch.context() as patched:
-                    patched.setattr(candidates, "_RARE", rare)
+                    patched.setattr(planner, "_RARE", rare)
                     got = await ids(store, text, model=model, limit=300)
                     assert set(got) == found, (text, model, rare)
 
@@ -705,7 +707,7 @@ async def test_what_json_spells_out_in_a_call_can_be_found_and_written(
 
 @given(st.text(), st.text())
 def test_whatever_stands_in_the_columns_has_words(calls: str, semantics: str) -> None:
-    assert len(asides_of(calls, semantics)) == 3
+    assert len(secondary_texts_of(calls, semantics)) == 3
 
 
 @given(
@@ -718,13 +720,15 @@ def test_whatever_a_call_is_given_is_read(arguments: object) -> None:
     call = ToolCall("c", "f", json.dumps(arguments))
     odd = pack([arguments, {"name": arguments, "arguments": arguments}])
     for columns in (pack((call,)), odd):
-        _, calls, _ = asides_of(columns, pack({"reasoning": arguments, "refusal": arguments}))
-        assert asides_of(columns, "")[1] == calls
+        _, calls, _ = secondary_texts_of(
+            columns, pack({"reasoning": arguments, "refusal": arguments})
+        )
+        assert secondary_texts_of(columns, "")[1] == calls
     if isinstance(arguments, str):
-        assert arguments.strip().replace("\x1e", " ") in asides_of(pack((call,)), "")[1]
+        assert arguments.strip().replace("\x1e", " ") in secondary_texts_of(pack((call,)), "")[1]
 
 
 def faults(path: Path) -> list[str]:
-    heard: list[Check] = []
+    heard: list[CheckResult] = []
     check(path, heard.append)
     return [fault for each in heard for fault in each.faults]

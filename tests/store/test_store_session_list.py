@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.store.direct import remove_forever
 from tui_chat.errors import InputError, StoreDamaged
 from tui_chat.models.message import Message
 from tui_chat.models.role import Role
@@ -36,9 +37,9 @@ async def test_the_kept_list_is_what_a_fresh_one_would_be(open_store: Opener) ->
         lambda: store.sessions.delete((one, "t")),
         lambda: store.sessions.restore((one,)),
         lambda: store.roles.delete("r"),
-        lambda: other.sessions.delete_forever(two),
+        lambda: remove_forever(other, two),
         lambda: store.sessions.purge_trash(-1.0),
-        lambda: store.sessions.delete_forever(one),
+        lambda: remove_forever(store, one),
     ]
     before = await store.sessions.list()
     assert [each.title for each in before] == ["Pirate", "One"]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.store.direct import replace_variables
 from tests.store.test_store_api import RICH
 from tui_chat.models.message import Message
 from tui_chat.models.reply import Usage
@@ -59,7 +60,7 @@ async def test_taking_in_twice_adds_nothing(store: Store) -> None:
     await store.transcripts.add(TRANSCRIPT)
     await store.sessions.update("s", title="Mine", tags=())
     await store.roles.save(Role("r", "Sailor"))
-    await store.sessions.save_variables("s", {"mood": "bad"})
+    await replace_variables(store, "s", {"mood": "bad"})
     await store.branches.activate("s", "e")
     before = await store.transcripts.get("s")
     assert await store.transcripts.add(TRANSCRIPT) == Imported("s", "Mine", False, 0, 5)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.e2e.conftest import settled
 from tests.interop.exports import chatgpt, node
+from tests.store.direct import replace_variables
 from tui_chat.models.profile import Profile
 from tui_chat.workspace import Failed
 
@@ -165,7 +166,7 @@ async def test_macros_read_the_variables_of_their_session(make_workspace, tmp_pa
     assert await workspace.replies.submit("hi")
     await settled(workspace, heard)
     session_id = workspace.state.session_id
-    await workspace.store.sessions.save_variables(session_id, {"mood": "merry"})
+    await replace_variables(workspace.store, session_id, {"mood": "merry"})
     await workspace.sessions.open(session_id)
     assert "You are merry." in words(workspace)
     assert await workspace.replies.submit("and now")

@@ -21,7 +21,7 @@ def database(settings: dict[str, object]) -> Path:
 
 def run_status(path: Path, *, as_json: bool) -> None:
     """Print what there is to know. Raises InputError, StoreError."""
-    from tui_chat.store import upkeep
+    from tui_chat.store.maintenance import upkeep
 
     found = upkeep.status(path)
     if as_json:
@@ -57,7 +57,7 @@ def run_status(path: Path, *, as_json: bool) -> None:
 
 def run_migrate(path: Path, target: int | None) -> None:
     """Bring the database up. Raises InputError, StoreError."""
-    from tui_chat.store import upkeep
+    from tui_chat.store.maintenance import upkeep
 
     before, after, saved = upkeep.migrate(path, now=time.time(), target=target)
     if before == after:
@@ -69,9 +69,9 @@ def run_migrate(path: Path, target: int | None) -> None:
 
 def run_rollback(path: Path, target: int | None, *, sure: bool) -> None:
     """Undo migrations after asking. Raises InputError, StoreError."""
-    from tui_chat.store import upkeep
+    from tui_chat.store.maintenance import upkeep
 
-    before, after, losses = upkeep.losses(path, target)
+    before, after, losses = upkeep.rollback_losses(path, target)
     write_line(f"Version {before} -> {after}. What that costs:")
     for loss in losses:
         write_line(f"  {loss}")
@@ -97,7 +97,7 @@ def _ask(question: str, unasked: str) -> None:
 
 def run_backup(path: Path, target: Path | None, *, force: bool) -> None:
     """Copy the database. Raises InputError, StoreError."""
-    from tui_chat.store import upkeep
+    from tui_chat.store.maintenance import upkeep
 
     saved = upkeep.backup(path, target, now=time.time(), force=force)
     write_line(f"{saved}  {_size(saved.stat().st_size)}")
@@ -105,7 +105,7 @@ def run_backup(path: Path, target: Path | None, *, force: bool) -> None:
 
 def run_restore(path: Path, source: Path) -> None:
     """Put a copy in the database's place. Raises InputError, StoreError."""
-    from tui_chat.store import upkeep
+    from tui_chat.store.maintenance import upkeep
 
     aside = upkeep.restore(path, source, now=time.time())
     write_line(f"{path} is what {source} was.")
@@ -115,22 +115,22 @@ def run_restore(path: Path, source: Path) -> None:
 
 def run_check(path: Path, *, as_json: bool) -> bool:
     """Print what is sound and what is not; True where all is. Raises InputError, StoreError."""
-    from tui_chat.store.check import DERIVED, Check, check
+    from tui_chat.store.maintenance.check import DERIVED_CHECKS, CheckResult, check
 
-    def show(check: Check) -> None:
+    def show(check: CheckResult) -> None:
         sign = Styled("NO", "red") if check.faults else Styled("ok", "green")
         write_line("  ", sign, f"  {check.name}")
         for fault in check.faults:
             write_line(f"      {fault}")
 
-    def hear(check: Check) -> None:
+    def hear(check: CheckResult) -> None:
         if not as_json:
             show(check)
 
     try:
         checks = check(path, hear)
     except StoreDamaged as error:
-        checks = (Check("file", (str(error),)),)
+        checks = (CheckResult("file", (str(error),)),)
         hear(checks[0])
     faults = sum(len(each.faults) for each in checks)
     if as_json:
@@ -139,7 +139,7 @@ def run_check(path: Path, *, as_json: bool) -> bool:
             sound=not faults,
             checks=[{"name": each.name, "faults": list(each.faults)} for each in checks],
         )
-    elif faults and all(each.name in DERIVED for each in checks if each.faults):
+    elif faults and all(each.name in DERIVED_CHECKS for each in checks if each.faults):
         write_line("\nNothing is lost. To make counts and search index anew:\n  tui-chat db repair")
     elif faults:
         write_line(
@@ -155,15 +155,15 @@ def run_check(path: Path, *, as_json: bool) -> bool:
 
 def run_repair(path: Path) -> None:
     """Make anew what is derived. Raises InputError, StoreError."""
-    from tui_chat.store import upkeep
+    from tui_chat.store.maintenance import upkeep
 
-    upkeep.make_anew(path)
+    upkeep.rebuild(path)
     write_line("Counts are made anew, and the search index will be before the next search.")
 
 
 def run_vacuum(path: Path) -> None:
     """Give free space back. Raises InputError, StoreError."""
-    from tui_chat.store import upkeep
+    from tui_chat.store.maintenance import upkeep
 
     before, after = upkeep.vacuum(path)
     write_line(f"{_size(before)} -> {_size(after)}")
@@ -171,7 +171,7 @@ def run_vacuum(path: Path) -> None:
 
 def run_salvage(source: Path, target: Path) -> None:
     """Save what can be read. Raises InputError, StoreError."""
-    from tui_chat.store.salvage import salvage
+    from tui_chat.store.maintenance.salvage import salvage
 
     def progress(rows: int, pages: int) -> None:
         write_progress(f"{rows:,} rows")

@@ -72,7 +72,8 @@ def run_list(settings: Mapping[str, object], filters: Filters, *, as_json: bool)
 
 async def _sessions(settings: Mapping[str, object], filters: Filters) -> list[SessionSummary]:
     async with open_store(settings) as store:
-        return filters.take(await store.sessions.list())
+        listed = store.sessions.list_trash() if filters.deleted else store.sessions.list()
+        return filters.take(await listed)
 
 
 def table(sessions: Sequence[SessionSummary]) -> str:

@@ -20,9 +20,9 @@ from typing import TypeAlias
 
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.session import Entry, Node, Session
-from tui_chat.store import index
 from tui_chat.store.database import Database, Row, Transaction
 from tui_chat.store.rows import ENTRY, ENTRY_NAMES, entry_of
+from tui_chat.store.search import index
 from tui_chat.store.sessions import insert_session, require_session, set_head
 from tui_chat.store.stream_journal import read_streamed_fields
 from tui_chat.store.unsaved import UnsavedReplies

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from tui_chat.errors import RecordGone, StoreBusy, StoreError
 from tui_chat.models.text import clean
-from tui_chat.store.faults import told
+from tui_chat.store.errors import store_errors
 
 if TYPE_CHECKING:
     import aiosqlite
@@ -69,7 +69,7 @@ class Transaction:
         return await self._run(sql, values)
 
     async def row(self, sql: str, *values: object) -> Row | None:
-        """Run a statement and return its first row, None where there is none."""
+        """Run a statement and return its first row; None if there is none."""
         found = await self.rows(sql, *values)
         return found[0] if found else None
 
@@ -151,7 +151,7 @@ class Database:
         """
         import aiosqlite
 
-        with told(path):
+        with store_errors(path):
             connection = await aiosqlite.connect(path, timeout=busy_timeout, isolation_level=None)
             try:
                 for setting in _SETTINGS:
@@ -247,7 +247,7 @@ class Database:
         committed: Callable[[_T], object] | None,
         key: str = "",
     ) -> _T:
-        """Run work when its turn comes; with a `key`, keep it where it cannot be written."""
+        """Run work when its turn comes; with a `key`, keep it if it cannot be written."""
         async with self._turn:
             self._deferred.pop(key, None)  # this is newer
             try:
@@ -297,7 +297,7 @@ class Database:
             self.all_written.set()
 
     async def _transact(self, begin: str, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
-        with told(self._path):
+        with store_errors(self._path):
             if begin is _WRITING and _identity(self._path) != self._file:
                 raise StoreError(
                     f"The database {self._path} was removed or replaced while it was open.",
@@ -322,7 +322,7 @@ class Database:
             with suppress(StoreError):
                 await self._try_deferred()
             self._note_deferred()
-        with told(self._path):
+        with store_errors(self._path):
             await self._connection.close()
 
 

@@ -21,8 +21,13 @@ from tui_chat.store.branches import (
     sibling_ids,
 )
 from tui_chat.store.database import Database, Transaction
-from tui_chat.store.index import add_asides, add_messages, add_new, expect_many
 from tui_chat.store.rows import entry_of, json_texts, usage_values
+from tui_chat.store.search.index import (
+    add_messages,
+    add_new_message,
+    add_secondary_texts,
+    allow_more_segments,
+)
 from tui_chat.store.sessions import append_to_branch, set_head
 from tui_chat.store.unsaved import UnsavedReplies
 
@@ -207,7 +212,7 @@ async def insert_message(tx: Transaction, entry: Entry, placement: Placement) ->
     [(seq,)] = await tx.rows(_INSERT, None, *_values(entry, placement))
     if entry.status != "streaming":
         _, calls, semantics = json_texts(entry.message)
-        await add_new(tx, seq, entry.message.content, calls, semantics)
+        await add_new_message(tx, seq, entry.message.content, calls, semantics)
     return await with_siblings_counted(tx, entry, placement.session_id)
 
 
@@ -259,11 +264,11 @@ async def insert_messages(tx: Transaction, added: Sequence[tuple[Entry, Placemen
     await tx.run_many(
         _COUNT, [(new, min(tokens, 4 * 10**18), key) for key, (new, tokens) in counts.items()]
     )
-    await expect_many(tx)
+    await allow_more_segments(tx)
     await add_messages(
         tx, ((seq, entry.message.content) for seq, (entry, _) in enumerate(added, first))
     )
-    await add_asides(
+    await add_secondary_texts(
         tx,
         (
             (seq, *json_texts(entry.message)[1:])

@@ -21,12 +21,12 @@ from tui_chat.models.request import Exchange, RequestRecord
 from tui_chat.models.session import Entry
 from tui_chat.store.branches import check_parent
 from tui_chat.store.database import Database, Transaction
-from tui_chat.store.faults import told
-from tui_chat.store.index import add_new, add_stored, remove_messages
+from tui_chat.store.errors import store_errors
 from tui_chat.store.messages import Placement, insert_message, with_siblings_counted
-from tui_chat.store.owner import Owner, is_alive, tokens
+from tui_chat.store.process_lock import ProcessLock, is_running, lock_tokens
 from tui_chat.store.requests import insert_request, insert_response
 from tui_chat.store.rows import ENTRY_NAMES, entry_of, json_texts, usage_values
+from tui_chat.store.search.index import add_new_message, add_stored, remove_messages
 from tui_chat.store.sessions import append_to_branch, refresh_status, touch_session
 from tui_chat.store.settings import drop_sent_draft
 from tui_chat.store.stream_journal import (
@@ -72,7 +72,7 @@ class Replies:
         self._unsaved = unsaved
         self._now = now
         self._new_id = new_id
-        self._owner = Owner(path, new_id())
+        self._owner = ProcessLock(path, new_id())
         self._persisted: dict[str, PersistedFields] = {}
         """What the file holds of each reply that this program receives, by entry id."""
         self._begun: dict[str, tuple[str, Entry]] = {}
@@ -214,8 +214,8 @@ class Replies:
 
     async def interrupt_orphans(self) -> bool:
         """End the replies of programs that no longer run; return True if there were any."""
-        with told(self._path):
-            left_behind = tokens(self._path)
+        with store_errors(self._path):
+            left_behind = lock_tokens(self._path)
         if not left_behind and not await self._database.read(_owners):
             return False
 
@@ -223,7 +223,7 @@ class Replies:
             dead = [
                 token
                 for token in {*left_behind, *await _owners(tx)}
-                if not is_alive(self._path, token)
+                if not is_running(self._path, token)
             ]
             ended = [await _interrupt_replies(tx, token) for token in dead]
             return any(ended)
@@ -246,7 +246,7 @@ async def _finish(tx: Transaction, entry: Entry, now: float) -> Entry:
         raise RecordGone("The session of this reply no longer exists.")
     await drop_changes(tx, message.id)
     *stored, seq, session_id = row
-    await add_new(tx, seq, message.content, *json_columns[1:])
+    await add_new_message(tx, seq, message.content, *json_columns[1:])
     await touch_session(tx, session_id, now)
     return await with_siblings_counted(tx, entry_of(tuple(stored)), session_id)
 

@@ -16,7 +16,7 @@ from tui_chat.models.json_values import pack
 from tui_chat.models.received import Received
 from tui_chat.models.request import RequestRecord, Sent
 from tui_chat.store.database import Database, Row, Transaction
-from tui_chat.store.faults import readable
+from tui_chat.store.errors import decoding
 
 BODIES_KEPT = 200
 """Exact bodies that are kept: some days of ordinary use, and at the 50 to 300 kB of an
@@ -111,7 +111,7 @@ class Requests:
         if row is None:
             return None
         status, media, body, size, times = row
-        with readable("response"):
+        with decoding("response"):
             return Received(status, media, body, size, times_of(times))
 
 
@@ -176,7 +176,7 @@ def _sent_of(row: Row) -> Sent:
 
 def _record_of(row: Row) -> RequestRecord:
     endpoint, protocol, method, url, sha256, created, recipe, body = row
-    with readable("request"):
+    with decoding("request"):
         return RequestRecord(
             endpoint, Protocol(protocol), method, url, sha256, recipe_of(recipe), body, created
         )

@@ -15,7 +15,7 @@ from tui_chat.models.role import Role
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry, Session
 from tui_chat.store.database import Row
-from tui_chat.store.faults import UNREADABLE, readable, unreadable
+from tui_chat.store.errors import DECODE_ERRORS, decoding, undecodable
 
 ENTRY_NAMES = (
     *("message_id", "parent_id", "message_role", "content", "parts", "tool_calls", "semantics"),
@@ -32,10 +32,10 @@ ENTRY = ", ".join(f"m.{name}" for name in ENTRY_NAMES)
 _SESSION = tuple(field.name for field in fields(Session))
 
 SESSION = ", ".join(_SESSION)
-"""The columns that `session_of` reads; they are called as the value's fields are."""
+"""The columns that `session_of` reads; they have the names of the fields."""
 
 ROLE = ", ".join(field.name for field in fields(Role))
-"""The columns that `role_of` reads; they are called as the value's fields are."""
+"""The columns that `role_of` reads; they have the names of the fields."""
 
 JsonField = Literal["parts", "tool_calls", "semantics"]
 """Fields of a message that are kept as JSON."""
@@ -75,8 +75,8 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
             parts=json_value("parts", parts) if parts else (),
             semantics=json_value("semantics", semantics) if semantics else NO_MESSAGE_SEMANTICS,
         )
-    except UNREADABLE as fault:
-        raise unreadable(f"message {message_id}", fault) from fault
+    except DECODE_ERRORS as fault:
+        raise undecodable(f"message {message_id}", fault) from fault
     return Entry(
         message=message,
         parent_id=parent_id,
@@ -142,7 +142,7 @@ def usage_values(usage: Usage) -> tuple[int | None, ...]:
 
 def session_of(row: Row) -> Session:
     """Read the columns `SESSION`."""
-    with readable("session"):
+    with decoding("session"):
         refuse_bytes(row)
         values = [
             _READ[name](value) if name in _READ else value

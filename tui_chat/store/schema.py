@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
 from tui_chat.files import make_private_folder, restrict
-from tui_chat.store.copies import back_up, backups, create, settle
-from tui_chat.store.faults import damaged, told
+from tui_chat.store.errors import damage_error, store_errors
+from tui_chat.store.maintenance.backup import back_up, create_private, list_backups, publish
 
 if TYPE_CHECKING:
     import sqlite3
@@ -88,19 +88,23 @@ def prepare(path: Path, *, now: float, busy_timeout: float) -> Path | None:
             f"This Python comes with SQLite {sqlite3.sqlite_version}, which is too old.",
             advice="Use a Python with SQLite 3.37 or newer.",
         )
-    with told(path):
+    with store_errors(path):
         make_private_folder(path.parent)
         restrict(path.parent, 0o700)
-        left = beside(path, "-wal").exists()  # asked first: another program may begin just now
+        left = companion(path, "-wal").exists()  # asked first: another program may begin just now
         if not path.exists():
             if left:
                 raise _log_without_database(path)
             _create(path, busy_timeout)
-        require_file(path)
+        require_regular_file(path)
         refuse_empty(path)
-        for each in (path, *(beside(path, end) for end in ("-wal", "-shm")), *backups(path)):
+        for each in (
+            path,
+            *(companion(path, end) for end in ("-wal", "-shm")),
+            *list_backups(path),
+        ):
             restrict(each, 0o600)
-        version = look(path, busy_timeout)
+        version = inspect_version(path, busy_timeout)
         if version == len(migrations()):
             return None
         with closing(connect(path, busy_timeout)) as connection:
@@ -116,18 +120,18 @@ def _create(path: Path, busy_timeout: float) -> None:
     """
     new = path.with_name(f"{path.name}.{token_hex(4)}.new")
     try:
-        create(new)
+        create_private(new)
         with closing(connect(new, busy_timeout)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             migrate(connection, new)
         with suppress(FileExistsError):  # another program was quicker
-            settle(new, path, force=False)
+            publish(new, path, force=False)
     finally:
         for end in ("", "-wal", "-shm"):
-            beside(new, end).unlink(missing_ok=True)
+            companion(new, end).unlink(missing_ok=True)
 
 
-def require_file(path: Path) -> None:
+def require_regular_file(path: Path) -> None:
     """Refuse a pipe, a device or a socket under the name of a database. Raises InputError."""
     if not (path.is_file() or path.is_dir()):
         raise InputError(
@@ -136,7 +140,7 @@ def require_file(path: Path) -> None:
         )
 
 
-def beside(path: Path, end: str) -> Path:
+def companion(path: Path, end: str) -> Path:
     """Return the file that SQLite keeps beside a database, by its ending."""
     return path.with_name(path.name + end)
 
@@ -166,7 +170,7 @@ def migrate(
         if not _run(connection, step.up, version, step.number):
             continue  # another program was quicker; see how far it came
     if version > len(steps):
-        raise newer(path, version)
+        raise newer_error(path, version)
 
 
 def undo(connection: sqlite3.Connection, target: int) -> None:
@@ -180,7 +184,7 @@ def _log_without_database(path: Path) -> StoreDamaged:
     return StoreDamaged(
         f"The database {path} is gone, but its log is still there.",
         advice=f"Put the database back or restore a copy with `tui-chat db restore FILE`; to begin "
-        f"anew, delete {beside(path, '-wal').name}.",
+        f"anew, delete {companion(path, '-wal').name}.",
     )
 
 
@@ -190,7 +194,7 @@ def refuse_empty(path: Path) -> None:
     """
     if not path.is_file() or path.stat().st_size:
         return
-    saved = backups(path)
+    saved = list_backups(path)
     restore = (
         f"Restore the newest backup with `tui-chat db restore {saved[-1]}`"
         if saved
@@ -202,8 +206,8 @@ def refuse_empty(path: Path) -> None:
     )
 
 
-def look(path: Path, busy_timeout: float) -> int:
-    """Return the version of the file without changing it; refuse what is not for us.
+def inspect_version(path: Path, busy_timeout: float) -> int:
+    """Return the version of the file without changing it; raise an error if it is not ours.
 
     A file at rest is read without locks, and another program may begin to write it just then,
     or take its log away as the last to leave: a fault counts only when it stays.
@@ -243,20 +247,20 @@ def _read_version(path: Path, busy_timeout: float, *, immutable: bool) -> int:
             "move this one away.",
         )
     if not 0 <= version < NO_VERSION:
-        raise damaged(path)
+        raise damage_error(path)
     if version > len(migrations()):
-        raise newer(path, version)
+        raise newer_error(path, version)
     return version
 
 
 def _is_at_rest(path: Path) -> bool:
-    """Tell whether nobody has the file open: one in WAL mode has its log beside it then."""
+    """Return True if nobody has the file open: in WAL mode it would have a log beside it."""
     with path.open("rb") as file:
         in_wal_mode = file.read(20)[18:] == b"\2\2"
     return in_wal_mode and not path.with_name(f"{path.name}-wal").exists()
 
 
-def newer(path: Path, version: int) -> StoreNewer:
+def newer_error(path: Path, version: int) -> StoreNewer:
     """Return the error for a file of a version that this program does not know."""
     return StoreNewer(
         f"The database {path} was written by a newer version of tui-chat "

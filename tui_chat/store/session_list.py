@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from tui_chat.models.session import SessionSummary
 from tui_chat.store.database import Row, Transaction
-from tui_chat.store.faults import readable
+from tui_chat.store.errors import decoding
 from tui_chat.store.rows import names_of
 
 _LISTED = "deleted IS NULL"
@@ -98,7 +98,7 @@ async def trashed_summaries(tx: Transaction) -> tuple[SessionSummary, ...]:
 async def _read_ranked(
     tx: Transaction, condition: str, roles: _RoleNames, *values: object
 ) -> list[_Ranked]:
-    with readable("list of sessions"):
+    with decoding("list of sessions"):
         sql = f"SELECT {_COLUMNS} FROM sessions WHERE {condition}"
         return await tx.made(_row_reader(roles), sql, *values)
 

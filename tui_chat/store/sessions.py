@@ -14,10 +14,10 @@ from typing import TypedDict, Unpack
 
 from tui_chat.errors import RecordGone
 from tui_chat.models.session import Entry, Session, SessionSummary
-from tui_chat.store import index
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.roles import require_enabled_role
 from tui_chat.store.rows import SESSION, names_text, session_of
+from tui_chat.store.search import index
 from tui_chat.store.session_list import SessionList, newest_summaries, trashed_summaries
 from tui_chat.store.unsaved import UnsavedReplies
 
@@ -206,17 +206,6 @@ class Sessions:
         """Return the macro variables of a session by name."""
         return await self._database.read(lambda tx: find_variables(tx, session_id))
 
-    async def save_variables(self, session_id: str, variables: Mapping[str, str]) -> None:
-        """Replace the macro variables of a session. Raises `RecordGone` if it is gone."""
-        values = dict(variables)
-
-        async def work(tx: Transaction) -> None:
-            await require_session(tx, session_id)
-            await tx.run("DELETE FROM variables WHERE session_id = ?", session_id)
-            await add_variables(tx, session_id, values)
-
-        await self._database.write(work)
-
     # The trash
 
     async def delete(self, session_ids: Iterable[str]) -> None:
@@ -249,16 +238,12 @@ class Sessions:
         async def work(tx: Transaction) -> int:
             old = await tx.rows("SELECT session_id FROM sessions WHERE deleted < ?", before)
             for (session_id,) in old:
-                await _remove(tx, session_id)
+                await remove_session(tx, session_id)
             await index.remove_messages(tx, f"m.seq IN ({_DELETED_MESSAGES})", before)
             await tx.run(f"DELETE FROM messages WHERE seq IN ({_DELETED_MESSAGES})", before)
             return len(old)
 
         return await self._database.write(work)
-
-    async def delete_forever(self, session_id: str) -> None:
-        """Remove a session for good, with its messages, requests and draft."""
-        await self._database.write(lambda tx: _remove(tx, session_id))
 
 
 _DELETED_MESSAGES = """
@@ -267,7 +252,8 @@ _DELETED_MESSAGES = """
 """
 
 
-async def _remove(tx: Transaction, session_id: str) -> None:
+async def remove_session(tx: Transaction, session_id: str) -> None:
+    """Remove a session for good, with its messages, requests and draft."""
     await index.remove_title(tx, session_id)
     await index.remove_messages(tx, "m.session_id = ?", session_id)
     await tx.run("DELETE FROM sessions WHERE session_id = ?", session_id)

@@ -15,7 +15,7 @@ from tui_chat.store.replies import Replies
 from tui_chat.store.requests import Requests
 from tui_chat.store.revisions import Revisions
 from tui_chat.store.roles import Roles
-from tui_chat.store.search import Search
+from tui_chat.store.search.search import Search
 from tui_chat.store.sessions import Sessions
 from tui_chat.store.settings import Drafts, Settings
 from tui_chat.store.transcripts import Transcripts

@@ -16,6 +16,7 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
+from tests.store.direct import replace_variables
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.reply import Usage
@@ -96,7 +97,7 @@ async def fill(path: Path) -> None:
             )
         )
         await store.revisions.save("preset", '{"name": "plain"}')
-        await store.sessions.save_variables(plain.session_id, {"mood": "glad"})
+        await replace_variables(store, plain.session_id, {"mood": "glad"})
         wrong = await store.messages.add(with_role.session_id, Message("user", "oh"), parent)
         await store.messages.add(with_role.session_id, Message("user", "no"), wrong.message.id)
         await store.messages.delete(wrong.message.id)

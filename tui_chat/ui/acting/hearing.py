@@ -73,7 +73,7 @@ class Hearing(Editing):
         from tui_chat.ui.dialogs.questions import confirm_rescue, confirm_retry_open
 
         if isinstance(error, StoreDamaged) and await confirm_rescue(self, error):
-            from tui_chat.store.rescue import rescue
+            from tui_chat.store.maintenance.salvage import rescue
 
             path = database_file(self._config.data_dir)
             try:

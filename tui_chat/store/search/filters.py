@@ -9,25 +9,25 @@ from collections.abc import Iterable
 from tui_chat.models.search import Query
 from tui_chat.store.database import Row, Transaction
 
-Conditions = list[tuple[str, object]]
-"""Each with the value for all of its question marks."""
+Filters = list[tuple[str, object]]
+"""SQL conditions, each with the one value for all of its question marks."""
 
 
-async def rows_where(
-    tx: Transaction, sql: str, first: tuple[object, ...], conditions: Conditions
+async def select_filtered(
+    tx: Transaction, sql: str, first: tuple[object, ...], conditions: Filters
 ) -> list[Row]:
-    """Run a statement with its conditions in the place of `{filters}`."""
+    """Run a statement with the conditions in place of `{filters}`, after the values `first`."""
     text = "".join(f"AND {condition} " for condition, _ in conditions)
     values = [value for condition, value in conditions for _ in range(condition.count("?"))]
     return await tx.rows(sql.format(filters=text), *first, *values)
 
 
-def of_messages(query: Query) -> Conditions:
-    """Return what a message must fulfil besides being in one of the sessions and in the time."""
-    conditions: Conditions = []
+def message_filters(query: Query) -> Filters:
+    """Return the filters on a message itself: who wrote it. Sessions and time are separate."""
+    conditions: Filters = []
     if query.message_role is not None:
         conditions.append(("m.message_role = ?", query.message_role))
-    # What a person wrote was said to the model of the session.
+    # A user message counts as sent to the model of its session.
     for column, value in (("model", query.model), ("endpoint", query.endpoint)):
         if value:
             condition = (
@@ -38,13 +38,13 @@ def of_messages(query: Query) -> Conditions:
     return conditions
 
 
-def among(session_ids: Iterable[str]) -> Conditions:
+def in_sessions(session_ids: Iterable[str]) -> Filters:
     """Return that a message is in one of these sessions."""
     listed = json.dumps(list(session_ids))
     return [("m.session_id IN (SELECT value FROM json_each(?))", listed)]
 
 
-def of_index(query: Query) -> Conditions:
+def index_bounds(query: Query) -> Filters:
     """Return what spares the index its work: the stretch in which a session's messages lie."""
     if not query.session_id:
         return []
@@ -55,18 +55,18 @@ def of_index(query: Query) -> Conditions:
     ]
 
 
-def of_titles(query: Query) -> Conditions:
+def title_filters(query: Query) -> Filters:
     """Return what a session must fulfil to be found by its title."""
-    conditions: Conditions = []
+    conditions: Filters = []
     for column, value in (("model", query.model), ("endpoint", query.endpoint)):
         if value:
             conditions.append((f"s.{column} = ?", value))
-    return [*conditions, *of_sessions(query), *of_time(query, "s.updated")]
+    return [*conditions, *session_filters(query), *time_filters(query, "s.updated")]
 
 
-def of_sessions(query: Query) -> Conditions:
+def session_filters(query: Query) -> Filters:
     """Return what leaves only some sessions; nothing where the query does not."""
-    conditions: Conditions = []
+    conditions: Filters = []
     if query.session_id:
         conditions.append(("s.session_id = ?", query.session_id))
     if query.role_name:
@@ -82,9 +82,9 @@ def of_sessions(query: Query) -> Conditions:
     return conditions
 
 
-def of_time(query: Query, time: str) -> Conditions:
+def time_filters(query: Query, time: str) -> Filters:
     """Return when something was said."""
-    conditions: Conditions = []
+    conditions: Filters = []
     if query.since is not None:
         conditions.append((f"{time} >= ?", query.since))
     if query.until is not None:

@@ -1,7 +1,7 @@
-"""Putting right what no longer fits together after rows were lost.
+"""Repair of references that are broken because rows were lost.
 
-A salvaged file has holes: replies whose question is gone, messages of a session that nobody
-finds. Messages are never dropped for that; what leads to them is made anew.
+A salvaged file has holes: replies whose question is gone, messages whose session is gone. Messages
+are never dropped for that; what leads to them is created again.
 """
 # ruff: noqa: S608 - only names of our own tables are put into SQL
 
@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import sqlite3
 
-from tui_chat.store.values import altered, unknown, unreadable
+from tui_chat.store.maintenance.faulty_values import (
+    altered_requests,
+    undecodable_values,
+    unknown_values,
+)
 
-RECOVERED = "Recovered"
+RECOVERED_TITLE = "Recovered"
 """The title of a session whose own row was lost."""
 
 _LOST_SESSIONS = """
@@ -69,7 +73,7 @@ _NEW_HEAD = """
     WHERE seq = ?
 """
 
-_HIDDEN_IN_VAIN = """
+_UNHIDE_ANCESTORS = """
     DELETE FROM hidden_messages WHERE message IN (
         SELECT p.seq FROM messages AS m JOIN messages AS p ON p.message_id = m.parent_id
         WHERE m.seq NOT IN (SELECT message FROM hidden_messages)
@@ -100,7 +104,7 @@ _REINDEX = (
     "INSERT INTO unindexed_messages SELECT seq FROM messages WHERE status <> 'streaming'",
     "INSERT INTO unindexed_sessions SELECT seq FROM sessions",
 )
-_REINDEX_ASIDES = (
+_REINDEX_SECONDARY = (
     "INSERT INTO aside_index (aside_index) VALUES ('delete-all')",
     "DELETE FROM unindexed_asides",
     "INSERT INTO unindexed_asides SELECT seq FROM messages "
@@ -108,13 +112,13 @@ _REINDEX_ASIDES = (
 )
 
 
-def mend(connection: sqlite3.Connection) -> list[str]:
-    """Make an open database of any version sound; return what was done, a sentence each.
+def repair(connection: sqlite3.Connection) -> list[str]:
+    """Make an open database of any version consistent; return what was done, a sentence each.
 
     Foreign keys must be off, and a transaction open.
     """
-    done = _do_without(connection)
-    made = connection.execute(_LOST_SESSIONS, (RECOVERED,)).rowcount
+    done = _replace_faulty_values(connection)
+    made = connection.execute(_LOST_SESSIONS, (RECOVERED_TITLE,)).rowcount
     if made:
         done.append(f"Sessions that were lost and made anew for their messages: {made:,}.")
     joined = 0
@@ -128,20 +132,23 @@ def mend(connection: sqlite3.Connection) -> list[str]:
         done.append(f"Messages that lost what they follow and follow what is left: {joined:,}.")
     for (seq,) in connection.execute(WRONG_HEADS + " UNION " + _NO_HEADS).fetchall():
         connection.execute(_NEW_HEAD, (seq,))
-    dropped = _drop_loose_ends(connection)
+    dropped = _drop_dangling_rows(connection)
     if dropped:
         done.append(f"Other rows that belonged to something lost, and were left out: {dropped:,}.")
     if connection.execute("SELECT 1 FROM pragma_table_info('hidden_messages')").fetchone():
-        _show_what_leads_to_the_visible(connection)
+        _unhide_ancestors(connection)
     return done
 
 
-def _do_without(connection: sqlite3.Connection) -> list[str]:
+def _replace_faulty_values(connection: sqlite3.Connection) -> list[str]:
     done: list[str] = []
     for find, sentence in (
-        (unknown, "Words that a column does not know, replaced by the likely one"),
-        (unreadable, "Values that could not be read, and were left out"),
-        (altered, "Requests that were not as they had been sent; how they were made is kept"),
+        (unknown_values, "Words that a column does not know, replaced by the likely one"),
+        (undecodable_values, "Values that could not be read, and were left out"),
+        (
+            altered_requests,
+            "Requests that were not as they had been sent; how they were made is kept",
+        ),
     ):
         found = list(find(connection))
         for wrong in found:
@@ -151,9 +158,11 @@ def _do_without(connection: sqlite3.Connection) -> list[str]:
     return done
 
 
-def _show_what_leads_to_the_visible(connection: sqlite3.Connection) -> None:
-    """Rather show a message that was deleted than hide one that was not."""
-    while connection.execute(_HIDDEN_IN_VAIN).rowcount:
+def _unhide_ancestors(connection: sqlite3.Connection) -> None:
+    """Show what leads to visible messages: rather than hide one that was not deleted, show one that
+    was.
+    """
+    while connection.execute(_UNHIDE_ANCESTORS).rowcount:
         pass
     connection.execute(
         "DELETE FROM deletions WHERE seq NOT IN (SELECT deletion FROM hidden_messages) "
@@ -177,7 +186,7 @@ _MISSING = """
 """
 
 
-def missing_messages(connection: sqlite3.Connection) -> int:
+def count_missing_messages(connection: sqlite3.Connection) -> int:
     """Return how many messages more sessions say they have than there are; to be asked before
     anything is mended. Databases from before they counted say nothing.
     """
@@ -186,19 +195,21 @@ def missing_messages(connection: sqlite3.Connection) -> int:
     return int(connection.execute(_MISSING).fetchone()[0])
 
 
-def derive(connection: sqlite3.Connection) -> None:
-    """Make anew what an open database of the present version derives from its rows: the counts of
+def rebuild_derived(connection: sqlite3.Connection) -> None:
+    """Rebuild what an open database of the present version derives from its rows: the counts of
     sessions, and the search index, which is filled before the next search.
     """
     connection.execute(_COUNTS)
-    for index, statements in (("message_index", _REINDEX), ("aside_index", _REINDEX_ASIDES)):
+    for index, statements in (("message_index", _REINDEX), ("aside_index", _REINDEX_SECONDARY)):
         if connection.execute("SELECT 1 FROM pragma_table_info(?)", (index,)).fetchone():
             for statement in statements:
                 connection.execute(statement)
 
 
-def _drop_loose_ends(connection: sqlite3.Connection) -> int:
-    """Remove what refers to nothing, or the reference where there may be none."""
+def _drop_dangling_rows(connection: sqlite3.Connection) -> int:
+    """Remove rows that refer to nothing, or only the reference if that is optional; return how many
+    rows were removed.
+    """
     dropped = 0
     while found := connection.execute("PRAGMA foreign_key_check").fetchmany(500):
         for table, rowid, _, number in found:

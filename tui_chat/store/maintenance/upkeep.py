@@ -1,7 +1,7 @@
-"""Looking after the database file, from the command line and beside an open app.
+"""The commands of `tui-chat db`: status, migrate, roll back, back up, restore, compact.
 
 Reading never waits and never writes. What changes the file as a whole (undoing migrations,
-restoring, compacting) needs it alone, and is refused while another program has it open.
+restoring, compacting) needs exclusive access, and is refused while another program has it open.
 Everything here is synchronous and opens its own connections.
 """
 
@@ -18,25 +18,25 @@ from typing import TYPE_CHECKING
 from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
 from tui_chat.files import make_private_folder, restrict
 from tui_chat.store import schema
-from tui_chat.store.access import (
+from tui_chat.store.errors import store_errors
+from tui_chat.store.maintenance.access import (
     BUSY_SECONDS,
-    alone,
-    in_use,
-    reading,
+    is_in_use,
+    open_exclusively,
+    open_for_reading,
     refuse_in_use,
-    require,
+    require_database,
 )
-from tui_chat.store.copies import back_up, backups, copy_to, sync_folder
-from tui_chat.store.faults import told
-from tui_chat.store.schema import beside
+from tui_chat.store.maintenance.backup import back_up, copy_to, list_backups, sync_folder
+from tui_chat.store.schema import companion
 
 if TYPE_CHECKING:
     import sqlite3
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
-    """What there is to know about a database without changing it."""
+class DatabaseStatus:
+    """The state of a database, read without changing it."""
 
     path: Path
     version: int
@@ -54,12 +54,12 @@ class Status:
     backup: Path | None
     """The newest backup beside it."""
     in_use: bool
-    """Whether another program has it open."""
+    """True if another program has it open."""
 
 
-def status(path: Path) -> Status:
-    """Look at a database. Raises StoreError; InputError where there is none."""
-    with reading(path) as connection:
+def status(path: Path) -> DatabaseStatus:
+    """Return the state of a database. Raises StoreError; InputError if there is none."""
+    with open_for_reading(path) as connection:
         version = schema.version_of(connection)
         names = [f"{step.number:04} {step.name}" for step in schema.migrations()]
         page, free = (
@@ -68,9 +68,9 @@ def status(path: Path) -> Status:
         )
         counts = "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM messages)"
         sessions, messages = connection.execute(counts).fetchone() if version else (0, 0)
-    with told(path):
-        log = beside(path, "-wal")
-        return Status(
+    with store_errors(path):
+        log = companion(path, "-wal")
+        return DatabaseStatus(
             path,
             version,
             tuple(names[:version]),
@@ -80,8 +80,8 @@ def status(path: Path) -> Status:
             page * free,
             sessions,
             messages,
-            next(reversed(backups(path)), None),
-            in_use(path),
+            next(reversed(list_backups(path)), None),
+            is_in_use(path),
         )
 
 
@@ -102,14 +102,14 @@ def migrate(path: Path, *, now: float, target: int | None = None) -> tuple[int, 
         )
     if version == target:
         return version, version, None
-    with told(path), closing(schema.connect(path, BUSY_SECONDS)) as connection:
+    with store_errors(path), closing(schema.connect(path, BUSY_SECONDS)) as connection:
         saved = back_up(connection, path, now) if version else None
         connection.execute("PRAGMA journal_mode = WAL")
         schema.migrate(connection, path, schema.migrations()[:target])
     return version, target, saved
 
 
-def losses(path: Path, target: int | None) -> tuple[int, int, list[str]]:
+def rollback_losses(path: Path, target: int | None) -> tuple[int, int, list[str]]:
     """Return the version before and after a rollback, and what it costs, a text per step.
 
     Without a target it is one step. Raises InputError where the target is not below.
@@ -127,29 +127,29 @@ def losses(path: Path, target: int | None) -> tuple[int, int, list[str]]:
 
 def rollback(path: Path, target: int, *, now: float) -> Path:
     """Undo migrations down to `target`; return the backup that was made before."""
-    with alone(path) as connection:
+    with open_exclusively(path) as connection:
         saved = back_up(connection, path, now)
         schema.undo(connection, target)
     return saved
 
 
-def make_anew(path: Path) -> None:
-    """Make counts and search index anew, beside an open app too. The database must have the
+def rebuild(path: Path) -> None:
+    """Rebuild counts and search index, also while the app is open. The database must have the
     present version. Raises StoreError.
     """
-    from tui_chat.store.mend import derive
+    from tui_chat.store.maintenance.repair import rebuild_derived
 
     if _version(path) < len(schema.migrations()):
         raise InputError("The database is not up to date.", advice="`tui-chat db migrate` first.")
-    with told(path), closing(schema.connect(path, BUSY_SECONDS)) as connection:
+    with store_errors(path), closing(schema.connect(path, BUSY_SECONDS)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        derive(connection)
+        rebuild_derived(connection)
         connection.execute("COMMIT")
 
 
 def backup(path: Path, target: Path | None, *, now: float, force: bool = False) -> Path:
     """Copy a database, also while others use it; return where. Without `target`, beside it."""
-    with reading(path) as connection, told(path):
+    with open_for_reading(path) as connection, store_errors(path):
         if target is None:
             return back_up(connection, path, now)
         if target.exists() and target.samefile(path):
@@ -159,15 +159,15 @@ def backup(path: Path, target: Path | None, *, now: float, force: bool = False) 
 
 
 def restore(path: Path, source: Path, *, now: float) -> Path | None:
-    """Put a copy in the place of the database; return where the one that was there is now.
+    """Replace the database by a backup; return the new path of the one that was there.
 
     The copy must be ours and whole. Raises StoreBusy while another program has the database
     open, InputError and StoreError where the copy is not fit; nothing is changed then.
     """
-    with told(path):
+    with store_errors(path):
         if path.exists() and source.exists() and source.samefile(path):
             raise InputError(f"{source} is the database itself.", advice="Name a backup.")
-    with reading(source) as copy, told(source):
+    with open_for_reading(source) as copy, store_errors(source):
         if not schema.version_of(copy):
             raise InputError(f"{source} is empty.", advice="Choose another backup.")
         if copy.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
@@ -176,40 +176,40 @@ def restore(path: Path, source: Path, *, now: float) -> Path | None:
                 advice="Choose another backup, or save what is in it: "
                 f"`tui-chat db salvage {source} --to NEW`.",
             )
-        with told(path):
+        with store_errors(path):
             make_private_folder(path.parent)
             restrict(path.parent, 0o700)
         if not path.exists() or not path.stat().st_size:
             # A log that was left behind would be taken for that of the copy.
-            aside = put_aside(path, now) if beside(path, "-wal").exists() else None
-            _put(copy, path)
+            aside = move_aside(path, now) if companion(path, "-wal").exists() else None
+            _replace(copy, path)
             return aside
         try:
-            with alone(path) as connection:
+            with open_exclusively(path) as connection:
                 aside = back_up(connection, path, now)
                 # Page by page into the file itself: who opens it just now sees it before or
                 # after, and a loss of power leaves it as it was.
-                with told(path):
+                with store_errors(path):
                     copy.backup(connection)
             return aside
         except (StoreDamaged, StoreNewer):
             refuse_in_use(path)
-            aside = put_aside(path, now)
-            _put(copy, path)
+            aside = move_aside(path, now)
+            _replace(copy, path)
             return aside
 
 
-def put_aside(path: Path, now: float) -> Path:
-    """Give a database that cannot be used another name, with its log; return it."""
+def move_aside(path: Path, now: float) -> Path:
+    """Rename a database that cannot be used, with its log; return the new path."""
     stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%S")
     aside, number = path.with_name(f"{path.name}.aside-{stamp}"), 0
     while aside.exists():
         number += 1
         aside = path.with_name(f"{path.name}.aside-{stamp}-{number}")
-    with told(path):
+    with store_errors(path):
         for end in ("-wal", "-shm"):
-            if (log := beside(path, end)).exists():
-                log.rename(beside(aside, end))
+            if (log := companion(path, end)).exists():
+                log.rename(companion(aside, end))
         if path.exists():
             path.rename(aside)
         sync_folder(path.parent)
@@ -221,9 +221,9 @@ def vacuum(path: Path, *, free: int | None = None) -> tuple[int, int]:
 
     `free` is how many bytes the disk has left, for tests.
     """
-    with reading(path):
+    with open_for_reading(path):
         before = path.stat().st_size
-    with told(path):
+    with store_errors(path):
         for folder in {path.parent, Path(tempfile.gettempdir())}:
             left = shutil.disk_usage(folder).free if free is None else free
             if left < 2 * before:
@@ -231,19 +231,19 @@ def vacuum(path: Path, *, free: int | None = None) -> tuple[int, int]:
                     f"Compacting needs {2 * before:,} bytes free in {folder}; there are {left:,}.",
                     advice="Free some space; nothing was changed.",
                 )
-    with alone(path) as connection, told(path):
+    with open_exclusively(path) as connection, store_errors(path):
         connection.execute("VACUUM")
     return before, path.stat().st_size
 
 
 def _version(path: Path) -> int:
-    require(path)
-    with told(path):
+    require_database(path)
+    with store_errors(path):
         schema.refuse_empty(path)
-        return schema.look(path, BUSY_SECONDS)
+        return schema.inspect_version(path, BUSY_SECONDS)
 
 
-def _put(copy: sqlite3.Connection, path: Path) -> None:
+def _replace(copy: sqlite3.Connection, path: Path) -> None:
     with suppress(FileNotFoundError):
         path.unlink()
     copy_to(copy, path, force=False)

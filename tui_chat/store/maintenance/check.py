@@ -1,6 +1,7 @@
-"""Is the database sound? Beyond what SQLite knows: trees, heads, counts, hashes, JSON.
+"""Integrity checks, also of what SQLite does not know: trees, heads, counts, hashes, JSON.
 
-Everything is read from one state of the file, beside an open app too, and nothing is changed.
+Everything is read from one state of the file, also while the app has it open, and nothing is
+changed.
 """
 # ruff: noqa: S608 - only names of our own tables are put into SQL
 
@@ -15,48 +16,48 @@ from pathlib import Path
 from zlib import crc32
 
 from tui_chat.store import schema
-from tui_chat.store.access import reading
-from tui_chat.store.asides import asides_of
-from tui_chat.store.faults import UNREADABLE, damage, told
-from tui_chat.store.mend import UNREACHED, WRONG_HEADS
-from tui_chat.store.values import altered, unreadable
-from tui_chat.store.words import indexed
+from tui_chat.store.errors import DECODE_ERRORS, describe_damage, store_errors
+from tui_chat.store.maintenance.access import open_for_reading
+from tui_chat.store.maintenance.faulty_values import altered_requests, undecodable_values
+from tui_chat.store.maintenance.repair import UNREACHED, WRONG_HEADS
+from tui_chat.store.search.secondary_text import secondary_texts_of
+from tui_chat.store.search.words import index_words
 
-DERIVED = ("counts", "search")
-"""Names of checks whose faults cost nothing: what they look at can be made anew."""
+DERIVED_CHECKS = ("counts", "search")
+"""Names of checks whose faults cost nothing: what they check can be rebuilt."""
 
 _SHOWN = 5  # findings of one kind that are named one by one
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was looked at."""
+class CheckResult:
+    """The result of one check."""
 
     name: str
     faults: tuple[str, ...]
-    """A sentence each; none where all is well."""
+    """A sentence each; none if everything is well."""
 
 
-def check(path: Path, hear: Callable[[Check], object]) -> tuple[Check, ...]:
-    """Look at everything, telling `hear` of each check as it is done.
+def check(path: Path, report: Callable[[CheckResult], object]) -> tuple[CheckResult, ...]:
+    """Run all checks, calling `report` with the result of each.
 
-    Raises InputError or StoreError where the file cannot be looked at at all.
+    Raises InputError or StoreError if the file cannot be opened at all.
     """
-    done: list[Check] = []
-    with reading(path) as connection, told(path):
+    done: list[CheckResult] = []
+    with open_for_reading(path) as connection, store_errors(path):
         for name, look in _CHECKS:
             try:
-                check = Check(name, tuple(_few(look(connection))))
-            except (sqlite3.DatabaseError, *UNREADABLE) as error:
-                if not (fault := damage(error)):
+                check = CheckResult(name, tuple(_limited(look(connection))))
+            except (sqlite3.DatabaseError, *DECODE_ERRORS) as error:
+                if not (fault := describe_damage(error)):
                     raise
-                check = Check(name, (f"The file is damaged: {fault}.",))
-            hear(check)
+                check = CheckResult(name, (f"The file is damaged: {fault}.",))
+            report(check)
             done.append(check)
     return tuple(done)
 
 
-def _few(faults: Iterator[str]) -> Iterator[str]:
+def _limited(faults: Iterator[str]) -> Iterator[str]:
     left = 0
     for number, fault in enumerate(faults):
         if number < _SHOWN:
@@ -184,7 +185,7 @@ def _words_in(connection: sqlite3.Connection, index: str) -> int:
 def _words_of(connection: sqlite3.Connection, texts: str) -> int:
     """Return the same sum over texts."""
     return sum(
-        sum(map(crc32, set(_TOKEN.findall(indexed(text).encode().lower()))))
+        sum(map(crc32, set(_TOKEN.findall(index_words(text).encode().lower()))))
         for (text,) in connection.execute(texts)
     )
 
@@ -194,7 +195,7 @@ _TOKEN = re.compile(rb"[0-9a-z\x80-\xff]+")
 
 
 def _asides(tool_calls: str, semantics: str) -> str:
-    return "\n".join(asides_of(tool_calls, semantics)).strip()
+    return "\n".join(secondary_texts_of(tool_calls, semantics)).strip()
 
 
 _INDEXES = {
@@ -226,11 +227,11 @@ _TEXTS = {
 
 
 def _values(connection: sqlite3.Connection) -> Iterator[str]:
-    return (wrong.sentence for wrong in unreadable(connection))
+    return (wrong.sentence for wrong in undecodable_values(connection))
 
 
 def _requests(connection: sqlite3.Connection) -> Iterator[str]:
-    return (wrong.sentence for wrong in altered(connection))
+    return (wrong.sentence for wrong in altered_requests(connection))
 
 
 _CHECKS: tuple[tuple[str, Callable[[sqlite3.Connection], Iterator[str]]], ...] = (

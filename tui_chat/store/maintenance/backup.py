@@ -1,7 +1,7 @@
-"""Copies of a database, made while others use it.
+"""Backups: copies of a database, made while others use it.
 
-A copy gets its name when it is whole and on the disk, never earlier, and replaces nothing that
-it was not told to. It is a file for itself, without a log beside it.
+A copy gets its name when it is complete and on the disk, never earlier, and replaces another file
+only on request. It is a single file, without a log beside it.
 """
 
 from __future__ import annotations
@@ -15,23 +15,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
-from tui_chat.store.faults import told
+from tui_chat.store.errors import store_errors
 
 if TYPE_CHECKING:
     import sqlite3
 
-SUFFIX = ".bak"
-"""What the names of copies beside the database end with."""
+BACKUP_SUFFIX = ".bak"
+"""The end of the names of backups beside the database."""
 
 
-def create(path: Path) -> None:
-    """Make an empty file only its owner can read; conversations are private."""
+def create_private(path: Path) -> None:
+    """Create an empty file that only its owner can read; conversations are private."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
-def refuse_existing(target: Path, *, force: bool) -> None:
-    """Refuse to write over a file, and a folder that is not there. Raises InputError."""
-    with told(target):
+def require_free_target(target: Path, *, force: bool) -> None:
+    """Raise InputError if `target` cannot be created: it exists (unless `force`), or its folder
+    does not.
+    """
+    with store_errors(target):
         if target.is_dir():
             raise InputError(f"{target} is a folder.", advice="Name the file in it.")
         if not force and target.exists():
@@ -46,16 +48,16 @@ def refuse_existing(target: Path, *, force: bool) -> None:
 
 def back_up(connection: sqlite3.Connection, path: Path, now: float) -> Path:
     """Copy an open database to a file beside it, named after its version and the time."""
-    partial = _partial(path)
+    partial = _partial_path(path)
     try:
-        version = _fill(connection, partial)
+        version = _copy_into(connection, partial)
         stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%S")
         number = 0
         while True:
             again = f"-{number}" if number else ""
-            target = path.with_name(f"{path.name}.v{version}-{stamp}{again}{SUFFIX}")
+            target = path.with_name(f"{path.name}.v{version}-{stamp}{again}{BACKUP_SUFFIX}")
             with suppress(FileExistsError):
-                settle(partial, target, force=False)
+                publish(partial, target, force=False)
                 return target
             number += 1
     finally:
@@ -63,34 +65,36 @@ def back_up(connection: sqlite3.Connection, path: Path, now: float) -> Path:
 
 
 def copy_to(connection: sqlite3.Connection, target: Path, *, force: bool) -> None:
-    """Copy an open database to `target`. Raises InputError where that may not be written."""
-    refuse_existing(target, force=force)
-    partial = _partial(target)
-    with told(target):
+    """Copy an open database to `target`. Raises InputError if that cannot be created."""
+    require_free_target(target, force=force)
+    partial = _partial_path(target)
+    with store_errors(target):
         try:
-            _fill(connection, partial)
-            settle(partial, target, force=force)
+            _copy_into(connection, partial)
+            publish(partial, target, force=force)
         except FileExistsError:  # it was made just now
-            refuse_existing(target, force=False)
+            require_free_target(target, force=False)
             raise
         finally:
             partial.unlink(missing_ok=True)
 
 
-def backups(path: Path) -> list[Path]:
-    """Return the copies that lie beside a database, oldest first."""
+def list_backups(path: Path) -> list[Path]:
+    """Return the backups beside a database, oldest first."""
     with suppress(OSError):
         found = [
             item
             for item in path.parent.iterdir()
-            if item.name.startswith(f"{path.name}.") and item.name.endswith(SUFFIX)
+            if item.name.startswith(f"{path.name}.") and item.name.endswith(BACKUP_SUFFIX)
         ]
         return sorted(found, key=lambda item: (item.stat().st_mtime, item.name))
     return []
 
 
-def settle(partial: Path, target: Path, *, force: bool) -> None:
-    """Bring a file to the disk and give it its name. Raises FileExistsError without `force`."""
+def publish(partial: Path, target: Path, *, force: bool) -> None:
+    """Sync a file to the disk and give it its name. Raises FileExistsError if that is taken, unless
+    `force` is set.
+    """
     file = os.open(partial, os.O_RDWR)
     try:
         os.fsync(file)
@@ -113,7 +117,7 @@ def settle(partial: Path, target: Path, *, force: bool) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk, where the system has a way."""
+    """Sync the names in a folder to the disk, if the system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -122,31 +126,31 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _partial(path: Path) -> Path:
+def _partial_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.{os.getpid()}.partial")
 
 
-_ABANDONED = 3600.0
+_ABANDONED_AFTER = 3600.0
 """Seconds after which a copy that nobody wrote to is no longer being made."""
 
 
-def _sweep(partial: Path) -> None:
-    """Remove what is left of copies whose program was killed, beside one that begins."""
+def _remove_abandoned(partial: Path) -> None:
+    """Remove partial copies of programs that were killed, beside one that begins."""
     base = partial.name.removesuffix(f".{os.getpid()}.partial")
     left = re.compile(re.escape(base) + r"\.\d+\.partial(-journal)?")
     with suppress(OSError):
         present = partial.stat().st_mtime
         for item in partial.parent.iterdir():
-            if left.fullmatch(item.name) and present - item.stat().st_mtime > _ABANDONED:
+            if left.fullmatch(item.name) and present - item.stat().st_mtime > _ABANDONED_AFTER:
                 item.unlink()
 
 
-def _fill(connection: sqlite3.Connection, partial: Path) -> int:
+def _copy_into(connection: sqlite3.Connection, partial: Path) -> int:
     """Copy into a new file; return the version that it has."""
     import sqlite3
 
-    create(partial)
-    _sweep(partial)
+    create_private(partial)
+    _remove_abandoned(partial)
     with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
         connection.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")

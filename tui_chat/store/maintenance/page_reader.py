@@ -34,12 +34,12 @@ _WIDTHS = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)  # bytes of a value by serial type
 _FLOAT = struct.Struct(">d")
 
 
-class Unreadable(Exception):
-    """A page or a row is not what it should be."""
+class UnreadablePage(Exception):
+    """A page or a row is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RawRow:
     """A row as it stands in the file."""
 
     rowid: int | None
@@ -47,7 +47,7 @@ class Row:
     values: tuple[Value, ...]
     """In the order of the columns when the row was written; later columns are missing."""
     whole: bool = True
-    """Whether nothing of it is missing."""
+    """True if nothing of it is missing."""
 
 
 class Pages:
@@ -58,45 +58,45 @@ class Pages:
         self._log = log
         head = data[:100]
         self.has_header = head.startswith(_HEADER)
-        """Whether the file begins as a database does."""
+        """True if the file begins with the header of a database."""
         size = int.from_bytes(head[16:18]) if self.has_header else 0
         size = 65536 if size == 1 else size
         self._size = size if size >= 512 and not size & (size - 1) else _OUR_PAGE_SIZE
-        self._newer = _committed(log, self._size)
+        self._log_pages = _committed_pages(log, self._size)
         first = b""
-        if self.has_header or 1 in self._newer:
-            with suppress(Unreadable):  # a file that ends within its first page
+        if self.has_header or 1 in self._log_pages:
+            with suppress(UnreadablePage):  # a file that ends within its first page
                 first = self.page(1)
         self.has_header = first.startswith(_HEADER)
         reserved = first[20] if self.has_header else 0
         self._usable = self._size - (reserved if reserved <= 32 else 0)
         self._first = first
-        self.count = max(-(-len(self._data) // self._size), *self._newer, 0)
+        self.count = max(-(-len(self._data) // self._size), *self._log_pages, 0)
         """How many pages there are."""
         self.seen: set[int] = set()
-        """Pages of which it is known what they are for."""
+        """Pages whose use is known."""
         self.unreadable: set[int] = set()
-        """Pages that a tree leads to, and that are not what they should be."""
-        self._straying = False
+        """Pages that a tree leads to and that are damaged."""
+        self._reads_orphans = False
 
     @property
     def version(self) -> int | None:
-        """The `user_version` that the first page tells, None where it cannot be read."""
+        """The `user_version` in the first page; None if it cannot be read."""
         return int.from_bytes(self._first[60:64]) if self.has_header else None
 
     def page(self, number: int) -> bytes:
         """Return a page. Raises Unreadable where the file has none of that number."""
-        if (at := self._newer.get(number)) is not None:
+        if (at := self._log_pages.get(number)) is not None:
             return self._log[at : at + self._size]
         page = self._data[(number - 1) * self._size : number * self._size]
         if number < 1 or len(page) < self._size:
-            raise Unreadable
+            raise UnreadablePage
         return page
 
-    def roots(self) -> dict[str, int]:
+    def table_roots(self) -> dict[str, int]:
         """Return the root page of each table by its name, as far as the first page tells."""
         found: dict[str, int] = {}
-        for row in self.tree(1):
+        for row in self.table_rows(1):
             match row.values:
                 case ("table", str(name), _, int(root), *_) if root > 0:
                     found[name] = root
@@ -104,7 +104,7 @@ class Pages:
                     pass
         return found
 
-    def tree(self, root: int) -> Iterator[Row]:
+    def table_rows(self, root: int) -> Iterator[RawRow]:
         """Return the rows of a table in order, without those of pages that cannot be read."""
         waiting = [root]
         while waiting:
@@ -118,15 +118,15 @@ class Pages:
                 children: list[int] = []
                 if kind in (_TABLE_INTERIOR, _INDEX_INTERIOR):
                     children = [int.from_bytes(c[:4]) for c in cells] + [last]
-            except Unreadable:
+            except UnreadablePage:
                 self.unreadable.add(number)
                 continue
             if kind != _TABLE_INTERIOR:
                 yield from self._rows(number, kind, cells)
             waiting.extend(reversed(children))
 
-    def note_free(self) -> None:
-        """Count the pages as seen that SQLite has put aside for later use."""
+    def mark_free_pages(self) -> None:
+        """Mark the pages of SQLite's free list as seen."""
         if not self.has_header:
             return
         trunk = int.from_bytes(self._first[32:36])
@@ -134,22 +134,22 @@ class Pages:
             self.seen.add(trunk)
             try:
                 page = self.page(trunk)
-            except Unreadable:
+            except UnreadablePage:
                 return
             entries = min(int.from_bytes(page[4:8]), self._usable // 4 - 2)
             for entry in range(entries):
                 self.seen.add(int.from_bytes(page[8 + 4 * entry : 12 + 4 * entry]))
             trunk = int.from_bytes(page[:4])
 
-    def strays(self) -> Generator[list[Row]]:
-        """Return the rows of each leaf that nothing leads to."""
-        self._straying = True
+    def orphan_leaves(self) -> Generator[list[RawRow]]:
+        """Yield the rows of each leaf page that no tree leads to."""
+        self._reads_orphans = True
         for number in range(1, self.count + 1):
             if number in self.seen:
                 continue
             try:
                 kind, cells, _ = self._cells(number)
-            except Unreadable:
+            except UnreadablePage:
                 continue
             if kind in (_TABLE_LEAF, _INDEX_LEAF):
                 yield list(self._rows(number, kind, cells))
@@ -160,27 +160,27 @@ class Pages:
         start = 100 if number == 1 else 0
         kind = page[start]
         if kind not in (_INDEX_INTERIOR, _TABLE_INTERIOR, _INDEX_LEAF, _TABLE_LEAF):
-            raise Unreadable
+            raise UnreadablePage
         interior = kind in (_INDEX_INTERIOR, _TABLE_INTERIOR)
         count = int.from_bytes(page[start + 3 : start + 5])
         first = start + (12 if interior else 8)
         if first + 2 * count > self._usable:
-            raise Unreadable
+            raise UnreadablePage
         places = struct.unpack_from(f">{count}H", page, first)
         if any(not first + 2 * count <= place < self._usable for place in places):
-            raise Unreadable
+            raise UnreadablePage
         last = int.from_bytes(page[start + 8 : start + 12]) if interior else 0
         view = memoryview(page)
         return kind, [view[place : self._usable] for place in places], last
 
-    def _rows(self, number: int, kind: int, cells: list[memoryview]) -> Iterator[Row]:
+    def _rows(self, number: int, kind: int, cells: list[memoryview]) -> Iterator[RawRow]:
         for cell in cells:
             try:
                 yield self._row(cell[4:] if kind == _INDEX_INTERIOR else cell, kind)
-            except (Unreadable, IndexError, OverflowError, struct.error):
+            except (UnreadablePage, IndexError, OverflowError, struct.error):
                 self.unreadable.add(number)
 
-    def _row(self, cell: memoryview, kind: int) -> Row:
+    def _row(self, cell: memoryview, kind: int) -> RawRow:
         length, at = _varint(cell, 0)
         rowid: int | None = None
         if kind == _TABLE_LEAF:
@@ -189,7 +189,7 @@ class Pages:
         else:
             most = (self._usable - 12) * 64 // 255 - 23
         if length > 1 << 31:
-            raise Unreadable
+            raise UnreadablePage
         local = length
         if length > most:
             least = (self._usable - 12) * 32 // 255 - 23
@@ -197,7 +197,7 @@ class Pages:
             if local > most:
                 local = least
         if at + local > len(cell):
-            raise Unreadable
+            raise UnreadablePage
         payload = bytes(cell[at : at + local])
         if local < length:
             payload = self._chain(
@@ -209,11 +209,11 @@ class Pages:
         """Read on in overflow pages; where the chain breaks, without the page that broke it."""
         parts, got = [payload], len(payload)
         # A row that nothing leads to may be a former one, whose chain has since become another's.
-        seen = set[int]() if self._straying else self.seen
+        seen = set[int]() if self._reads_orphans else self.seen
         while got < length:
             try:
                 page = self.page(number)
-            except Unreadable:
+            except UnreadablePage:
                 page = None
             if page is None or number in seen:
                 self.unreadable.add(number)
@@ -226,16 +226,16 @@ class Pages:
         return b"".join(parts)
 
 
-def _record(payload: bytes, length: int, rowid: int | None) -> Row:
+def _record(payload: bytes, length: int, rowid: int | None) -> RawRow:
     header, at = _varint(payload, 0)
     if not at <= header <= len(payload):
-        raise Unreadable
+        raise UnreadablePage
     kinds: list[int] = []
     while at < header:
         kind, at = _varint(payload, at)
         kinds.append(kind)
     if at != header or header + sum(map(_width, kinds)) != length:
-        raise Unreadable
+        raise UnreadablePage
     values: list[Value] = []
     whole = len(payload) == length
     for kind in kinds:
@@ -244,12 +244,12 @@ def _record(payload: bytes, length: int, rowid: int | None) -> Row:
         at += width
         if len(raw) < width:
             if kind < 12:
-                raise Unreadable
+                raise UnreadablePage
             whole = False
         value, sound = _value(kind, raw)
         whole = whole and sound
         values.append(value)
-    return Row(rowid, tuple(values), whole)
+    return RawRow(rowid, tuple(values), whole)
 
 
 def _value(kind: int, raw: bytes) -> tuple[Value, bool]:
@@ -276,7 +276,7 @@ def _width(kind: int) -> int:
     if kind >= 12:
         return (kind - 12) // 2
     if kind in (10, 11):  # never in a file
-        raise Unreadable
+        raise UnreadablePage
     return _WIDTHS[kind]
 
 
@@ -296,7 +296,7 @@ def _signed(number: int | None) -> int | None:
     return number - (1 << 64) if number is not None and number >= 1 << 63 else number
 
 
-def _committed(log: bytes, size: int) -> dict[int, int]:
+def _committed_pages(log: bytes, size: int) -> dict[int, int]:
     """Return where in a log the newest committed version of each page begins."""
     if len(log) < 32 or log[:4] not in (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"):
         return {}

@@ -1,4 +1,4 @@
-"""SQLite's errors, and values of ours that cannot be read, told in words a person understands.
+"""SQLite's errors and unreadable stored values as errors that a person understands.
 
 Whatever SQLite or the file system says about the database becomes a `StoreError`, with the
 file's name in its sentence and what to do about it as its advice.
@@ -21,72 +21,74 @@ if TYPE_CHECKING:
 _PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT = 3, 5, 6, 8, 10, 11
 _FULL, _CANTOPEN, _NOTADB = 13, 14, 26
 
-_RESCUE = (
+_RESCUE_ADVICE = (
     "Restore a backup (they lie beside it, *.bak) with `tui-chat db restore FILE`, or save what "
     "can be read with `tui-chat db salvage --to NEW`."
 )
 
 
 @contextmanager
-def told(path: Path) -> Generator[None]:
-    """Turn what goes wrong with the database at `path` inside the block into our errors."""
+def store_errors(path: Path) -> Generator[None]:
+    """Translate errors of SQLite and of the file system in the block into `StoreError`s about the
+    database at `path`.
+    """
     import sqlite3
 
     try:
         yield
     except sqlite3.Error as error:
-        raise fault(error, path) from error
-    except UnicodeDecodeError as error:  # of SQLite's own words, which quote what is in the file
-        raise damaged(path) from error
+        raise translated(error, path) from error
+    except UnicodeDecodeError as error:  # in SQLite's own message, which quotes the file
+        raise damage_error(path) from error
     except OSError as error:
-        raise _file_fault(error, path) from error
+        raise _translated_os_error(error, path) from error
     except OverflowError as error:
         raise InputError("A number is too large to be stored.") from error
 
 
-UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
-"""What reading a stored value may raise that is not what it was."""
+DECODE_ERRORS = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What decoding a stored value may raise if it is not what was written."""
 
 
 @contextmanager
-def readable(what: str) -> Generator[None]:
-    """Have it told that a value cannot be read, where the block fails at reading one."""
+def decoding(what: str) -> Generator[None]:
+    """Raise `StoreDamaged` about `what` if the block fails to decode a stored value."""
     try:
         yield
-    except UNREADABLE as error:
-        raise unreadable(what, error) from error
+    except DECODE_ERRORS as error:
+        raise undecodable(what, error) from error
 
 
-def unreadable(what: str, error: Exception) -> StoreDamaged:
-    """Return the error that says that a value cannot be read."""
-    return StoreDamaged(f"The stored {what} cannot be read: {error}.", advice=_RESCUE)
+def undecodable(what: str, error: Exception) -> StoreDamaged:
+    """Return the error for a stored value that cannot be read."""
+    return StoreDamaged(f"The stored {what} cannot be read: {error}.", advice=_RESCUE_ADVICE)
 
 
-def damaged(path: Path) -> StoreDamaged:
-    """Return the error for a file that is damaged."""
-    return StoreDamaged(f"The database {path} is damaged.", advice=_RESCUE)
+def damage_error(path: Path) -> StoreDamaged:
+    """Return the error for a damaged file."""
+    return StoreDamaged(f"The database {path} is damaged.", advice=_RESCUE_ADVICE)
 
 
-def damage(error: Exception) -> str:
-    """Return how an error says that the file is damaged; empty where it says something else."""
+def describe_damage(error: Exception) -> str:
+    """Return what an error says about damage of the file; empty if it is about something else."""
     # Errors that the Python module raises by itself carry no code.
     code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (_CORRUPT, _NOTADB) or str(error) == _NO_FORMAT:
+    if code in (_CORRUPT, _NOTADB) or str(error) == _UNSUPPORTED_FORMAT:
         return str(error)
-    if isinstance(error, UNREADABLE) or (not code and _NO_TEXT in str(error)):
+    if isinstance(error, DECODE_ERRORS) or (not code and _NOT_UTF8 in str(error)):
         return "a text in it is not UTF-8"
     return ""
 
 
-_NO_FORMAT = "unsupported file format"
-"""What SQLite says of a schema format that there has never been."""
-_NO_TEXT = "Could not decode to UTF-8"
-"""What Python says of a text in the file that is no UTF-8. It goes on with the whole text."""
+_UNSUPPORTED_FORMAT = "unsupported file format"
+"""SQLite's message for a schema format that never existed."""
+_NOT_UTF8 = "Could not decode to UTF-8"
+"""The beginning of Python's message for a text in the file that is not UTF-8."""
 
 
-def _file_fault(error: OSError, path: Path) -> StoreError:
+def _translated_os_error(error: OSError, path: Path) -> StoreError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return _no_room(path)
+        return _disk_full(path)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return StoreError(
             f"The database {path} may not be used: {error.strerror}.",
@@ -100,15 +102,15 @@ def _file_fault(error: OSError, path: Path) -> StoreError:
     )
 
 
-def _no_room(path: Path) -> StoreError:
+def _disk_full(path: Path) -> StoreError:
     return StoreError(
         f"There is no room left on the disk of the database {path}.",
         advice="Free some space and try again; what was stored before is safe.",
     )
 
 
-def fault(error: sqlite3.Error, path: Path) -> StoreError:
-    """Return the error that says what SQLite's means for the user of `path`."""
+def translated(error: sqlite3.Error, path: Path) -> StoreError:
+    """Return the `StoreError` for an error of SQLite with the database at `path`."""
     code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (_BUSY, _LOCKED):
         return StoreBusy(
@@ -121,8 +123,8 @@ def fault(error: sqlite3.Error, path: Path) -> StoreError:
             advice="It was not changed. If it was one, save what can be read with "
             "`tui-chat db salvage --to NEW`; else move it away.",
         )
-    if damage(error):
-        return damaged(path)
+    if describe_damage(error):
+        return damage_error(path)
     if code in (_PERM, _READONLY):
         return StoreError(
             f"The database {path} cannot be written to.",
@@ -130,7 +132,7 @@ def fault(error: sqlite3.Error, path: Path) -> StoreError:
             "with --data-dir.",
         )
     if code == _FULL:
-        return _no_room(path)
+        return _disk_full(path)
     if code == _CANTOPEN:
         return StoreError(
             f"The database {path} cannot be opened.",

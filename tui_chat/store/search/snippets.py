@@ -1,11 +1,11 @@
-"""The words around what was found, and how well a text fits what was looked for."""
+"""Matching texts against the terms of a query: ranks, and snippets with marks."""
 
 from __future__ import annotations
 
 import re
 from itertools import accumulate
 
-from tui_chat.store.words import Term, fold, hardly_changes
+from tui_chat.store.search.words import Term, fold, folds_little
 
 _BEFORE, _LENGTH = 50, 200
 """Characters of a snippet before the first mark, and altogether."""
@@ -13,8 +13,8 @@ _BEFORE, _LENGTH = 50, 200
 _SPACE = re.compile(r"\s+")
 
 
-class Finder:
-    """Finds the words of a query in texts, as the index found them."""
+class TermMatcher:
+    """Finds the terms of a query in texts, as the index does."""
 
     def __init__(self, terms: tuple[Term, ...]) -> None:
         self._each = [re.compile(term.pattern) for term in terms]
@@ -22,8 +22,8 @@ class Finder:
         self._is_ascii = all(word.isascii() for term in terms for word in term.words)
 
     def score(self, text: str) -> float:
-        """Return how well a text fits: more where the words are often there and early on, in a
-        short text. From 0 up to about 2 for each term.
+        """Return how well a text matches: more if the terms are often and early in a short text.
+        From 0 up to about 2 for each term.
         """
         folded = fold(text)
         score = 0.0
@@ -34,23 +34,23 @@ class Finder:
         return score / (1 + len(folded) / 2000)
 
     def has_all(self, text: str) -> bool:
-        """Tell whether all of the words are there."""
+        """Return True if a text has all of the terms."""
         if not self._is_ascii and text.isascii():
             return False
         folded = fold(text)
         return all(pattern.search(folded) for pattern in self._each)
 
-    def which(self, text: str) -> list[bool]:
-        """Tell of each term whether it is there."""
+    def matches_each(self, text: str) -> list[bool]:
+        """Return for each term whether a text has it."""
         folded = fold(text)
         return [pattern.search(folded) is not None for pattern in self._each]
 
     def has_any(self, text: str) -> bool:
-        """Tell whether any of the words is there."""
+        """Return True if a text has any of the terms."""
         return self._any.search(fold(text)) is not None
 
     def snippet(self, text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-        """Return a part of the text on one line, and where in it the words stand."""
+        """Return a part of the text on one line, and the ranges of the terms in it."""
         found = self._ranges(text)
         start = max(0, found[0][0] - _BEFORE) if found else 0
         if start and (space := text.find(" ", start, found[0][0])) > 0:
@@ -71,7 +71,7 @@ class Finder:
         return shown + ("…" if end < len(text) else ""), tuple(marks)
 
     def _ranges(self, text: str) -> list[tuple[int, int]]:
-        """Return where the words stand in the text itself."""
+        """Return the ranges of the terms in the text itself."""
         folded = fold(text)
         found = [
             match.span() for match in self._any.finditer(folded) if match.end() > match.start()
@@ -95,11 +95,11 @@ class Finder:
 
 
 _PIECE = re.compile("(?s:.)[\u0300-\u036f\u3099\u309a\u1160-\u11ff]*")
-"""A character with what is joined to it."""
+"""A character with its combining marks."""
 
 
 def _folds_in_place(text: str) -> bool:
-    """Tell whether each character of a text is folded to one character."""
-    if text.isascii() or (hardly_changes(text) and "…" not in text):
+    """Return True if each character of a text is folded to one character."""
+    if text.isascii() or (folds_little(text) and "…" not in text):
         return True
     return all(len(fold(character)) == 1 for character in set(text))

@@ -1,7 +1,7 @@
-"""Opening the database file for its upkeep: to read it beside others, or to have it alone.
+"""Opening the database file for maintenance: shared for reading, or exclusively.
 
-Reading never waits for long and never writes. Who needs the file alone keeps others out
-meanwhile, and is refused while another program has it open.
+Reading never waits for long and never writes. Exclusive access keeps others out meanwhile, and is
+refused while another program has the file open.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError, StoreBusy
 from tui_chat.store import schema
-from tui_chat.store.faults import told
-from tui_chat.store.schema import beside
+from tui_chat.store.errors import store_errors
+from tui_chat.store.schema import companion
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,21 +25,21 @@ BUSY_SECONDS = 5.0
 
 
 @contextmanager
-def reading(path: Path) -> Generator[sqlite3.Connection]:
-    """Open one of our databases for reading one state of it, touching nothing.
+def open_for_reading(path: Path) -> Generator[sqlite3.Connection]:
+    """Open one of our databases for reading one state of it, without changing anything.
 
-    Raises InputError where there is none, StoreError where it is not fit.
+    Raises InputError if there is none, StoreError if it cannot be used.
     """
     import sqlite3
 
-    require(path)
-    with told(path):
+    require_database(path)
+    with store_errors(path):
         schema.refuse_empty(path)
-        schema.look(path, BUSY_SECONDS)
+        schema.inspect_version(path, BUSY_SECONDS)
         # Beside a log it is opened read-only, so that the log stays as it is; without one it
         # is opened as the app does, which leaves nothing behind, or, where that may not be,
         # as a file that nobody changes.
-        if beside(path, "-wal").exists():
+        if companion(path, "-wal").exists():
             ways = ("?mode=ro",)
         else:
             ways = ("?mode=rw", "?mode=ro&immutable=1")
@@ -60,17 +60,17 @@ def reading(path: Path) -> Generator[sqlite3.Connection]:
 
 
 @contextmanager
-def alone(path: Path) -> Generator[sqlite3.Connection]:
-    """Open a database that nobody else has open, and keep others out.
+def open_exclusively(path: Path) -> Generator[sqlite3.Connection]:
+    """Open a database and keep other programs out.
 
-    Raises StoreBusy where somebody has.
+    Raises StoreBusy if another program has it open.
     """
     import sqlite3
 
-    require(path)
-    with told(path):
+    require_database(path)
+    with store_errors(path):
         schema.refuse_empty(path)
-        schema.look(path, BUSY_SECONDS)
+        schema.inspect_version(path, BUSY_SECONDS)
         with closing(schema.connect(path, 0.2)) as connection:
             connection.execute("PRAGMA foreign_keys = OFF")
             try:
@@ -80,16 +80,16 @@ def alone(path: Path) -> Generator[sqlite3.Connection]:
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                     raise
-                raise _open_elsewhere(path) from error
+                raise _in_use_error(path) from error
             yield connection
 
 
-def in_use(path: Path) -> bool:
-    """Tell whether another program has the database open.
+def is_in_use(path: Path) -> bool:
+    """Return True if another program has the database open.
 
-    Not to be called by a program that has it open itself: looking at a lock drops its own.
+    Not to be called by a program that has it open itself: testing a lock releases its own.
     """
-    index = beside(path, "-shm")
+    index = companion(path, "-shm")
     if not index.exists():
         return False
     if sys.platform == "win32":
@@ -114,21 +114,21 @@ _ALIVE_BYTE = 128
 
 
 def refuse_in_use(path: Path) -> None:
-    """Refuse a database that another program has open. Raises StoreBusy."""
-    if in_use(path):
-        raise _open_elsewhere(path)
+    """Raise StoreBusy if another program has the database open."""
+    if is_in_use(path):
+        raise _in_use_error(path)
 
 
-def _open_elsewhere(path: Path) -> StoreBusy:
+def _in_use_error(path: Path) -> StoreBusy:
     return StoreBusy(
         f"Another program has the database {path} open.",
         advice="Close tui-chat in all windows and try again; nothing was changed.",
     )
 
 
-def require(path: Path) -> None:
-    """Refuse a path at which there is no file. Raises InputError."""
-    with told(path):
+def require_database(path: Path) -> None:
+    """Raise InputError if there is no file at a path."""
+    with store_errors(path):
         if path.is_dir():
             raise InputError(f"{path} is a folder.", advice="Name the database file in it.")
         if not path.exists():
@@ -137,4 +137,4 @@ def require(path: Path) -> None:
                 advice="Check the name. The app makes its own at its first start; "
                 "`tui-chat --data-dir DIR ...` names another place.",
             )
-        schema.require_file(path)
+        schema.require_regular_file(path)

@@ -51,10 +51,10 @@ _PHRASE = re.compile(r'"([^"]*)"?|(\S+)')
 
 
 def fold(text: str) -> str:
-    """Return the text without what makes no difference to a search."""
+    """Return the text with case, accents and letter widths folded."""
     if text.isascii():
         return text.lower()
-    if hardly_changes(text):
+    if folds_little(text):
         for mark, plain in _NARROW.items():
             text = text.replace(mark, plain)
         return text.lower()
@@ -62,15 +62,15 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", _ACCENTS.sub("", apart))
 
 
-def hardly_changes(text: str) -> bool:
-    """Tell whether folding changes no more than ASCII and a few marks, as it does in most Chinese
-    and Japanese; of what it changes, only the ellipsis becomes longer.
+def folds_little(text: str) -> bool:
+    """Return True if folding changes only ASCII and a few marks, as in most Chinese and Japanese;
+    of these, only the ellipsis becomes longer.
     """
     return _HARDLY_CHANGES.fullmatch(text) is not None
 
 
-def indexed(text: str) -> str:
-    """Return the words of a text as the index takes them: with spaces or other ASCII between."""
+def index_words(text: str) -> str:
+    """Return the words of a text as the index needs them: separated by spaces or other ASCII."""
     if text.isascii():
         return text  # the index finds words and folds case there by itself
     for mark in _MARKS:
@@ -97,7 +97,7 @@ def _pairs(run: str) -> str:
 
 
 _SHORT = 24
-"""Characters of a run that may come again: an accent, a Russian word, some Chinese."""
+"""Characters of a run that is likely to recur: an accent, a Russian word, some Chinese."""
 _known = lru_cache(8192)(_folded)
 
 
@@ -108,11 +108,11 @@ class Term:
     words: tuple[str, ...]
     """Folded; each a run of letters and digits of one kind of script."""
     is_prefix: bool = False
-    """Whether the last word may go on."""
+    """True if the last word may be the beginning of a longer one."""
 
     @property
     def match(self) -> str:
-        """The term in the index's language."""
+        """The term as an expression of the index."""
         tokens: list[str] = []
         for number, word in enumerate(self.words, 1):
             if not _IS_DENSE.match(word):
@@ -126,8 +126,8 @@ class Term:
         return f'"{" ".join(tokens)}"' + (" *" if self.is_prefix else "")
 
     @property
-    def is_beginning(self) -> bool:
-        """Whether the index must put together all words that begin so."""
+    def looks_up_prefix(self) -> bool:
+        """True if the index must merge all words that begin with the term."""
         return self.is_prefix or (
             len(self.words[-1]) == 1 and bool(_IS_DENSE.match(self.words[-1]))
         )
@@ -136,7 +136,7 @@ class Term:
     def pattern(self) -> str:
         """The term as a regular expression for folded text."""
         first, *others = self.words
-        # Begins with letters, for which there is a quick search; what is before comes after.
+        # The letters come first, since they are searched for quickly; the lookbehind follows them.
         start = first if _IS_DENSE.match(first) else f"{first}(?<!{_LETTER}{first})"
         words = "[\\W_]*".join([start, *others])
         if _IS_DENSE.match(self.words[-1]):
@@ -144,8 +144,8 @@ class Term:
         return words + (f"{_LETTER}*" if self.is_prefix else f"(?!{_LETTER})")
 
 
-def terms(text: str) -> tuple[Term, ...]:
-    """Read what was typed. InputError where there is no word in it."""
+def parse_terms(text: str) -> tuple[Term, ...]:
+    """Parse a typed query. Raises InputError if it has no word."""
     found = tuple(_terms(text))
     if not found:
         raise InputError("There is no word to look for.", advice="Type a word or a part of one.")

@@ -1,4 +1,4 @@
-"""What rows of our tables look like, for telling whose a row is that nothing leads to."""
+"""The shapes of our tables' rows, for assigning orphan rows to their tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tui_chat.store import schema
-from tui_chat.store.pages import Row, Value
+from tui_chat.store.maintenance.page_reader import RawRow, Value
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "INTEGER": (int,),
@@ -21,7 +21,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnShape:
     """A column of a table."""
 
     name: str
@@ -30,22 +30,22 @@ class Column:
     may_be_null: bool
     default: Value
     may_be_missing: bool
-    """Whether it was added later, so that rows from before do not have it."""
+    """True if it was added later, so that older rows do not have it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TableShape:
     """A table."""
 
     table: str
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnShape, ...]
     rowid: int | None
     """The place of the column that is the rowid, None where no column is."""
     has_rowid: bool
     references: tuple[tuple[int, str, str], ...]
     """Column places, and the table and column that each refers to."""
 
-    def with_text(self, row: Row) -> Row:
+    def with_text_for_bytes(self, row: RawRow) -> RawRow:
         """Return a row of this table with text where bytes stand: a bit tells the two apart."""
         pairs = zip_longest(row.values, self.columns[: len(row.values)])
         values = [
@@ -56,7 +56,7 @@ class Shape:
         ]
         return replace(row, values=tuple(values))
 
-    def take(self, row: Row) -> tuple[Value, ...] | None:
+    def match(self, row: RawRow) -> tuple[Value, ...] | None:
         """Return the values of all columns if the row may be of this table, else None."""
         if (row.rowid is not None) != self.has_rowid or len(row.values) > len(self.columns):
             return None
@@ -81,21 +81,21 @@ class Shape:
         return tuple(taken)
 
 
-def shapes_at(version: int) -> dict[str, Shape]:
+def shapes_of_version(version: int) -> dict[str, TableShape]:
     """Return the tables of a version by name."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         schema.migrate(connection, Path(":memory:"), schema.migrations()[:version])
         return {shape.table: shape for shape in _shapes(connection)}
 
 
-def _shapes(connection: sqlite3.Connection) -> Iterator[Shape]:
+def _shapes(connection: sqlite3.Connection) -> Iterator[TableShape]:
     tables = connection.execute(
         "SELECT name, wr FROM pragma_table_list "
         "WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' "
         "AND name NOT LIKE 'unindexed_%'"  # what waits for the search index is told anew
     ).fetchall()
     for table, without_rowid in tables:
-        columns: list[Column] = []
+        columns: list[ColumnShape] = []
         rowid: int | None = None
         for place, name, kind, strict, default, key in connection.execute(
             "SELECT * FROM pragma_table_info(?)", (table,)
@@ -106,7 +106,7 @@ def _shapes(connection: sqlite3.Connection) -> Iterator[Shape]:
             value: Value = None
             if default is not None:
                 value = connection.execute(f"SELECT {default}").fetchone()[0]
-            columns.append(Column(name, _TYPES[kind], not strict, value, may_be_missing))
+            columns.append(ColumnShape(name, _TYPES[kind], not strict, value, may_be_missing))
         names = [column.name for column in columns]
         references = tuple(
             (names.index(column), other, target)
@@ -114,4 +114,4 @@ def _shapes(connection: sqlite3.Connection) -> Iterator[Shape]:
                 'SELECT "table", "from", "to" FROM pragma_foreign_key_list(?)', (table,)
             )
         )
-        yield Shape(table, tuple(columns), rowid, not without_rowid, references)
+        yield TableShape(table, tuple(columns), rowid, not without_rowid, references)

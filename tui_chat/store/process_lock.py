@@ -1,7 +1,7 @@
 """Which running program receives a streaming reply, and whether it still runs.
 
 A store that receives replies holds a lock on a small file beside the database, named after
-its token, and each streaming reply carries that token. Who finds the lock free knows that the
+its token, and each streaming reply carries that token. Whoever finds the lock free knows that the
 program is gone: the system releases locks of processes however they end, so there is no
 heartbeat to miss while a laptop sleeps, and no process id that may since be someone else's.
 
@@ -17,39 +17,39 @@ from contextlib import suppress
 from pathlib import Path
 
 
-class Owner:
-    """A program's claim on the replies it receives."""
+class ProcessLock:
+    """The lock that shows that this program runs, and so still receives its replies."""
 
     def __init__(self, database: Path, token: str) -> None:
         self.token = token
         """What its streaming replies carry."""
-        self._path = _file_of(database, token)
+        self._path = _lock_file(database, token)
         self._file: int | None = None
 
     def claim(self) -> None:
-        """Show that this program runs. Called before the first reply is stored."""
+        """Create and lock the file. Called before the first reply is stored."""
         if self._file is not None:
             return
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        if not _lock(file):  # cannot be: the file is new and nobody looks at it yet
+        if not _try_lock(file):  # cannot be: the file is new and nobody looks at it yet
             os.close(file)
             raise OSError(f"{self._path} is locked")
         self._file = file
 
     def release(self) -> None:
-        """Stop showing it."""
+        """Unlock and remove the file."""
         if self._file is None:
             return
         os.close(self._file)
         self._file = None
-        # Another program may be looking at it; where that forbids removal, a later start will.
+        # Another program may have it open; if that forbids removal, a later start removes it.
         with suppress(OSError):
             self._path.unlink()
 
 
-def tokens(database: Path) -> list[str]:
-    """Return the tokens that have a file, of programs that run or were killed."""
-    prefix = _file_of(database, "").name
+def lock_tokens(database: Path) -> list[str]:
+    """Return the tokens of all lock files: of programs that run, and of those that were killed."""
+    prefix = _lock_file(database, "").name
     return sorted(
         item.name.removeprefix(prefix)
         for item in database.parent.iterdir()
@@ -57,15 +57,15 @@ def tokens(database: Path) -> list[str]:
     )
 
 
-def is_alive(database: Path, token: str) -> bool:
-    """Tell whether the program with this token runs; its file goes if it does not."""
-    path = _file_of(database, token)
+def is_running(database: Path, token: str) -> bool:
+    """Return True if the program with this token runs; remove its file if it does not."""
+    path = _lock_file(database, token)
     try:
         file = os.open(path, os.O_RDWR)
     except FileNotFoundError:
         return False
     try:
-        if not _lock(file):
+        if not _try_lock(file):
             return True
     finally:
         os.close(file)
@@ -74,12 +74,12 @@ def is_alive(database: Path, token: str) -> bool:
     return False
 
 
-def _file_of(database: Path, token: str) -> Path:
+def _lock_file(database: Path, token: str) -> Path:
     return database.with_name(f"{database.name}-live-{token}")
 
 
-def _lock(file: int) -> bool:
-    """Take the file's lock if it is free. It goes with the descriptor or the process."""
+def _try_lock(file: int) -> bool:
+    """Lock the file; return False if it is locked. Closing it or ending the process unlocks it."""
     if sys.platform == "win32":
         import msvcrt
 

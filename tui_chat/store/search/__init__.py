@@ -1,0 +1,1 @@
+"""Full-text search: the index, the queries, and the planner between them."""

@@ -1,0 +1,167 @@
+"""The search index: adding and removing rows.
+
+1. A message is added when it is complete, not while it streams. Its row in the index has its `seq`.
+2. The index holds no text, so removing a row needs the very text that was added. Texts do not
+   change after they were added, and all removals go through here.
+3. What is older than the index waits in `unindexed_messages`, `unindexed_sessions` and
+   `unindexed_asides`, and is added step by step before the first search.
+4. Secondary text (see `secondary_text`) has an index of its own, so that messages without it cost
+   nothing there.
+"""
+# ruff: noqa: S608 - only our own constants are put into SQL
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Iterator
+
+from tui_chat.models.text import clean
+from tui_chat.store.database import Transaction
+from tui_chat.store.search.secondary_text import secondary_texts_of
+from tui_chat.store.search.words import index_words
+
+_INTO = "INSERT INTO {} (rowid, words)"
+_PUT = f"{_INTO} VALUES (?, ?)"
+_TAKE = "INSERT INTO {0} ({0}, rowid, words) VALUES ('delete', ?, ?)"
+
+_PUT_SECONDARY = "INSERT INTO aside_index (rowid, reasoning, calls, refusals) VALUES (?, ?, ?, ?)"
+_TAKE_SECONDARY = """
+    INSERT INTO aside_index (aside_index, rowid, reasoning, calls, refusals)
+    VALUES ('delete', ?, ?, ?, ?)
+"""
+
+_BATCH = 2000
+"""Rows that are added in one transaction: some tenths of a second."""
+
+
+async def add_messages(tx: Transaction, texts: Iterable[tuple[int, str]]) -> None:
+    """Add the texts of complete messages, each with its `seq`."""
+    rows = ((seq, index_words(text)) for seq, text in texts if text)
+    await tx.insert(_INTO.format("message_index"), rows)
+
+
+_MANY_PIECES = 16
+"""Segments of the index that are merged into one. With SQLite's smaller default a large import
+takes a fifth longer; with more, a search would have to look into too many."""
+
+
+async def allow_more_segments(tx: Transaction) -> None:
+    """Let the index grow in larger steps from now on."""
+    if await tx.row("SELECT v FROM message_index_config WHERE k = 'automerge'") is None:
+        await tx.run(
+            "INSERT INTO message_index (message_index, rank) VALUES ('automerge', ?)", _MANY_PIECES
+        )
+
+
+async def add_secondary_texts(tx: Transaction, columns: Iterable[tuple[int, str, str]]) -> None:
+    """Add the secondary texts of complete messages: `seq`, and the columns with tool calls and
+    semantics, as they are stored or as they were given.
+    """
+    await tx.run_many(_PUT_SECONDARY, list(_secondary_words(columns)))
+
+
+def _secondary_words(columns: Iterable[tuple[int, str, str]]) -> Iterator[tuple[object, ...]]:
+    for seq, calls, semantics in columns:
+        asides = secondary_texts_of(clean(calls), clean(semantics)) if calls or semantics else ()
+        if any(asides):
+            yield seq, *map(index_words, asides)
+
+
+_LONG = 100_000
+"""Characters from which words are extracted on another thread: a second for ten million."""
+
+
+async def add_new_message(tx: Transaction, seq: int, text: str, calls: str, semantics: str) -> None:
+    """Add one message that was just written, with its columns as they were given."""
+    if text:
+        text = clean(text)
+        words = (
+            index_words(text) if len(text) <= _LONG else await asyncio.to_thread(index_words, text)
+        )
+        await tx.run(_PUT.format("message_index"), seq, words)
+    if calls or semantics:
+        await add_secondary_texts(tx, [(seq, calls, semantics)])
+
+
+async def add_stored(tx: Transaction, where: str, *values: object) -> None:
+    """Add the messages that fulfil a condition on `messages`; they are complete now."""
+    rows = await tx.rows(
+        f"SELECT seq, content, tool_calls, semantics FROM messages WHERE {where}", *values
+    )
+    await add_messages(tx, ((seq, text) for seq, text, *_ in rows))
+    await add_secondary_texts(tx, ((seq, calls, semantics) for seq, _, calls, semantics in rows))
+
+
+async def remove_messages(tx: Transaction, where: str, *values: object) -> None:
+    """Remove the messages that fulfil a condition on `messages AS m`, before they are deleted."""
+    rows = await tx.rows(
+        f"SELECT m.seq, m.content FROM messages AS m WHERE ({where}) AND m.status <> 'streaming' "
+        "AND m.seq NOT IN (SELECT message FROM unindexed_messages)",
+        *values,
+    )
+    await tx.run_many(
+        _TAKE.format("message_index"), ((seq, index_words(text)) for seq, text in rows if text)
+    )
+    beside = await tx.rows(
+        f"SELECT m.seq, m.tool_calls, m.semantics FROM messages AS m WHERE ({where}) "
+        "AND m.status <> 'streaming' AND (m.tool_calls <> '' OR m.semantics <> '') "
+        "AND m.seq NOT IN (SELECT message FROM unindexed_asides)",
+        *values,
+    )
+    await tx.run_many(_TAKE_SECONDARY, list(_secondary_words(beside)))
+
+
+async def add_titles(tx: Transaction, session_ids: list[str]) -> None:
+    """Add the titles of sessions."""
+    await _write_titles(tx, _PUT, session_ids)
+
+
+async def remove_title(tx: Transaction, session_id: str) -> None:
+    """Remove the title of a session, before it changes or is deleted."""
+    await _write_titles(tx, _TAKE, [session_id])
+
+
+async def _write_titles(tx: Transaction, statement: str, session_ids: list[str]) -> None:
+    rows = await tx.rows(
+        "SELECT seq, title FROM json_each(?) JOIN sessions ON session_id = value "
+        "WHERE seq NOT IN (SELECT session FROM unindexed_sessions)",
+        json.dumps(session_ids),
+    )
+    await tx.run_many(
+        statement.format("title_index"), [(seq, index_words(title)) for seq, title in rows if title]
+    )
+
+
+async def is_complete(tx: Transaction) -> bool:
+    """Return True if nothing waits to be added."""
+    found = await tx.row(
+        "SELECT 1 WHERE EXISTS (SELECT 1 FROM unindexed_messages) "
+        "OR EXISTS (SELECT 1 FROM unindexed_sessions) "
+        "OR EXISTS (SELECT 1 FROM unindexed_asides)"
+    )
+    return found is None
+
+
+async def index_pending(tx: Transaction) -> None:
+    """Add some of what waits, newest first."""
+    sessions = await tx.rows(
+        "SELECT s.seq, s.title FROM unindexed_sessions AS u JOIN sessions AS s "
+        f"ON s.seq = u.session ORDER BY s.seq DESC LIMIT {_BATCH}"
+    )
+    await tx.run_many(
+        _PUT.format("title_index"), [(seq, index_words(title)) for seq, title in sessions if title]
+    )
+    await tx.run_many("DELETE FROM unindexed_sessions WHERE session = ?", [s[:1] for s in sessions])
+    messages = await tx.rows(
+        "SELECT m.seq, m.content FROM unindexed_messages AS u JOIN messages AS m "
+        f"ON m.seq = u.message ORDER BY m.seq DESC LIMIT {_BATCH}"
+    )
+    await add_messages(tx, messages)
+    await tx.run_many("DELETE FROM unindexed_messages WHERE message = ?", [m[:1] for m in messages])
+    beside = await tx.rows(
+        "SELECT m.seq, m.tool_calls, m.semantics FROM unindexed_asides AS u JOIN messages AS m "
+        f"ON m.seq = u.message ORDER BY m.seq DESC LIMIT {_BATCH}"
+    )
+    await add_secondary_texts(tx, beside)
+    await tx.run_many("DELETE FROM unindexed_asides WHERE message = ?", [m[:1] for m in beside])
