@@ -16,7 +16,6 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from tests.store.direct import replace_variables
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.reply import Usage
@@ -97,7 +96,12 @@ async def fill(path: Path) -> None:
             )
         )
         await store.revisions.save("preset", '{"name": "plain"}')
-        await replace_variables(store, plain.session_id, {"mood": "glad"})
+        await store.database.write(
+            lambda tx: tx.run(
+                "INSERT INTO variables (session_id, key, value) VALUES (?, 'mood', 'glad')",
+                plain.session_id,
+            )
+        )
         wrong = await store.messages.add(with_role.session_id, Message("user", "oh"), parent)
         await store.messages.add(with_role.session_id, Message("user", "no"), wrong.message.id)
         await store.messages.delete(wrong.message.id)

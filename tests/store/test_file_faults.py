@@ -1,8 +1,8 @@
 """Bad days: what is told, that the data stays as it was, and what to do next.
 
 Disks that are full, places one may not write to, and files that are not what they were. Files
-that were damaged inside are in test_salvage, newer ones and others' in test_store_schema, those
-that another program holds in test_store_processes.
+that were damaged inside are in test_salvage, newer ones and others' in test_schema, those
+that another program holds in test_process_lock.
 """
 
 from __future__ import annotations

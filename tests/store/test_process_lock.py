@@ -13,8 +13,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from child_text import TEXT
 
+from tests.store.child_text import TEXT
 from tui_chat.errors import StoreBusy, StoreError
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord

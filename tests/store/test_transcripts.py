@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.direct import replace_variables
-from tests.store.test_store_api import RICH
+from tests.store.test_sessions_and_replies import RICH
 from tui_chat.models.message import Message
 from tui_chat.models.reply import Usage
 from tui_chat.models.role import Role
