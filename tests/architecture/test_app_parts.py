@@ -16,5 +16,5 @@ def test_no_two_parts_of_the_app_keep_something_under_the_same_name() -> None:
             for name in part.__dict__:
                 if name.startswith("_") and not hasattr(App, name):
                     owners[name].append(part.__name__)
-    assert owners["_foretold"] == ["Inspecting"]
+    assert owners["_what_if"] == ["Inspecting"]
     assert not {name: found for name, found in owners.items() if len(found) > 1}

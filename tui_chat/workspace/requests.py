@@ -132,6 +132,7 @@ class Requests:
         sent = self._workspace.state.last_sent
         short = {k: v for k, v in sent.items() if len(v.composed.payload.body) < LONG_REQUEST}
         self._workspace.update(last_sent=short)
+        self._workspace.forecasts.forget()
         self._forget()
         forget_recent()
 

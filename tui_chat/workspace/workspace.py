@@ -26,6 +26,7 @@ from tui_chat.workspace.branches import Branches
 from tui_chat.workspace.drafts import Drafts
 from tui_chat.workspace.events import Done, Failed, WorkspaceEvent
 from tui_chat.workspace.external_changes import ExternalChanges
+from tui_chat.workspace.forecasts import Forecasts
 from tui_chat.workspace.import_export import ImportExport
 from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.replies import Replies
@@ -75,6 +76,7 @@ class Workspace:
 
         self.requests = Requests(self)
         self.request_history = RequestHistory(self)
+        self.forecasts = Forecasts(self)
         self.settings = Settings(self)
         self.presets = Presets(self)
         self.roles = Roles(self)

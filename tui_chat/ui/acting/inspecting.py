@@ -7,10 +7,7 @@ changes meanwhile.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -20,14 +17,13 @@ from tui_chat.ui.acting.comparing import LAST, Comparing
 from tui_chat.ui.commands import message_text
 
 if TYPE_CHECKING:
-    from tui_chat.analysis import Captured, Forecast, Forecaster
+    from tui_chat.analysis import Captured
     from tui_chat.compose import Composed
     from tui_chat.models.received import Received
     from tui_chat.models.reply import Reply
     from tui_chat.recipe import TurnFile
-    from tui_chat.tokens import Counter
     from tui_chat.ui.inspector import Inspector
-    from tui_chat.workspace import LastSent, WhatIf, Workspace
+    from tui_chat.workspace import WhatIf, Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +44,11 @@ _SETTLED = 0.5
 """Seconds after which a program that has just started has shown what it shows."""
 
 
-def _counter_of(composed: Composed) -> Counter:
-    """Return who counts a request's tokens, corrected as the figures beside it are."""
-    from tui_chat.tokens import counter_for
-
-    counter = counter_for(composed.model)
-    return counter if composed.inputs is None else counter.corrected(composed.inputs.correction)
-
-
 class Inspecting(Comparing):
     """Fills the inspector."""
 
-    _forecaster: Forecaster | None = None
-    _forecasts: tuple[tuple[Composed, Forecast], ...] = ()
-    """The newest ones: when a request has left, the next one is shown already."""
-    _left: Mapping[str, LastSent] = MappingProxyType({})
-    """The last request of each endpoint, as far as this session knows."""
-    _foretold: Mapping[str, tuple[str, Forecast | None]] = MappingProxyType({})
-    """The forecast of each of them, against which its reply is held, and the reply's id."""
     _heard: tuple[str, Received | None, str] = "", None, ""
     """The response of the reply that was looked at, with its id, and why there is none."""
-    _recalled: frozenset[str] = frozenset()
-    """The endpoints of which it was looked up in this session what was sent before."""
     _seen: Seen | None = None
     _what_if: WhatIf | None = None
     _inspected_in = ""
@@ -112,68 +91,24 @@ class Inspecting(Comparing):
     def _forget(self, inspector: Inspector) -> None:
         """Let go of the session that was left, and of all that was told of its requests."""
         inspector.forget()
-        self._forecaster, self._forecasts, self._pinned_in = None, (), ()
-        self._left, self._recalled = {}, frozenset()
+        self._pinned_in = ()
         if self._base.startswith("branch"):
             self._base, self._base_branch = LAST, None
 
     def _tell_forecast(
         self, inspector: Inspector, workspace: Workspace, composed: Composed
     ) -> None:
-        from tui_chat.analysis import Forecaster
-
-        self._note_what_left(workspace)
-        last = workspace.state.last_sent.get(composed.endpoint.name)
-        if self._seen is None and last is None:
-            self._recall(workspace, composed.endpoint.name)
-        if self._seen is not None or last is None:
-            inspector.show_forecast(None)
-            return
-        if not self._forecasts or self._forecasts[-1][0] is not composed:
-            self._forecaster = self._forecaster or Forecaster()
-            told = self._forecaster(last.composed, composed, _counter_of(composed))
-            self._forecasts = (*self._forecasts[-3:], (composed, told))
-        inspector.show_forecast(self._forecasts[-1][1])
-
-    def _note_what_left(self, workspace: Workspace) -> None:
-        """Keep the forecasts of requests that have left: as they were told, else made now."""
-        from tui_chat.analysis import Forecaster
-
-        for endpoint, sent in workspace.state.last_sent.items():
-            last = self._left.get(endpoint)
-            if last is sent:
-                continue
-            self._left = {**self._left, endpoint: sent}
-            if self._foretold.get(endpoint, ("", None))[0] == sent.entry_id:
-                continue  # it was recalled
-            told = next((told for known, told in self._forecasts if known is sent.composed), None)
-            if told is None and last is not None:
-                told = Forecaster()(last.composed, sent.composed, _counter_of(sent.composed))
-            self._foretold = {**self._foretold, endpoint: (sent.entry_id, told)}
-
-    def _recall(self, workspace: Workspace, endpoint: str) -> None:
-        """Look once, when there is time, for what was sent before, and is not kept."""
-        if endpoint not in self._recalled:
-            self._recalled |= {endpoint}
-            self.set_timer(_SETTLED, lambda: self._fetch_last(workspace, endpoint))
+        forecasts, endpoint = workspace.forecasts, composed.endpoint.name
+        forecasts.follow_sent()
+        if self._seen is None and forecasts.should_recall(endpoint):
+            self.set_timer(_SETTLED, lambda: self._recall(workspace, endpoint))
+        inspector.show_forecast(forecasts.forecast(composed) if self._seen is None else None)
 
     @work(group="recall")
-    async def _fetch_last(self, workspace: Workspace, endpoint: str) -> None:
-        from tui_chat.analysis import Forecaster
-
-        last = await workspace.request_history.last_sent(endpoint)
-        if last is None or endpoint in workspace.state.last_sent or self.workspace is not workspace:
-            return
-        if workspace.state.endpoint.name == endpoint:
-            # Comparing all of it takes a while; from then on only what changes is looked at.
-            forecaster, now = (
-                Forecaster(),
-                workspace.requests.compose(message_text(self._composer.text)),
-            )
-            await asyncio.to_thread(forecaster, last.composed, now, _counter_of(now))
-            self._forecaster = forecaster
-        workspace.update(last_sent={endpoint: last, **workspace.state.last_sent})
-        self.compose_soon()
+    async def _recall(self, workspace: Workspace, endpoint: str) -> None:
+        draft = message_text(self._composer.text)
+        if await workspace.forecasts.recall(endpoint, draft) and self.workspace is workspace:
+            self.compose_soon()
 
     def _tell_reply(self, inspector: Inspector, workspace: Workspace) -> None:
         from tui_chat.ui.inspector import Came
@@ -214,10 +149,10 @@ class Inspecting(Comparing):
         """Say what the forecast of a reply's request was, beside what was reported."""
         from tui_chat.ui.inspector.forecast_line import against_usage
 
-        entry_id, told = self._foretold.get(entry.endpoint, ("", None))
-        if told is None or entry.status == "streaming" or entry_id != entry.message.id:
+        forecast = self.workspace.forecasts.of_reply(entry) if self.workspace is not None else None
+        if forecast is None or entry.status == "streaming":
             return ""
-        return against_usage(told, entry.usage.cached, entry.usage.input)
+        return against_usage(forecast, entry.usage.cached, entry.usage.input)
 
     def reply_grew(self, reply: Reply) -> None:
         """Show what has arrived."""
