@@ -39,7 +39,7 @@ from tui_chat.offline import LoopbackTransport
 from tui_chat.providers import HttpClient
 from tui_chat.send import ExchangeStored, PartialReply, SendProgress, send
 from tui_chat.store import Store
-from tui_chat.store.replies import Replies
+from tui_chat.store.replies import ReplyStore
 
 ENDPOINT = next(e for e in BUILT_IN_ENDPOINTS if e.name == "loopback")
 
@@ -58,7 +58,7 @@ LONG, SHORT = asking("lorem:400:20000"), asking("lorem:2000:120")
 class ReportingReplies:
     """The replies of a store, saying when it writes and what it answered."""
 
-    def __init__(self, replies: Replies) -> None:
+    def __init__(self, replies: ReplyStore) -> None:
         self._replies = replies
         self.begin = replies.begin
 

@@ -17,7 +17,7 @@ from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.store import Ending, Store, requests
 from tui_chat.store.database import Transaction
-from tui_chat.store.messages import Placement, insert_message
+from tui_chat.store.messages import InsertPosition, insert_message
 from tui_chat.store.sessions import set_head
 
 Make = Callable[..., RequestRecord]
@@ -324,7 +324,7 @@ async def test_a_branch_deeper_than_sqlites_cascades_is_read_and_deleted(store: 
         for number in range(depth):
             message = Message("user", str(number), id=f"m{number}")
             entry = Entry(message, f"m{number - 1}" if number else None)
-            await insert_message(tx, entry, Placement(made.session_id, 0.0))
+            await insert_message(tx, entry, InsertPosition(made.session_id, 0.0))
         await set_head(tx, made.session_id, f"m{depth - 1}")
 
     await store.database.write(fill)

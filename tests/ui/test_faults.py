@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tui_chat.store.branches import Branches
+from tui_chat.store.branches import BranchStore
 from tui_chat.ui.acting.shell import CRASH_LOG
 from tui_chat.ui.chat import ChatPane, message_parts
 from tui_chat.ui.chat.branch_layout import BranchLayout
@@ -40,7 +40,7 @@ async def test_the_app_starts_where_the_last_session_cannot_be_shown(
     session = await begin(tmp_path)
     with monkeypatch.context() as broken:
         if fault == "stored":
-            broken.setattr(Branches, "load", fail)
+            broken.setattr(BranchStore, "load", fail)
         else:
             broken.setattr(BranchLayout, "heights", lambda self: fail() if self.entries else [])
         app = make_app(tmp_path)

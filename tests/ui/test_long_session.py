@@ -12,7 +12,7 @@ import pytest
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.context.lore_keys import KeyIndex, Occurrences
-from tui_chat.store.branches import Branches
+from tui_chat.store.branches import BranchStore
 from tui_chat.ui.acting import drafting
 from tui_chat.ui.chat import ChatPane, Composer
 from tui_chat.ui.chat.status_lines import ActivityLine
@@ -81,7 +81,7 @@ async def test_what_is_sent_while_a_long_session_is_loaded_goes_out_when_all_is_
                 await gate.wait()
             return await branch(session_id, last=last)
 
-        monkeypatch.setattr(Branches, "load", lambda _, *given, **more: later(*given, **more))
+        monkeypatch.setattr(BranchStore, "load", lambda _, *given, **more: later(*given, **more))
         rows = app.query_one(SessionRows)
         rows.post_message(SessionList.Opened(long))
         await until(pilot, lambda: composer.text == "kept")

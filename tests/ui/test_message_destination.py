@@ -21,16 +21,16 @@ from textual import events
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tests.ui.test_hostile_names import screen_text
 from tests.ui.test_typing_ahead import burst
-from tui_chat.store.branches import Branches
-from tui_chat.store.messages import Messages
-from tui_chat.store.replies import Replies
-from tui_chat.store.requests import Requests
-from tui_chat.store.revisions import Revisions
-from tui_chat.store.roles import Roles
-from tui_chat.store.search.search import Search
-from tui_chat.store.sessions import Sessions
-from tui_chat.store.settings import Drafts, Settings
-from tui_chat.store.transcripts import Transcripts
+from tui_chat.store.branches import BranchStore
+from tui_chat.store.messages import MessageStore
+from tui_chat.store.replies import ReplyStore
+from tui_chat.store.requests import RequestStore
+from tui_chat.store.revisions import RevisionStore
+from tui_chat.store.roles import RoleStore
+from tui_chat.store.search.search import MessageSearch
+from tui_chat.store.sessions import SessionStore
+from tui_chat.store.settings import DraftStore, SettingStore
+from tui_chat.store.transcripts import TranscriptStore
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer
 
@@ -58,8 +58,18 @@ def slow_down(patch: pytest.MonkeyPatch, dice: random.Random) -> None:
         return call
 
     subjects = (
-        *(Branches, Drafts, Messages, Replies, Requests, Revisions, Roles, Search, Sessions),
-        *(Settings, Transcripts),
+        *(
+            BranchStore,
+            DraftStore,
+            MessageStore,
+            ReplyStore,
+            RequestStore,
+            RevisionStore,
+            RoleStore,
+            MessageSearch,
+            SessionStore,
+        ),
+        *(SettingStore, TranscriptStore),
     )
     for subject in subjects:
         for name, method in inspect.getmembers(subject, inspect.iscoroutinefunction):
@@ -151,14 +161,14 @@ async def test_words_typed_after_a_click_on_a_slow_session_wait_for_it(tmp_path:
         await pilot.press("ctrl+n")
         await until(pilot, lambda: workspace.state.session is None)
         await settle(pilot)
-        branch = Branches.load
+        branch = BranchStore.load
 
-        async def slow_branch(self: Branches, *args: Any, **options: Any) -> object:
+        async def slow_branch(self: BranchStore, *args: Any, **options: Any) -> object:
             await asyncio.sleep(1.5)
             return await branch(self, *args, **options)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Branches, "load", slow_branch)
+            patch.setattr(BranchStore, "load", slow_branch)
             lines = screen_text(app).splitlines()
             row = next(y for y, line in enumerate(lines) if "first" in line[:30])
             click(app, 6, row)

@@ -18,7 +18,7 @@ from tui_chat.models.session import Session
 from tui_chat.models.transcript import Transcript
 from tui_chat.store import Store
 from tui_chat.store.database import Database
-from tui_chat.store.sessions import Sessions
+from tui_chat.store.sessions import SessionStore
 from tui_chat.workspace import BranchChanged, Done, Failed, ReplyGrew, SessionsChanged
 from tui_chat.workspace.external_changes import CHECK_INTERVAL, FOLLOW_INTERVAL, QUIET
 
@@ -216,7 +216,7 @@ async def test_a_list_that_takes_long_to_read_is_read_less_often(
         clock.time += 0.5
         return await read(limit)
 
-    monkeypatch.setattr(Sessions, "list", lambda _, limit=None: slowly(limit))
+    monkeypatch.setattr(SessionStore, "list", lambda _, limit=None: slowly(limit))
     await workspace.external_changes.check()
     await other.sessions.create(title="Made")
     listed: list[int] = []
@@ -240,7 +240,7 @@ async def test_what_could_not_be_looked_at_is_looked_at_later(
         raise StoreBusy("Another program is using it.")
 
     heard.changes.clear()
-    failing = ((Database, "data_version"), (Sessions, "get"), (Sessions, "list"))
+    failing = ((Database, "data_version"), (SessionStore, "get"), (SessionStore, "list"))
     for subject, fails in failing:
         await other.sessions.update(workspace.state.session_id, title=f"before {fails}")
         with monkeypatch.context() as patched:

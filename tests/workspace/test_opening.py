@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.conftest import settled
 from tui_chat.models.session import Entry
 from tui_chat.offline import HttpRequest
-from tui_chat.store.branches import Branches
+from tui_chat.store.branches import BranchStore
 from tui_chat.workspace import BranchEndLoaded, sessions
 
 
@@ -38,7 +38,7 @@ async def test_the_end_is_shown_first_and_what_is_sent_waits_for_the_whole(
             await gate.wait()
         return await branch(session_id, last=last)
 
-    monkeypatch.setattr(Branches, "load", lambda _, *given, **more: later(*given, **more))
+    monkeypatch.setattr(BranchStore, "load", lambda _, *given, **more: later(*given, **more))
     opens = asyncio.create_task(workspace.sessions.open(long))
     await heard.until(lambda: bool(heard.of(BranchEndLoaded)))
     (shown,) = heard.of(BranchEndLoaded)
@@ -78,7 +78,7 @@ async def test_a_new_chat_does_not_wait_for_the_session_it_replaced(
         await gate.wait()
         return await branch(session_id, last=last)
 
-    monkeypatch.setattr(Branches, "load", lambda _, *given, **more: later(*given, **more))
+    monkeypatch.setattr(BranchStore, "load", lambda _, *given, **more: later(*given, **more))
     opens = asyncio.create_task(workspace.sessions.open(old))
     await begun.wait()
     await workspace.sessions.new()
@@ -123,9 +123,9 @@ async def test_what_was_read_late_is_not_put_over_what_is_newer(
     workspace, heard = await make_workspace()
     assert await workspace.replies.submit("one")
     await settled(workspace, heard)
-    read, is_first = Branches.load, True
+    read, is_first = BranchStore.load, True
 
-    async def late(store: Branches, *asked: Any, **more: Any) -> tuple[Entry, ...]:
+    async def late(store: BranchStore, *asked: Any, **more: Any) -> tuple[Entry, ...]:
         nonlocal is_first
         entries = await read(store, *asked, **more)
         if is_first:
@@ -134,6 +134,6 @@ async def test_what_was_read_late_is_not_put_over_what_is_newer(
             await settled(workspace, heard)
         return entries
 
-    monkeypatch.setattr(Branches, "load", late)
+    monkeypatch.setattr(BranchStore, "load", late)
     await workspace.sessions.reload_branch()
     assert [entry.message.content for entry in workspace.state.entries][2:3] == ["two"]

@@ -12,7 +12,7 @@ from tui_chat.errors import StoreError
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
 from tui_chat.offline import HttpRequest
-from tui_chat.store.messages import Messages
+from tui_chat.store.messages import MessageStore
 from tui_chat.workspace import BranchChanged, Failed
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -89,15 +89,15 @@ async def test_the_answer_of_a_command_that_ran_is_stored_later_and_it_runs_once
     assert await workspace.replies.submit("Use the tool.")
     await settled(workspace, heard)
     [waiting] = workspace.state.pending_calls
-    add_message = Messages.add
+    add_message = MessageStore.add
 
     async def refuse(*_: object) -> None:
         raise StoreError("There is no room left on the disk.")
 
-    monkeypatch.setattr(Messages, "add", refuse)
+    monkeypatch.setattr(MessageStore, "add", refuse)
     assert not await workspace.tools.run(waiting.entry_id, waiting.call.id)
     assert "could not be stored" in str(heard.of(Failed)[-1].error)
-    monkeypatch.setattr(Messages, "add", add_message)
+    monkeypatch.setattr(MessageStore, "add", add_message)
     assert await workspace.tools.run(waiting.entry_id, waiting.call.id)
     await settled(workspace, heard)
     assert workspace.state.entries[2].message.content == "paid"

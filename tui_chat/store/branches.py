@@ -88,7 +88,7 @@ _MANY_ROWS = 500
 _STATUS = ENTRY_NAMES.index("status")
 
 
-class Branches:
+class BranchStore:
     """The branches of sessions."""
 
     def __init__(

@@ -51,7 +51,7 @@ _PROMPTS_SCANNED = 2_000
 
 @quick
 @dataclass(frozen=True, slots=True)
-class Placement:
+class InsertPosition:
     """Where and when an entry is added."""
 
     session_id: str
@@ -60,7 +60,7 @@ class Placement:
     """The token of the program that receives it, for a streaming reply."""
 
 
-class Messages:
+class MessageStore:
     """The messages in the database."""
 
     def __init__(
@@ -111,7 +111,7 @@ class Messages:
 
         async def work(tx: Transaction) -> Entry:
             await check_parent(tx, session_id, parent_id)
-            added = await insert_message(tx, entry, Placement(session_id, now))
+            added = await insert_message(tx, entry, InsertPosition(session_id, now))
             await append_to_branch(tx, session_id, entry, now)
             return added
 
@@ -127,7 +127,9 @@ class Messages:
         async def work(tx: Transaction) -> Entry:
             session_id, parent_id = await locate(tx, message_id)
             await check_parent(tx, session_id, message_id)
-            added = await insert_message(tx, Entry(version, parent_id), Placement(session_id, now))
+            added = await insert_message(
+                tx, Entry(version, parent_id), InsertPosition(session_id, now)
+            )
             await append_to_branch(tx, session_id, added, now)
             return added
 
@@ -205,7 +207,7 @@ async def _unhide(tx: Transaction, message_id: str) -> None:
         await set_head(tx, session_id, row[0])
 
 
-async def insert_message(tx: Transaction, entry: Entry, placement: Placement) -> Entry:
+async def insert_message(tx: Transaction, entry: Entry, placement: InsertPosition) -> Entry:
     """Add an entry to its session's tree and to the search index; its parent was checked. Return
     it with its place among its siblings.
     """
@@ -224,7 +226,7 @@ async def with_siblings_counted(tx: Transaction, entry: Entry, session_id: str) 
     return replace(entry, sibling=ids.index(entry.message.id), siblings=len(ids))
 
 
-def _values(entry: Entry, placement: Placement) -> tuple[object, ...]:
+def _values(entry: Entry, placement: InsertPosition) -> tuple[object, ...]:
     """Return the values for `_INTO` that follow the `seq`."""
     message = entry.message
     return (
@@ -237,7 +239,7 @@ def _values(entry: Entry, placement: Placement) -> tuple[object, ...]:
     )
 
 
-async def insert_messages(tx: Transaction, added: Sequence[tuple[Entry, Placement]]) -> None:
+async def insert_messages(tx: Transaction, added: Sequence[tuple[Entry, InsertPosition]]) -> None:
     """Add entries to their sessions' trees and to the search index; their parents were checked.
 
     The trigger that counts each message would cost as much as everything else, so it is dropped

@@ -22,7 +22,7 @@ from tui_chat.models.session import Entry
 from tui_chat.store.branches import check_parent
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.errors import store_errors
-from tui_chat.store.messages import Placement, insert_message, with_siblings_counted
+from tui_chat.store.messages import InsertPosition, insert_message, with_siblings_counted
 from tui_chat.store.process_lock import ProcessLock, is_running, lock_tokens
 from tui_chat.store.requests import insert_request, insert_response
 from tui_chat.store.rows import ENTRY_NAMES, entry_of, json_texts, usage_values
@@ -55,7 +55,7 @@ _FINISH = f"""
 """
 
 
-class Replies:
+class ReplyStore:
     """The replies that this program receives, and those that others receive or left behind."""
 
     def __init__(
@@ -118,9 +118,9 @@ class Replies:
             self._owner.claim()
             question = None
             if asked is not None:
-                question = await insert_message(tx, asked, Placement(session_id, now))
+                question = await insert_message(tx, asked, InsertPosition(session_id, now))
                 await drop_sent_draft(tx, session_id, asked.message.content)
-            placement = Placement(session_id, now, self._owner.token)
+            placement = InsertPosition(session_id, now, self._owner.token)
             answer = await insert_message(tx, reply, placement)
             await insert_request(tx, reply.message.id, request, now)
             await append_to_branch(tx, session_id, answer, now)

@@ -64,7 +64,7 @@ _PRUNE_RESPONSES = """
 """
 
 
-class Requests:
+class RequestStore:
     """The requests in the database, each found by the id of the reply that it produced."""
 
     def __init__(self, database: Database) -> None:

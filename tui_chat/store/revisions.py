@@ -13,7 +13,7 @@ from tui_chat.store.database import Database, Transaction
 _HEX_DIGITS = 64
 
 
-class Revisions:
+class RevisionStore:
     """JSON texts, each kept once under its SHA-256."""
 
     def __init__(self, database: Database, now: Callable[[], float]) -> None:

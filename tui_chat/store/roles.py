@@ -11,7 +11,7 @@ from tui_chat.store.database import Database, Transaction
 from tui_chat.store.rows import ROLE, role_of
 
 
-class Roles:
+class RoleStore:
     """The roles in the database."""
 
     def __init__(self, database: Database, now: Callable[[], float]) -> None:

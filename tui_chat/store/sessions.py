@@ -89,7 +89,7 @@ class SessionChanges(TypedDict, total=False):
     lorebooks: tuple[str, ...]
 
 
-class Sessions:
+class SessionStore:
     """The sessions in the database."""
 
     def __init__(

@@ -10,7 +10,7 @@ NEW_CHAT_DRAFT = "draft"
 """The setting that holds the draft of a chat that is not stored yet."""
 
 
-class Settings:
+class SettingStore:
     """Texts of the program, by key."""
 
     def __init__(self, database: Database, unsaved: UnsavedTexts) -> None:
@@ -43,7 +43,7 @@ class Settings:
         await self._unsaved.write(f"setting {key}", value, work)
 
 
-class Drafts:
+class DraftStore:
     """What is being typed in each session."""
 
     def __init__(self, database: Database, unsaved: UnsavedTexts) -> None:

@@ -8,17 +8,17 @@ from pathlib import Path
 from types import TracebackType
 
 from tui_chat.store import schema
-from tui_chat.store.branches import Branches
+from tui_chat.store.branches import BranchStore
 from tui_chat.store.database import Database
-from tui_chat.store.messages import Messages
-from tui_chat.store.replies import Replies
-from tui_chat.store.requests import Requests
-from tui_chat.store.revisions import Revisions
-from tui_chat.store.roles import Roles
-from tui_chat.store.search.search import Search
-from tui_chat.store.sessions import Sessions
-from tui_chat.store.settings import Drafts, Settings
-from tui_chat.store.transcripts import Transcripts
+from tui_chat.store.messages import MessageStore
+from tui_chat.store.replies import ReplyStore
+from tui_chat.store.requests import RequestStore
+from tui_chat.store.revisions import RevisionStore
+from tui_chat.store.roles import RoleStore
+from tui_chat.store.search.search import MessageSearch
+from tui_chat.store.sessions import SessionStore
+from tui_chat.store.settings import DraftStore, SettingStore
+from tui_chat.store.transcripts import TranscriptStore
 from tui_chat.store.unsaved import UnsavedReplies, UnsavedTexts
 
 
@@ -45,17 +45,17 @@ class Store:
         self.database = database
         """The connection, and the writes that the file has not taken yet."""
         replies, texts = UnsavedReplies(database), UnsavedTexts(database)
-        self.sessions = Sessions(database, replies, now=now, new_id=new_id)
-        self.branches = Branches(database, replies, now=now, new_id=new_id)
-        self.messages = Messages(database, replies, now=now, new_id=new_id)
-        self.replies = Replies(path, database, replies, now=now, new_id=new_id)
-        self.requests = Requests(database)
-        self.search = Search(database)
-        self.transcripts = Transcripts(database, replies, now)
-        self.roles = Roles(database, now)
-        self.revisions = Revisions(database, now)
-        self.settings = Settings(database, texts)
-        self.drafts = Drafts(database, texts)
+        self.sessions = SessionStore(database, replies, now=now, new_id=new_id)
+        self.branches = BranchStore(database, replies, now=now, new_id=new_id)
+        self.messages = MessageStore(database, replies, now=now, new_id=new_id)
+        self.replies = ReplyStore(path, database, replies, now=now, new_id=new_id)
+        self.requests = RequestStore(database)
+        self.search = MessageSearch(database)
+        self.transcripts = TranscriptStore(database, replies, now)
+        self.roles = RoleStore(database, now)
+        self.revisions = RevisionStore(database, now)
+        self.settings = SettingStore(database, texts)
+        self.drafts = DraftStore(database, texts)
 
     @classmethod
     async def open(

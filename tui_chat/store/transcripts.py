@@ -14,7 +14,7 @@ from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import Imported, Transcript
 from tui_chat.store.branches import newest_below, read_all_branches, read_tree
 from tui_chat.store.database import Database, Transaction
-from tui_chat.store.messages import Placement, insert_messages
+from tui_chat.store.messages import InsertPosition, insert_messages
 from tui_chat.store.requests import find_requests, insert_imported_requests
 from tui_chat.store.revisions import revisions_of_recipes, save_revision
 from tui_chat.store.roles import find_role, save_role
@@ -43,7 +43,7 @@ _HIDE_BELOW_HIDDEN = """
 """
 
 
-class Transcripts:
+class TranscriptStore:
     """Imports and exports of conversations."""
 
     def __init__(
@@ -161,7 +161,9 @@ class _Plan:
     """Titles by session id, likewise."""
     sessions: list[Session] = field(default_factory=list[Session])
     """New sessions."""
-    entries: list[tuple[Entry, Placement]] = field(default_factory=list[tuple[Entry, Placement]])
+    entries: list[tuple[Entry, InsertPosition]] = field(
+        default_factory=list[tuple[Entry, InsertPosition]]
+    )
     """New messages."""
     heads: dict[str, str] = field(default_factory=dict[str, str])
     """The heads of new sessions."""
@@ -193,7 +195,9 @@ class _Plan:
             if entry.status == "streaming":
                 entry = replace(entry, status="interrupted")
             time = entry.message.timestamp
-            placement = Placement(session_id, (wanted.created or now) if time is None else time)
+            placement = InsertPosition(
+                session_id, (wanted.created or now) if time is None else time
+            )
             self.entries.append((entry, placement))
             self.known[entry.message.id] = session_id
             added += 1

@@ -80,7 +80,7 @@ _WRITERS = """
 """
 
 
-class Search:
+class MessageSearch:
     """Full-text search of messages and sessions."""
 
     def __init__(self, database: Database) -> None:
