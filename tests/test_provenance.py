@@ -22,8 +22,8 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.inspector.payload_layout import Layout
-from tui_chat.ui.inspector.payload_places import comes_from, places
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.inspector.payload_places import comes_from, origin_rows
 
 ENDPOINTS = {one.protocol: one for one in BUILT_IN_ENDPOINTS}
 ROLE = Role("translator", "Translator", "You translate for {{user}}.\n你好")
@@ -105,10 +105,10 @@ def test_every_fragment_names_its_source_and_every_source_its_places(
         quoted[outermost(piece.origin)] += text
     assert at == len(composed.payload.body)
 
-    layout = Layout(composed.payload, 60)
+    layout = PayloadLayout(composed.payload, 60)
     told = {note.origin for note in composed.notes}
     for turn in composed.envelope.turns:
-        rows = places(layout, turn.origin)
+        rows = origin_rows(layout, turn.origin)
         if not rows:  # a protocol refuses blank texts: then it is told
             assert not turn.text.plain.strip()
             assert turn.origin in told

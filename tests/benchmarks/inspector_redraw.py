@@ -32,7 +32,7 @@ from tui_chat.compose import Composed
 from tui_chat.models.json_tree import Tree
 from tui_chat.models.payload import Payload, render
 from tui_chat.models.text import Text
-from tui_chat.ui.inspector.payload_layout import Layout
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
 
 ROUNDS = 40
 WIDTH = 58
@@ -62,12 +62,14 @@ async def main(count: int) -> None:
     first = typed(stored, 1)
     print(f"{count:,} messages, {len(first.body):,} bytes, {len(first.lines):,} lines\n")
 
-    fresh = tell("layout from nothing", [timed(lambda: Layout(first, WIDTH)) for _ in range(3)])
-    layouts = [Layout(first, WIDTH)]
+    fresh = tell(
+        "layout from nothing", [timed(lambda: PayloadLayout(first, WIDTH)) for _ in range(3)]
+    )
+    layouts = [PayloadLayout(first, WIDTH)]
     payloads = [typed(stored, length) for length in range(2, ROUNDS)]
     taken = tell(
         "layout after a keystroke",
-        [timed(lambda p=p: layouts.append(Layout(p, WIDTH, layouts[-1]))) for p in payloads],
+        [timed(lambda p=p: layouts.append(PayloadLayout(p, WIDTH, layouts[-1]))) for p in payloads],
     )
     print(f"{'':52} {fresh / taken:9.0f} times less\n")
 

@@ -19,7 +19,7 @@ from textual.app import App, ComposeResult
 
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.sidebar import SessionList
-from tui_chat.ui.sidebar.rows import SessionRows
+from tui_chat.ui.sidebar.session_rows import SessionRows
 
 FEW, MANY = 20, 20_000
 FRAME = 16.0
@@ -81,7 +81,7 @@ async def measured(count: int) -> dict[str, float]:
             "group by something else": milliseconds(lambda _: sessions.action_group()),
         }
         began = clock()
-        sessions._narrowing.prepare()
+        sessions._find.prepare()
         found["go to the filter"] = (clock() - began) * 1e3
         typed: list[float] = []
         for letter in "subject 19":

@@ -16,7 +16,7 @@ from tui_chat.store import Store
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.chat.status_lines import ActivityLine
 from tui_chat.ui.sidebar import SessionList
-from tui_chat.ui.sidebar.rows import SessionRows
+from tui_chat.ui.sidebar.session_rows import SessionRows
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -83,7 +83,7 @@ async def test_sessions_that_come_and_go_leave_the_view_where_it_is() -> None:
         many = tuple(summary(n) for n in range(5, 60))
         app = await shown(pilot, many)
         rows = app.query_one(SessionRows)
-        rows.put_cursor(30)
+        rows.set_cursor(30)
         before, line = app.lines(), rows.scroll_y
         assert line
         app.sessions.show((summary(1), *many), None, app.sessions._now)
@@ -98,7 +98,7 @@ async def test_sessions_that_come_and_go_leave_the_view_where_it_is() -> None:
 
 
 def _listed(rows: SessionRows):
-    return [session for group in rows.placed.groups for session in group.sessions]
+    return [session for group in rows.layout_now.groups for session in group.sessions]
 
 
 def _said(app) -> list[str]:

@@ -80,8 +80,8 @@ async def test_the_screen_names_the_keys_of_the_config_and_they_win_where_one_ty
         new = app.active_bindings["ctrl+k"]
         assert (new.node, new.binding.action) == (app, "new")
         app.query_one(SessionList).filter.value = "nothing has this"
-        await until(pilot, lambda: "searches" in app.query_one(SessionList).rows._empty)
-        assert "Ctrl+C searches what" in app.query_one(SessionList).rows._empty
+        await until(pilot, lambda: "searches" in app.query_one(SessionList).rows.empty_text)
+        assert "Ctrl+C searches what" in app.query_one(SessionList).rows.empty_text
         transcript.focus()
         await until(pilot, lambda: activity.hint.endswith("F9 all keys"))
         await pilot.press("question_mark")

@@ -12,7 +12,7 @@ from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.role import Role
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Transcript
-from tui_chat.ui.search.hits import HitList
+from tui_chat.ui.search.hit_list import HitList
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -10,6 +10,7 @@ from textual.widgets import Input, Static, TextArea
 from textual.widgets._toast import Toast
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tests.ui.inspector.requests import rows_shown
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs
@@ -33,7 +34,7 @@ WIDE = (160, 45)
 
 
 def rows_of(inspector: Inspector) -> str:
-    return "\n".join(inspector.view_now.rows_shown())
+    return "\n".join(rows_shown(inspector.view_now))
 
 
 def count_of_history(composed: Composed) -> int:
@@ -185,7 +186,7 @@ async def test_a_captured_request_is_read_converted_and_kept(tmp_path: Path) -> 
         await pilot.press("e")
         await until(pilot, lambda: inspector.view_shown is View.REPLY)
         await settle(pilot)
-        assert any("It came back." in row for row in inspector.view_now.rows_shown())
+        assert any("It came back." in row for row in rows_shown(inspector.view_now))
         await pilot.press("p")
         app.action_keep_captured()
         await until(pilot, lambda: len(app.screen_stack) > 1)
@@ -255,8 +256,8 @@ async def test_a_message_shows_its_places_and_a_place_its_message(tmp_path: Path
         assert transcript.has_focus
         await pilot.press("J")
         await settle(pilot)
-        assert inspector.view.lights.origin is not None
-        assert inspector.view.lights.origin.id == workspace.state.entries[1].message.id
+        assert inspector.view.highlights.origin is not None
+        assert inspector.view.highlights.origin.id == workspace.state.entries[1].message.id
         await pilot.press("K")
         await settle(pilot)
         assert transcript.current is not None

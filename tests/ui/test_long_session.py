@@ -18,7 +18,7 @@ from tui_chat.ui.chat import ChatPane, Composer
 from tui_chat.ui.chat.status_lines import ActivityLine
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.sidebar import SessionList
-from tui_chat.ui.sidebar.rows import SessionRows
+from tui_chat.ui.sidebar.session_rows import SessionRows
 from tui_chat.workspace import requests, sessions
 
 pytestmark = pytest.mark.usefixtures("undrawn")

@@ -16,7 +16,7 @@ from tui_chat.ui.chat.completion import SuggestionList
 from tui_chat.ui.chat.find_bar import FindBar
 from tui_chat.ui.inspector import Inspector, View
 from tui_chat.ui.sidebar import SessionList
-from tui_chat.ui.sidebar.top import Filter
+from tui_chat.ui.sidebar.session_list import SessionFilterInput
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -63,7 +63,7 @@ async def test_nothing_lies_over_what_has_the_focus(tmp_path: Path):
         await goes(pilot, MEDIUM)
         assert sessions.region.area, "and comes back where there is room"
         await goes(pilot, "f2", "slash", WIDE, "f4")
-        app.query_one(Filter).focus()
+        app.query_one(SessionFilterInput).focus()
         await goes(pilot, NARROW)
         assert sessions.has_focus_within, "the one that is used stays, not the one last asked for"
         await goes(pilot, "f4", "tab")

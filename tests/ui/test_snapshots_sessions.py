@@ -13,7 +13,7 @@ from tests.ui.app_under_test import NOON, make_app, opened, settle, until
 from tui_chat.models.message import Message
 from tui_chat.store import Store
 from tui_chat.ui.chat import Transcript
-from tui_chat.ui.search.hits import HitList
+from tui_chat.ui.search.hit_list import HitList
 from tui_chat.ui.sidebar import SessionList
 
 DAY = 86_400.0

@@ -20,7 +20,7 @@ from tui_chat.ui.dialogs.base import HelpDialog
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.inspector import Inspector
 from tui_chat.ui.search import SearchScreen
-from tui_chat.ui.sidebar.top import Filter
+from tui_chat.ui.sidebar.session_list import SessionFilterInput
 from tui_chat.workspace import Workspace
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -68,7 +68,7 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         burst(app, "f2", "slash", *"need")
-        await until(pilot, lambda: app.query_one(Filter).value == "need")
+        await until(pilot, lambda: app.query_one(SessionFilterInput).value == "need")
         burst(app, "f4", "2")
         await until(pilot, lambda: app.query_one(Inspector).active.value == "openai_responses")
         assert composer.text == "draft"
@@ -78,7 +78,7 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
         burst(app, "ctrl+n", *"new")
         await until(pilot, lambda: composer.text == "new")
         assert app.workspace.state.session_id != old
-        app.query_one(Filter).clear()
+        app.query_one(SessionFilterInput).clear()
         burst(app, "f2", "down", "enter", *"dear old")
         await until(pilot, lambda: composer.text == "dear old")
         assert app.workspace.state.session_id == old
@@ -120,7 +120,7 @@ async def test_keys_that_come_as_one_are_done_in_their_order_and_where_a_closed_
         await replied(pilot)
         assert [entry.message.content for entry in workspace.state.entries] == ["the\nred"] * 2
         burst(app, "f2", "slash", *"thee", "backspace", *" rd", "left", "e", "home", "ctrl+k", "t")
-        await until(pilot, lambda: app.query_one(Filter).value == "t")
+        await until(pilot, lambda: app.query_one(SessionFilterInput).value == "t")
         burst(app, "escape", "escape", "home", "pagedown", "end", *" or", "ctrl+w", *"less")
         await until(pilot, lambda: composer.text == "more less")
         composer.text = ""

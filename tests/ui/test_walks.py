@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 
 from tests.ui import app_under_test
 from tests.ui.app_under_test import opened, say, settle, until
+from tests.ui.inspector.requests import rows_shown
 from tests.ui.presets.preset_app import app_with, body, line_of, message
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Settings
@@ -22,12 +23,12 @@ from tui_chat.models.preset import Preset
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector, View
-from tui_chat.ui.inspector.forecast_line import ForecastLine, in_words
+from tui_chat.ui.inspector.forecast_line import ForecastLine, forecast_sentences
 from tui_chat.ui.inspector.views import ContextView, ViewTabs
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.presets import PresetPane
-from tui_chat.ui.presets.bar import Bar
 from tui_chat.ui.presets.rows import PresetRows
+from tui_chat.ui.presets.view import PresetToolbar
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -70,13 +71,13 @@ def common(app: TuiChat) -> int:
     line = app.query_one(ForecastLine)
     assert line.display
     assert line.forecast is not None
-    assert f"{line.forecast.common:,} of" in in_words(line.forecast)
+    assert f"{line.forecast.common:,} of" in forecast_sentences(line.forecast)
     return line.forecast.common
 
 
 def shows(inspector: Inspector, words: str) -> Callable[[], bool]:
     """Whether the view in sight has these words on the screen."""
-    return lambda: any(words in row for row in inspector.view_now.rows_shown())
+    return lambda: any(words in row for row in rows_shown(inspector.view_now))
 
 
 @pytest.mark.usefixtures("small")
@@ -133,7 +134,7 @@ async def test_by_the_mouse_alone(tmp_path: Path) -> None:
         view = inspector.view_now
         assert isinstance(view, ContextView)
         await until(pilot, shows(inspector, "left out to fit"))
-        rows = list(view.rows_shown())
+        rows = list(rows_shown(view))
         row = next(y for y, words in enumerate(rows) if "message of the history" in words)
         await pilot.click(view, offset=(4, row))
         await until(pilot, shows(inspector, "┆user   The whole chart"))
@@ -155,5 +156,5 @@ async def test_by_the_mouse_alone(tmp_path: Path) -> None:
         await pilot.click(ForecastLine)
         moved = line.forecast.at.origin
         await until(pilot, lambda: view.rows[view.cursor].origin == moved)
-        await pilot.click(Bar, offset=(1 + "+ Add  Edit  Delete  Undo".index("Undo"), 0))
+        await pilot.click(PresetToolbar, offset=(1 + "+ Add  Edit  Delete  Undo".index("Undo"), 0))
         await until(pilot, lambda: message(pane, "note").insertion_point == -4)

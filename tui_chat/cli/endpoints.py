@@ -13,7 +13,7 @@ from tui_chat.cli.network import open_http_client
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.config import LOOPBACK_URL, Config, load_config
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.visible import one_line
+from tui_chat.models.sanitize import one_line
 
 if TYPE_CHECKING:
     from tui_chat.cli.endpoint_checks import Check

@@ -14,8 +14,8 @@ from tui_chat.cli.open_store import open_store
 from tui_chat.cli.output import finish, write_export
 from tui_chat.errors import InputError
 from tui_chat.exporting import ENDINGS, ONE_FILE, Format, exported, write_file
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import SessionSummary
-from tui_chat.models.visible import one_line
 
 if TYPE_CHECKING:
     from tui_chat.store import Store

@@ -14,7 +14,7 @@ from tui_chat.cli.output import write_json, write_line, write_progress
 from tui_chat.errors import InputError
 from tui_chat.files import copy_standard_input
 from tui_chat.importing import Report, import_files
-from tui_chat.models.visible import one_line
+from tui_chat.models.sanitize import one_line
 
 
 def run_import(

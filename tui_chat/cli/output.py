@@ -1,7 +1,7 @@
 """Everything that the command line prints goes through here.
 
 1. What a provider, a file, an argument or the configuration says is shown and never obeyed: text
-   passes `model.visible`, and in JSON the same characters become escapes, which is equal JSON.
+   passes `models.sanitize`, and in JSON the same characters become escapes, which is equal JSON.
    Only our own colours and the progress line are given to the terminal as they are.
 2. The exact bytes of a request (`build`, `convert`) are promised to who keeps them: they go to a
    file or a pipe unchanged. On a terminal the harmful characters in them are JSON escapes.
@@ -18,7 +18,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from tui_chat.models.visible import escape_json, visible
+from tui_chat.models.sanitize import sanitize
 
 CLOSED = 141
 """Exit status after the reader of the output is gone: 128 + SIGPIPE."""
@@ -46,7 +46,7 @@ def write_line(*parts: str | Styled, err: bool = False) -> None:
 
 def write_json(value: object) -> None:
     """Print a value as JSON, for programs. Raises OutputClosed, OSError."""
-    _write(escape_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")
+    _write(sanitize(json.dumps(value, indent=2, ensure_ascii=False), "json") + "\n")
 
 
 def write_body(body: bytes) -> None:
@@ -55,7 +55,7 @@ def write_body(body: bytes) -> None:
     Raises OutputClosed, OSError.
     """
     if is_terminal():
-        _write(escape_json(body.decode("utf-8", "replace")) + "\n")
+        _write(sanitize(body.decode("utf-8", "replace"), "json") + "\n")
         return
     with noticing_the_end():
         sys.stdout.flush()
@@ -66,7 +66,7 @@ def write_body(body: bytes) -> None:
 def write_request(text: str) -> None:
     """Print a request as text with its exact body, as `write_body` does its bytes."""
     if is_terminal():
-        _write(escape_json(text) + "\n")
+        _write(sanitize(text, "json") + "\n")
     else:
         write_body(f"{text}\n".encode())
 
@@ -83,7 +83,7 @@ def write_progress(text: str) -> None:
     """
     if is_terminal(err=True):
         with noticing_the_end():
-            sys.stderr.write(f"\r{visible(text)}\x1b[K")
+            sys.stderr.write(f"\r{sanitize(text)}\x1b[K")
             sys.stderr.flush()
 
 
@@ -124,12 +124,12 @@ def noticing_the_end() -> Generator[None]:
 
 def _shown(part: str | Styled, colour: bool) -> str:
     if isinstance(part, str):
-        return visible(part)
+        return sanitize(part)
     if not colour:
-        return visible(part.text)
+        return sanitize(part.text)
     import click
 
-    return click.style(visible(part.text), fg=part.fg, bold=part.bold or None)
+    return click.style(sanitize(part.text), fg=part.fg, bold=part.bold or None)
 
 
 def _write(text: str, *, err: bool = False) -> None:

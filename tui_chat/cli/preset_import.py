@@ -13,7 +13,7 @@ from tui_chat.cli.output import write_line
 from tui_chat.config import load_config
 from tui_chat.errors import InputError
 from tui_chat.library.sillytavern_presets import load_sillytavern_preset
-from tui_chat.models.visible import one_line
+from tui_chat.models.sanitize import one_line
 
 
 def run_import(settings: dict[str, object], files: Sequence[Path], name: str) -> None:

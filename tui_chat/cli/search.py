@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.cli.open_store import open_store
 from tui_chat.cli.output import Styled, is_terminal, write_json, write_line
-from tui_chat.models.visible import one_line
+from tui_chat.models.sanitize import one_line
 
 if TYPE_CHECKING:
     from tui_chat.models.search import Hit, Query

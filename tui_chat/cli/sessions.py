@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.cli.open_store import open_store
 from tui_chat.cli.output import write_json, write_line
-from tui_chat.models.visible import one_line
+from tui_chat.models.sanitize import one_line
 
 if TYPE_CHECKING:
     from tui_chat.models.session import SessionSummary

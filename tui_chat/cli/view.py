@@ -22,7 +22,7 @@ from tui_chat.cli.interpreter import share_heap
 from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.importing import Report, import_files
-from tui_chat.models.visible import one_line
+from tui_chat.models.sanitize import one_line
 
 OFFLINE = "loopback"
 """How the names of the endpoints begin that need neither key nor network."""

@@ -6,9 +6,9 @@ import json
 from datetime import datetime, tzinfo
 
 from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
 from tui_chat.models.transcript import Transcript
-from tui_chat.models.visible import one_line
 
 _NAMES = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 _ENDINGS = {

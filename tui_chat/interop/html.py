@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from tui_chat.interop import captions
 from tui_chat.interop.branch import shown_branch, siblings
 from tui_chat.models.message import Part
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry
 from tui_chat.models.transcript import Transcript
-from tui_chat.models.visible import visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -121,9 +121,9 @@ def _body(entry: Entry) -> Iterator[str]:
         yield _rendered(message.semantics.refusal)
     yield from map(_part, message.parts)
     for call in message.tool_calls:
-        yield _folded(f"Tool call: {visible(call.name)}", _plain(captions.arguments(call)))
+        yield _folded(f"Tool call: {sanitize(call.name)}", _plain(captions.arguments(call)))
     if entry.error:
-        yield f'<p class="error">{escape(visible(entry.error))}</p>\n'
+        yield f'<p class="error">{escape(sanitize(entry.error))}</p>\n'
 
 
 def _folded(summary: str, inner: str) -> str:
@@ -131,11 +131,11 @@ def _folded(summary: str, inner: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return f'<pre class="plain" dir="auto">{escape(visible(text))}</pre>\n'
+    return f'<pre class="plain" dir="auto">{escape(sanitize(text))}</pre>\n'
 
 
 def _rendered(text: str) -> str:
-    return f'<div dir="auto">\n{_markdown().render(visible(text))}</div>\n'
+    return f'<div dir="auto">\n{_markdown().render(sanitize(text))}</div>\n'
 
 
 def _part(part: Part) -> str:

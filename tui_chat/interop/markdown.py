@@ -14,9 +14,9 @@ from datetime import UTC, tzinfo
 from tui_chat.interop import captions
 from tui_chat.interop.branch import shown_branch, siblings
 from tui_chat.models.message import Message, Part
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry
 from tui_chat.models.transcript import Transcript
-from tui_chat.models.visible import visible
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _BREAKING_OUT = re.compile(
@@ -51,30 +51,30 @@ def _heading(entry: Entry, place: int, count: int, transcript: Transcript, zone:
 def _body(entry: Entry) -> Iterator[str]:
     message = entry.message
     if thought := captions.thoughts(message):
-        yield _folded("Reasoning", _kept_in(visible(thought)))
+        yield _folded("Reasoning", _kept_in(sanitize(thought)))
     if message.content:
-        text = visible(message.content)
+        text = sanitize(message.content)
         yield f"\n{_code(text) if message.role == 'tool' else _kept_in(text)}\n"
     if message.semantics.refusal:
-        yield f"\n{_kept_in(visible(message.semantics.refusal))}\n"
+        yield f"\n{_kept_in(sanitize(message.semantics.refusal))}\n"
     yield from map(_part, message.parts)
     yield from _calls(message)
     if entry.error:
-        yield f"\n> {' '.join(visible(entry.error).split()).translate(_HEADING)}\n"
+        yield f"\n> {' '.join(sanitize(entry.error).split()).translate(_HEADING)}\n"
 
 
 def _calls(message: Message) -> Iterator[str]:
     for call in message.tool_calls:
-        name = " ".join(visible(call.name).split()).translate(_HEADING)
-        yield _folded(f"Tool call: {name}", _code(visible(captions.arguments(call)), "json"))
+        name = " ".join(sanitize(call.name).split()).translate(_HEADING)
+        yield _folded(f"Tool call: {name}", _code(sanitize(captions.arguments(call)), "json"))
 
 
 def _part(part: Part) -> str:
     words = captions.part_words(part).translate(_HEADING)
     if part.text:
-        return _folded(words, _code(visible(part.text)))
+        return _folded(words, _code(sanitize(part.text)))
     if part.url.startswith(("http://", "https://")) and not re.search(r"[\s<>()]", part.url):
-        return f"\n[{words}]({visible(part.url)})\n"
+        return f"\n[{words}]({sanitize(part.url)})\n"
     return f"\n[{words}]\n"
 
 

@@ -18,8 +18,8 @@ from tui_chat.interop.found import Growing, Unreadable
 from tui_chat.interop.history import read_message
 from tui_chat.interop.moments import moment
 from tui_chat.models.message import Message, Part
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.transcript import Transcript
-from tui_chat.models.visible import escape_json
 from tui_chat.protocols.common.lenient_json import JsonObject, as_string, to_json
 
 _TRUSTED = 16
@@ -79,7 +79,7 @@ def message_lines(transcript: Transcript) -> Iterator[str]:
     for entry in shown_branch(transcript):
         line = json.dumps(_plain(entry.message), ensure_ascii=False, allow_nan=False)
         # U+2028 and U+2029 too, which some readers take for line ends.
-        yield escape_json(line) + "\n"
+        yield sanitize(line, "json") + "\n"
 
 
 def _plain(message: Message) -> dict[str, Any]:

@@ -28,10 +28,10 @@ from tui_chat.interop.found import Found, Unreadable, readable
 from tui_chat.interop.json_pieces import BadValue, JsonPieces
 from tui_chat.models.request import RequestRecord, Sent
 from tui_chat.models.role import Role
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import Transcript
-from tui_chat.models.visible import escape_json
 from tui_chat.protocols.common.lenient_json import JsonObject, as_object
 from tui_chat.protocols.common.request_fields import sanitize_json
 
@@ -113,7 +113,7 @@ def _plain(kind: type, value: object) -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
-    return escape_json(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    return sanitize(json.dumps(value, ensure_ascii=False, allow_nan=False), "json")
 
 
 # Reading

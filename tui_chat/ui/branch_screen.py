@@ -15,8 +15,8 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry, Node
-from tui_chat.models.visible import visible
 from tui_chat.ui.dialogs.base import Dialog
 
 LONGEST = 20_000
@@ -151,7 +151,7 @@ def _line(line: BranchLine, is_shown: bool) -> Text:
     count = line.count
     lead = "  " * min(line.level, DEEPEST) + ("↳ " if line.level else "")
     text = Text(("● " if is_shown else "  ") + lead, no_wrap=True, overflow="ellipsis")
-    words = visible(line.first.words)
+    words = sanitize(line.first.words)
     short = words if len(words) <= WORDS else f"{words[:WORDS]}…"
     text.append(f"{_WHO[line.first.message_role]}: {short or '(no text)'}")
     text.append(f"  from message {line.number:,}, {count:,} long", style="dim")
@@ -168,8 +168,8 @@ def _side(entries: Sequence[Entry], same: int) -> Text:
         text.append("Nothing beyond that.", style="dim")
     for entry in entries:
         who = _WHO[entry.message.role] + (f" · {entry.model}" if entry.model else "")
-        text.append(f"{visible(who)}\n", style="bold")
-        said = visible(entry.message.content)
+        text.append(f"{sanitize(who)}\n", style="bold")
+        said = sanitize(entry.message.content)
         text.append(said[: max(LONGEST - len(text), 0)] or "…")
         text.append("\n\n")
         if len(text) > LONGEST:

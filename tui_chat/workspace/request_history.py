@@ -24,8 +24,8 @@ from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.message import Message
 from tui_chat.models.received import Received
 from tui_chat.models.request import RequestRecord, Sent
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
-from tui_chat.models.visible import one_line
 from tui_chat.recipe import (
     CameBack,
     Recipe,

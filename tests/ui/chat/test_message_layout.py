@@ -13,9 +13,9 @@ from rich.cells import cell_len
 from tests.benchmarks.shapes import LARGE, REPLIES, reply_of
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.reply import ReasoningDelta, Reply, TextDelta, ToolCallDelta, Usage, advance
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry
-from tui_chat.models.visible import visible
 from tui_chat.ui.chat import sections
 from tui_chat.ui.chat.header_footer import ReplyProgress
 from tui_chat.ui.chat.markdown import plain_lines, section_lines
@@ -140,7 +140,7 @@ _ENGLAND = "🏴" + "".join(chr(0xE0000 + ord(letter)) for letter in "gbeng") + 
     ],
 )
 def test_what_cannot_be_seen_is_shown(text: str, shown: str) -> None:
-    assert visible(text) == shown
+    assert sanitize(text) == shown
 
 
 _FORBIDDEN = set(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x200B, 0x2028, 0xFEFF])) | set(

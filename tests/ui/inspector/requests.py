@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.app import App, ComposeResult
 from textual.message import Message
+from textual.scroll_view import ScrollView
 
 from tui_chat.compose import Composed
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -232,3 +233,8 @@ def _glue(word: str) -> Str:
 
 def _text(text: Text) -> Obj:
     return Obj((("text", Str(text)),))
+
+
+def rows_shown(view: ScrollView) -> list[str]:
+    """Return the text of the visible rows."""
+    return [view.render_line(y).text.rstrip() for y in range(view.size.height)]

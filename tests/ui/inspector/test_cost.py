@@ -24,9 +24,9 @@ from tests.ui.inspector.requests import (
 )
 from tui_chat.analysis import Accountant
 from tui_chat.models.text import Text
-from tui_chat.ui.inspector.payload_blocks import Measure
+from tui_chat.ui.inspector.payload_blocks import HeightMeasurer
 from tui_chat.ui.inspector.payload_canvas import PayloadCanvas
-from tui_chat.ui.inspector.payload_layout import Layout
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
 
 DRAFTS = ("", "a", "ab", "ab " + "word " * 30, "ab " + "word " * 29, "ab", "")
 
@@ -52,9 +52,9 @@ async def test_a_key_costs_a_long_conversation_what_it_costs_a_short_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     counts: Counter[str] = Counter()
-    counting(monkeypatch, counts, Measure, "leaf_rows")
+    counting(monkeypatch, counts, HeightMeasurer, "leaf_rows")
     counting(monkeypatch, counts, PayloadCanvas, "render_line")
-    counting(monkeypatch, counts, Layout, "spot")
+    counting(monkeypatch, counts, PayloadLayout, "spot")
     counting(monkeypatch, counts, Accountant, "_add", lambda turns, *_: len(turns))
     spent: list[Counter[str]] = []
     for size in (100, 2_000):

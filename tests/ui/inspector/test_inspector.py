@@ -16,6 +16,7 @@ from tests.ui.inspector.requests import (
     chat_tree,
     composed,
     long_chat,
+    rows_shown,
     said,
 )
 from tui_chat.models.endpoint import Protocol
@@ -25,8 +26,8 @@ from tui_chat.ui.inspector import Inspector, payload_canvas, payload_layout
 from tui_chat.ui.inspector.drawn_row import CursorTarget
 from tui_chat.ui.inspector.legend import Legend
 from tui_chat.ui.inspector.notes_list import NoteRows, NotesHeader, NotesList
-from tui_chat.ui.inspector.origin_status import OriginStatus, phrase
-from tui_chat.ui.inspector.payload_layout import Layout
+from tui_chat.ui.inspector.origin_status import OriginStatus, origin_phrase
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.inspector.summary import Summary
 from tui_chat.ui.inspector.tabs import ProtocolTabs
 
@@ -34,7 +35,7 @@ SIZES = [(30, 10), (30, 24), (52, 40), (60, 45), (80, 24), (120, 45)]
 
 
 def text_of(app: InspectorApp) -> str:
-    return "\n".join(app.view.rows_shown())
+    return "\n".join(rows_shown(app.view))
 
 
 def draft_of(app: InspectorApp, draft: str, count: int = 60) -> None:
@@ -247,7 +248,7 @@ async def test_a_narrower_pane_keeps_what_is_read(
         )
         layout = app.view.layout_now
         assert layout is not None
-        assert layout.rows == Layout(layout.payload, layout.width).rows
+        assert layout.rows == PayloadLayout(layout.payload, layout.width).rows
         steps = layout.spot(app.view.scroll_offset.y).place.steps
         assert [step.index for step in steps] == before
 
@@ -257,7 +258,7 @@ async def test_of_widths_that_pass_only_the_last_is_laid_out(
 ) -> None:
     begun, passed, may_end = list[int](), list[int](), threading.Event()
 
-    class Slow(Layout):
+    class Slow(PayloadLayout):
         def __init__(self, *given: Any, pause: Callable[[], object] | None = None) -> None:
             width = given[1]
             begun.append(width)
@@ -272,7 +273,7 @@ async def test_of_widths_that_pass_only_the_last_is_laid_out(
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 30)) as pilot:
         monkeypatch.setattr(payload_canvas, "LONG_BODY", 0)
-        monkeypatch.setattr(payload_layout, "Layout", Slow)
+        monkeypatch.setattr(payload_layout, "PayloadLayout", Slow)
         for width in (70, 60):
             await pilot.resize_terminal(width, 30)
             await until(pilot, lambda width=width: bool(begun) and begun[-1] < width)
@@ -313,7 +314,7 @@ async def test_the_cursor_tells_origin_rule_and_pointer() -> None:
         await pilot.press("right")
         await pilot.pause()
         assert status.under.origin == DATE
-        assert phrase(status.under) == "macro “date” in preset message “Style”"
+        assert origin_phrase(status.under) == "macro “date” in preset message “Style”"
         assert status.rule == "System messages go first."
 
 

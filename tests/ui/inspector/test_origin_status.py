@@ -13,9 +13,9 @@ from tui_chat.models.endpoint import ModelFacts, Protocol
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.inspector.drawn_row import under
-from tui_chat.ui.inspector.origin_status import rule_of
-from tui_chat.ui.inspector.payload_layout import Layout
+from tui_chat.ui.inspector.drawn_row import target_at
+from tui_chat.ui.inspector.origin_status import placement_rule
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.inspector.payload_places import NotePlaces
 
 ENDPOINTS = {
@@ -48,8 +48,8 @@ def composed(protocol: Protocol, model: str = "m") -> Composed:
     return compose(Inputs(ENDPOINTS[protocol], PRESET, HISTORY, "And now?", settings=settings))
 
 
-def laid_out(one: Composed) -> Layout:
-    return Layout(one.payload, 60)
+def laid_out(one: Composed) -> PayloadLayout:
+    return PayloadLayout(one.payload, 60)
 
 
 @pytest.mark.parametrize("protocol", list(Protocol))
@@ -108,8 +108,8 @@ def test_the_rule_says_what_the_protocol_made_of_it(
         line = layout.line(spot)
         for run in line.runs:
             if run.piece.text.startswith(words) and run.piece.origin.kind is not OriginKind.GLUE:
-                found = under(spot, line, run, None)
+                found = target_at(spot, line, run, None)
                 assert found is not None
-                assert told in rule_of(found, one.envelope.turns, one.payload.tree, protocol)
+                assert told in placement_rule(found, one.envelope.turns, one.payload.tree, protocol)
                 return
     raise AssertionError(f"{words} is not drawn")

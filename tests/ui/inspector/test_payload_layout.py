@@ -9,12 +9,12 @@ from tests.ui.inspector.requests import DRAFT, chat_tree, composed, history, lon
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.payload import Payload, render
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text
-from tui_chat.ui.inspector.hostile import shown
-from tui_chat.ui.inspector.payload_layout import Layout
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
 
 
-def rows_of(layout: Layout) -> list[tuple[int, str]]:
+def rows_of(layout: PayloadLayout) -> list[tuple[int, str]]:
     """Every row: the number of its line, and its text without the indent."""
     found: list[tuple[int, str]] = []
     for row in range(layout.rows):
@@ -26,7 +26,9 @@ def rows_of(layout: Layout) -> list[tuple[int, str]]:
 
 
 def drawn_lines(payload: Payload) -> list[str]:
-    return ["".join(shown(piece.text) for piece in line.pieces) for line in payload.lines]
+    return [
+        "".join(sanitize(piece.text, "exact") for piece in line.pieces) for line in payload.lines
+    ]
 
 
 random_trees = sources.flatmap(lambda source: trees(source))
@@ -36,7 +38,7 @@ widths = st.integers(14, 80)
 @given(random_trees, widths)
 def test_the_rows_are_the_lines(tree: Tree, width: int) -> None:
     payload = render(tree)
-    layout = Layout(payload, width)
+    layout = PayloadLayout(payload, width)
     lines = [""] * len(payload.lines)
     order: list[int] = []
     for number, text in rows_of(layout):
@@ -50,21 +52,23 @@ def test_the_rows_are_the_lines(tree: Tree, width: int) -> None:
 @given(random_trees, random_trees, widths)
 def test_what_is_taken_over_is_what_would_be_measured(a: Tree, b: Tree, width: int) -> None:
     shared = said("user", history(1, "shared"), Origin(OriginKind.HISTORY, "m1"))
-    before = Layout(render(Obj((("x", Arr((shared, a))), ("y", b)))), width)
+    before = PayloadLayout(render(Obj((("x", Arr((shared, a))), ("y", b)))), width)
     after = Obj((("x", Arr((shared, b, a))), ("y", b), ("z", shared)))
-    assert rows_of(Layout(render(after), width, before)) == rows_of(Layout(render(after), width))
+    assert rows_of(PayloadLayout(render(after), width, before)) == rows_of(
+        PayloadLayout(render(after), width)
+    )
     shorter = Obj((("x", Arr((a,))), ("y", b)))
-    taken = Layout(render(shorter), width, before)
-    assert rows_of(taken) == rows_of(Layout(render(shorter), width))
+    taken = PayloadLayout(render(shorter), width, before)
+    assert rows_of(taken) == rows_of(PayloadLayout(render(shorter), width))
     assert taken.size == len(render(shorter).body)
 
 
 @given(random_trees, random_trees, random_trees, widths)
 def test_rows_that_are_called_the_same_are(a: Tree, b: Tree, c: Tree, width: int) -> None:
-    before = Layout(render(Obj((("x", Arr((a, c))), ("y", b), ("z", c)))), width)
+    before = PayloadLayout(render(Obj((("x", Arr((a, c))), ("y", b), ("z", c)))), width)
     for items in ((deepcopy(a), b), (a,), (a, c, b)):
         again = Obj((("x", Arr(items)), ("y", deepcopy(b)), ("z", c)))
-        after = Layout(render(again), width, before)
+        after = PayloadLayout(render(again), width, before)
         assert rows_of(before)[: after.same_rows] == rows_of(after)[: after.same_rows]
 
 
@@ -72,8 +76,8 @@ def test_rows_that_are_called_the_same_are(a: Tree, b: Tree, c: Tree, width: int
 def test_numbers_that_are_equal_are_not_the_same_text(
     one: float | bool, other: float | bool
 ) -> None:
-    before = Layout(render(Obj((("x", Lit(one)), ("y", Lit(None))))), 50)
-    after = Layout(render(Obj((("x", Lit(other)), ("y", Lit(None))))), 50, before)
+    before = PayloadLayout(render(Obj((("x", Lit(one)), ("y", Lit(None))))), 50)
+    after = PayloadLayout(render(Obj((("x", Lit(other)), ("y", Lit(None))))), 50, before)
     assert after.same_rows == 1
 
 
@@ -83,15 +87,15 @@ def test_a_system_prompt_that_is_made_anew_is_the_same() -> None:
         asked = said("user", Text.of(draft, DRAFT), DRAFT)
         return render(Obj((("system", Obj((("parts", Arr((system,))),))), ("x", Arr((asked,))))))
 
-    before = Layout(request("h"), 50)
-    after = Layout(request("hi"), 50, before)
+    before = PayloadLayout(request("h"), 50)
+    after = PayloadLayout(request("hi"), 50, before)
     changed = [old == new for old, new in zip(rows_of(before), rows_of(after), strict=True)]
     assert after.same_rows == changed.index(False)
 
 
 def test_a_keystroke_measures_only_what_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     old = long_chat(500)
-    first = Layout(render(chat_tree((*old, said("user", Text.of("h", DRAFT), DRAFT)))), 50)
+    first = PayloadLayout(render(chat_tree((*old, said("user", Text.of("h", DRAFT), DRAFT)))), 50)
     measured: list[object] = []
     leaf_rows = type(first._measure).leaf_rows
 
@@ -100,12 +104,12 @@ def test_a_keystroke_measures_only_what_it_changed(monkeypatch: pytest.MonkeyPat
         return leaf_rows(self, key, leaf, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(type(first._measure), "leaf_rows", counting)
-    Layout(render(chat_tree((*old, said("user", Text.of("hi", DRAFT), DRAFT)))), 50, first)
+    PayloadLayout(render(chat_tree((*old, said("user", Text.of("hi", DRAFT), DRAFT)))), 50, first)
     assert len(measured) <= 8
 
 
 def test_a_pointer_finds_its_row() -> None:
-    layout = Layout(composed(Protocol.ANTHROPIC).payload, 50)
+    layout = PayloadLayout(composed(Protocol.ANTHROPIC).payload, 50)
     row = layout.row_at("/messages/1/content")
     assert row is not None
     assert layout.spot(row).place.pointer == "/messages/1/content"
@@ -114,12 +118,12 @@ def test_a_pointer_finds_its_row() -> None:
 
 @pytest.mark.parametrize("pointer", ["/nowhere", "/messages/99", "/messages/x", "/model/0"])
 def test_a_pointer_that_leads_nowhere(pointer: str) -> None:
-    assert Layout(composed().payload, 50).row_at(pointer) is None
+    assert PayloadLayout(composed().payload, 50).row_at(pointer) is None
 
 
 def test_a_pointer_with_escapes() -> None:
     tree = Obj((("a/b~c", Obj((("", Str(Text.glue("x"))),))),))
-    layout = Layout(render(tree), 50)
+    layout = PayloadLayout(render(tree), 50)
     row = layout.row_at("/a~1b~0c/")
     assert row == 2
     assert layout.spot(2).place.pointer == "/a~1b~0c/"
@@ -127,17 +131,17 @@ def test_a_pointer_with_escapes() -> None:
 
 def test_a_place_is_found_again_when_what_was_before_it_went() -> None:
     messages = long_chat(30)
-    before = Layout(render(chat_tree(messages)), 50)
+    before = PayloadLayout(render(chat_tree(messages)), 50)
     row = before.row_at("/messages/20/content")
     assert row is not None
     place = before.spot(row + 1).place
-    after = Layout(render(chat_tree(messages[7:])), 50, before)
+    after = PayloadLayout(render(chat_tree(messages[7:])), 50, before)
     found = after.spot(after.row_of(place))
     assert found.place.pointer == "/messages/13/content"
 
 
 def test_the_last_row_of_a_kind_is_where_its_last_character_is() -> None:
-    layout = Layout(composed(draft="word " * 40 + "end").payload, 40)
+    layout = PayloadLayout(composed(draft="word " * 40 + "end").payload, 40)
     row = layout.last_row(OriginKind.DRAFT)
     assert row is not None
     assert rows_of(layout)[row][1].endswith('end"')
@@ -145,7 +149,7 @@ def test_the_last_row_of_a_kind_is_where_its_last_character_is() -> None:
 
 
 def test_the_kinds_that_occur() -> None:
-    assert Layout(composed().payload, 50).kinds() == {
+    assert PayloadLayout(composed().payload, 50).kinds() == {
         OriginKind.SYSTEM,
         OriginKind.PRESET,
         OriginKind.MACRO,
@@ -159,7 +163,7 @@ def test_the_kinds_that_occur() -> None:
 def test_an_offset_leads_back_into_the_source() -> None:
     source = 'one "two"\n\u200b' + "three four five six seven eight nine ten " * 3
     origin = Origin(OriginKind.HISTORY, "m")
-    layout = Layout(render(Obj((("content", Str(Text.of(source, origin))),))), 40)
+    layout = PayloadLayout(render(Obj((("content", Str(Text.of(source, origin))),))), 40)
     offsets: list[int] = []
     for row in range(1, layout.rows - 1):
         spot = layout.spot(row)

@@ -16,6 +16,7 @@ from tests.ui.inspector.requests import (
     chat_tree,
     composed,
     long_chat,
+    rows_shown,
     said,
     turns_with,
 )
@@ -28,13 +29,13 @@ from tui_chat.models.received import Received
 from tui_chat.models.reply import Usage
 from tui_chat.models.session import Entry
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.ui.inspector import Came, Inspector, View, payload_blocks
-from tui_chat.ui.inspector.payload_blocks import Sources
-from tui_chat.ui.inspector.payload_layout import Layout
-from tui_chat.ui.inspector.payload_places import NotePlaces, hits, places
+from tui_chat.ui.inspector import Inspector, ReplyDetails, View, payload_blocks
+from tui_chat.ui.inspector.payload_blocks import SourceIndex
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.inspector.payload_places import NotePlaces, find_rows, origin_rows
 from tui_chat.ui.inspector.views import RowsView, ViewTabs
-from tui_chat.ui.inspector.views.context import Survey
-from tui_chat.ui.inspector.views.rows_view import Rows
+from tui_chat.ui.inspector.views.context import ContextCounts
+from tui_chat.ui.inspector.views.rows_view import ViewRows
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -54,7 +55,7 @@ RAW = Received(
 
 
 def rows_of(app: InspectorApp) -> str:
-    return "\n".join(app.inspector.view_now.rows_shown())
+    return "\n".join(rows_shown(app.inspector.view_now))
 
 
 async def press(pilot: Pilot[None], *keys: str) -> None:
@@ -68,7 +69,7 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
 async def test_every_view_fits_every_size(size: tuple[int, int], key: str) -> None:
     app = InspectorApp(composed(Protocol.ANTHROPIC))
     async with app.run_test(size=size) as pilot:
-        app.inspector.show_reply(Came(REPLY, REPLY.message))
+        app.inspector.show_reply(ReplyDetails(REPLY, REPLY.message))
         app.inspector.compare_with("the last request", composed(draft="other").payload)
         await press(pilot, key)
         view = app.inspector.view_now
@@ -120,7 +121,7 @@ async def test_what_was_left_out_unfolds_with_its_cost() -> None:
         await pilot.pause()
         assert "Hello" in view.rows[at + 1].text
         view.set_cursor(at + 1)
-        assert "3 tokens" in view.rows[at + 1].says
+        assert "3 tokens" in view.rows[at + 1].hint
 
 
 async def test_the_request_masks_the_key_and_is_copied_as_curl() -> None:
@@ -148,7 +149,7 @@ async def test_the_difference_marks_what_changed() -> None:
 async def test_the_reply_tells_usage_and_calls() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 40)) as pilot:
-        app.inspector.show_reply(Came(REPLY, REPLY.message, RAW))
+        app.inspector.show_reply(ReplyDetails(REPLY, REPLY.message, RAW))
         await press(pilot, "e")
         text = rows_of(app)
         for words in ("end_turn", "input 1,200 (1,000 cached)", "Under the pines.", "look"):
@@ -161,7 +162,7 @@ async def test_the_reply_tells_usage_and_calls() -> None:
         assert "0.25s data: {}" in text
         assert "1.50s data: [1]" in text
         assert "          data: [2]" in text
-        app.inspector.show_reply(Came(replace(REPLY, model="", endpoint=""), REPLY.message))
+        app.inspector.show_reply(ReplyDetails(replace(REPLY, model="", endpoint=""), REPLY.message))
         await pilot.pause()
         assert "complete  by a model that is not known" in rows_of(app)
 
@@ -176,7 +177,7 @@ async def test_folding_hides_a_message_and_stays_while_one_types() -> None:
         await press(pilot, "z")
         assert view.layout_now is not None
         assert view.layout_now.rows < rows
-        assert "⋯" in "\n".join(view.rows_shown())
+        assert "⋯" in "\n".join(rows_shown(view))
         draft = said("user", Text.of("more", DRAFT), DRAFT)
         app.inspector.show(composed(tree=chat_tree((*stored, draft))))
         await pilot.pause()
@@ -254,7 +255,7 @@ async def test_a_banner_is_left_with_escape() -> None:
 
 def test_the_unfolded_body_is_the_folded_one_again() -> None:
     payload = render(chat_tree(long_chat(20)))
-    layout = Layout(payload, 50)
+    layout = PayloadLayout(payload, 50)
     texts = [layout.line(layout.spot(row)).text for row in range(layout.rows)]
     layout.fold_all(2)
     layout.fold_all(2)
@@ -262,16 +263,16 @@ def test_the_unfolded_body_is_the_folded_one_again() -> None:
 
 
 def test_the_key_of_what_has_others_in_it_is_found() -> None:
-    layout = Layout(render(chat_tree(long_chat(3))), 60)
-    (row,) = hits(layout, "messages")
+    layout = PayloadLayout(render(chat_tree(long_chat(3))), 60)
+    (row,) = find_rows(layout, "messages")
     assert layout.line(layout.spot(row)).text.strip() == '"messages": ['
     layout.fold(row)
-    assert hits(layout, "messages") == [row]
+    assert find_rows(layout, "messages") == [row]
 
 
 @given(st.lists(st.integers(0, 200), max_size=12))
 def test_whatever_is_folded_rows_and_places_stay_true(folds: list[int]) -> None:
-    layout = Layout(render(chat_tree(long_chat(8))), 40)
+    layout = PayloadLayout(render(chat_tree(long_chat(8))), 40)
     for row in folds:
         layout.fold(row % layout.rows)
     for row in range(layout.rows):
@@ -280,8 +281,8 @@ def test_whatever_is_folded_rows_and_places_stay_true(folds: list[int]) -> None:
             assert layout.row_at(spot.place.pointer) == row
             assert layout.row_of(spot.place) == row
     origin = Origin(OriginKind.HISTORY, "m3", "#4")
-    assert len(places(layout, origin)) == 1
-    assert hits(layout, "no such words") == []
+    assert len(origin_rows(layout, origin)) == 1
+    assert find_rows(layout, "no such words") == []
 
 
 WRITTEN = [
@@ -298,12 +299,12 @@ WRITTEN = [
 
 
 def test_no_rows_have_no_parts() -> None:
-    assert list(Rows().parts()) == []
+    assert list(ViewRows().parts()) == []
 
 
 @given(st.lists(st.lists(st.sampled_from(WRITTEN), max_size=9), max_size=6))
 def test_what_came_from_a_source_is_known_whatever_changed(lists: list[list[Tree]]) -> None:
-    found = Sources()
+    found = SourceIndex()
     keys = [(OriginKind.HISTORY, "m1"), (OriginKind.PRESET, "p1"), (OriginKind.PRESET, "m1")]
     for nodes in lists:
         assert [found.numbers(tuple(nodes), key) for key in keys] == [
@@ -314,7 +315,7 @@ def test_what_came_from_a_source_is_known_whatever_changed(lists: list[list[Tree
 def test_a_note_is_marked_where_all_messages_are_folded() -> None:
     about = Origin(OriginKind.HISTORY, "m3")
     note = Note(Level.WARNING, "odd", "It is odd.", about)
-    layout = Layout(render(chat_tree(long_chat(8))), 60)
+    layout = PayloadLayout(render(chat_tree(long_chat(8))), 60)
     row = layout.row_at("/messages")
     assert row is not None
     assert NotePlaces((note,)).at(layout, layout.spot(row)) is None
@@ -332,39 +333,39 @@ def test_another_message_is_pointed_at_without_looking_at_all(
     look = payload_blocks._keys  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(payload_blocks, "_keys", lambda node: looked.append(node) or look(node))
     tree = chat_tree(long_chat(2102))
-    layout = Layout(render(tree), 60)
-    assert len(places(layout, Origin(OriginKind.HISTORY, "m7"))) == 1
+    layout = PayloadLayout(render(tree), 60)
+    assert len(origin_rows(layout, Origin(OriginKind.HISTORY, "m7"))) == 1
     looked.clear()
     messages = tree.get("messages")
     assert isinstance(messages, Arr)
     changed = list(messages.items)
     changed[change] = (tree_of({"role": "user", "content": "Another."}),)
     after = Obj(tuple((k, Arr(tuple(changed)) if v is messages else v) for k, v in tree.items))
-    layout = Layout(render(after), 60, layout)
-    assert len(places(layout, Origin(OriginKind.HISTORY, "m8"))) == 1
+    layout = PayloadLayout(render(after), 60, layout)
+    assert len(origin_rows(layout, Origin(OriginKind.HISTORY, "m8"))) == 1
     assert len(looked) < 5
 
 
 def test_a_keystroke_looks_at_what_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
-    count = Survey._count  # pyright: ignore[reportPrivateUsage]
+    count = ContextCounts._count  # pyright: ignore[reportPrivateUsage]
 
-    def counting(self: Survey, turns: tuple[Turn, ...], times: int) -> None:
+    def counting(self: ContextCounts, turns: tuple[Turn, ...], times: int) -> None:
         looked.append(len(turns))
         count(self, turns, times)
 
-    monkeypatch.setattr(Survey, "_count", counting)
+    monkeypatch.setattr(ContextCounts, "_count", counting)
     stored = turns_with("")[2:-1] * 700
-    survey = Survey()
-    survey.take((*stored, turns_with("a")[-1]))
+    survey = ContextCounts()
+    survey.update((*stored, turns_with("a")[-1]))
     looked.clear()
-    survey.take((*stored, turns_with("ab")[-1]))
+    survey.update((*stored, turns_with("ab")[-1]))
     assert sum(looked) == 2
     assert survey.zones == [("Chat history", 0, len(stored) + 1)]
-    fresh = Survey()
-    fresh.take(())
-    fresh.take((*turns_with("abc"), *stored))
-    survey.take((*turns_with("abc"), *stored))
+    fresh = ContextCounts()
+    fresh.update(())
+    fresh.update((*turns_with("abc"), *stored))
+    survey.update((*turns_with("abc"), *stored))
     assert (survey.zones, +survey.ids, +survey.anchors) == (
         fresh.zones,
         +fresh.ids,

@@ -90,7 +90,7 @@ def lines(pane: PresetPane) -> list[str]:
 
 def told(pane: PresetPane) -> str:
     """What is told in the line below the list."""
-    return str(pane.query_one("#preset-told", Static).render())
+    return str(pane.query_one("#preset-status", Static).render())
 
 
 def line_of(pane: PresetPane, words: str) -> int:

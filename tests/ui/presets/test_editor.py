@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.app_under_test import say, settle, until
+from tests.ui.inspector.requests import rows_shown
 from tests.ui.presets.preset_app import (
     SIZE,
     app_with,
@@ -33,9 +34,9 @@ from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.chat import Composer
 from tui_chat.ui.inspector import Inspector, View
-from tui_chat.ui.presets.facts import facts_of
-from tui_chat.ui.presets.look import row_pieces
-from tui_chat.ui.presets.steps import after_delete, where
+from tui_chat.ui.presets.message_edits import after_delete, placement_sentence
+from tui_chat.ui.presets.request_facts import facts_of
+from tui_chat.ui.presets.row_drawing import row_pieces
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -93,7 +94,7 @@ def test_after_a_message_is_deleted_its_neighbour_on_the_screen_is_next() -> Non
 
 def test_a_row_that_is_off_says_so_wherever_it_stands() -> None:
     drawn = outline_preset(Preset("p", (PresetMessage("a", "system", "a", enabled=False),)))
-    assert where(drawn.rows[drawn.row_of(0)], {}).startswith("Off. It goes first")
+    assert placement_sentence(drawn.rows[drawn.row_of(0)], {}).startswith("Off. It goes first")
 
 
 async def test_steps_by_keys(tmp_path: Path) -> None:
@@ -161,7 +162,7 @@ async def test_the_presets_own_form(tmp_path: Path) -> None:
         assert dict(preset.variables) == {"tone": "dry"}
         assert "Be brief. dry" in body(pane)
         await press(pilot, "tab", *"tone")  # there already: told, and not taken
-        second = pane.settings.query("Variable")[1]
+        second = pane.settings.query("VariableRow")[1]
         assert second.query_one(".variable-name").has_class("-invalid")
         await press(pilot, "escape", "ctrl+s")
         file = json.loads((tmp_path / "presets" / "mine.json").read_text())
@@ -315,7 +316,7 @@ async def test_rows_and_request_light_each_other(tmp_path: Path) -> None:
         assert pane.app.query_one(Composer).has_focus
         assert inspector.view.under is not None
         assert inspector.view.under.origin.kind is OriginKind.DRAFT
-        assert inspector.view.lights.origin is None
+        assert inspector.view.highlights.origin is None
         await press(pilot, "f3")
         assert lit() == "rule"
         await press(pilot, "end", "w")
@@ -331,8 +332,8 @@ async def test_rows_and_request_light_each_other(tmp_path: Path) -> None:
         # What is not sent has its place where the reason is.
         await press(pilot, "home", "down", "space", "w")
         assert inspector.view_shown is View.CONTEXT
-        await until(pilot, lambda: any("world" in row for row in inspector.view_now.rows_shown()))
-        [gone] = [row for row in inspector.view_now.rows_shown() if "world" in row]
+        await until(pilot, lambda: any("world" in row for row in rows_shown(inspector.view_now)))
+        [gone] = [row for row in rows_shown(inspector.view_now) if "world" in row]
         assert gone.endswith("disabled")
         await press(pilot, "w")
         assert pane.rows.has_focus

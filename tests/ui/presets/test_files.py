@@ -18,7 +18,7 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.presets import PresetPane
-from tui_chat.ui.presets.differ import Differ
+from tui_chat.ui.presets.diff_dialog import PresetDiff
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -103,12 +103,12 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
     async with editing(tmp_path) as (pilot, pane):
         await press(pilot, "x")
         await more(pilot, "saved")
-        assert isinstance(pilot.app.screen, Differ)
+        assert isinstance(pilot.app.screen, PresetDiff)
         assert '-      "content": "Be brief."' in shown(pilot)
         await press(pilot, "escape")
         await more(pilot, "with another")
         await press(pilot, *"plain", "enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Differ))
+        await until(pilot, lambda: isinstance(pilot.app.screen, PresetDiff))
         assert '+      "id": "terminal"' in shown(pilot)
         await press(pilot, "escape")
 

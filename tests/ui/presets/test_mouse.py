@@ -9,8 +9,8 @@ import pytest
 
 from tests.ui.app_under_test import settle
 from tests.ui.presets.preset_app import body, editing, ids, line_of, message
-from tui_chat.ui.presets.bar import Bar
 from tui_chat.ui.presets.rows import PresetRows
+from tui_chat.ui.presets.view import PresetToolbar
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -50,16 +50,16 @@ async def test_a_drag_can_be_left(tmp_path: Path) -> None:
 
 async def test_the_bar_does_what_its_words_say(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
-        await pilot.click(Bar, offset=(bar_at("Delete"), 0))
+        await pilot.click(PresetToolbar, offset=(bar_at("Delete"), 0))
         await settle(pilot)
         assert ids(pane)[0] == "world"
-        await pilot.click(Bar, offset=(bar_at("Save"), 0))
+        await pilot.click(PresetToolbar, offset=(bar_at("Save"), 0))
         await settle(pilot)
         saved = json.loads((tmp_path / "presets" / "mine.json").read_text())
         assert saved["presetMessages"][0]["id"] == "world"
-        await pilot.click(Bar, offset=(bar_at("Undo"), 0))
-        await pilot.click(Bar, offset=(bar_at("Redo"), 0))
-        await pilot.click(Bar, offset=(bar_at("Edit"), 0))
+        await pilot.click(PresetToolbar, offset=(bar_at("Undo"), 0))
+        await pilot.click(PresetToolbar, offset=(bar_at("Redo"), 0))
+        await pilot.click(PresetToolbar, offset=(bar_at("Edit"), 0))
         await settle(pilot)
         assert pane.has_class("-form")
         assert ids(pane)[0] == "world"

@@ -18,9 +18,8 @@ from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
-from tui_chat.ui.search import Answer, Known, SearchScreen
-from tui_chat.ui.search.hits import HitList
-from tui_chat.ui.search.preview import Preview
+from tui_chat.ui.search import KnownNames, SearchAnswer, SearchScreen
+from tui_chat.ui.search.hit_list import HitList, HitPreview
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -46,7 +45,7 @@ class Stage(App[None]):
         self.ended: list[Hit | None] = []
 
     def on_mount(self) -> None:
-        known = Known(tag=("work",))
+        known = KnownNames(tag=("work",))
         self.push_screen(SearchScreen(known, NOW), self.ended.append)
 
     @property
@@ -54,10 +53,10 @@ class Stage(App[None]):
         assert isinstance(self.screen, SearchScreen)
         return self.screen
 
-    def on_search_screen_asked(self, event: SearchScreen.Asked) -> None:
+    def on_search_screen_query_requested(self, event: SearchScreen.QueryRequested) -> None:
         self.asked.append(event.query)
 
-    def on_search_screen_pointed(self, event: SearchScreen.Pointed) -> None:
+    def on_search_screen_preview_requested(self, event: SearchScreen.PreviewRequested) -> None:
         self.pointed.append(event.hit)
 
     def lines(self) -> list[str]:
@@ -79,11 +78,11 @@ async def test_what_is_typed_while_a_query_runs_is_asked_after_it_and_only_the_l
     async with Stage().run_test(size=(120, 40)) as pilot:
         app = await pressed(pilot, *"fox")
         assert [query.text for query in app.asked] == ["f"]
-        app.search.show(Answer(app.asked[0], (hit(1),)))
+        app.search.show(SearchAnswer(app.asked[0], (hit(1),)))
         await settle(pilot)
         assert [query.text for query in app.asked] == ["f", "fox"]
         assert "Session 1" in app.lines()[0]  # better than nothing, until the next is there
-        app.search.show(Answer(app.asked[1], (hit(2), hit(3))))
+        app.search.show(SearchAnswer(app.asked[1], (hit(2), hit(3))))
         await settle(pilot)
         assert "Session 2" in app.lines()[0]
         assert app.state() == "Best first · 2 found"
@@ -94,14 +93,14 @@ async def test_hits_are_shown_with_their_words_and_taken() -> None:
     async with Stage().run_test(size=(160, 40)) as pilot:
         app = await pressed(pilot, "x")
         wide = "中文搜索的结果很长" * 20
-        app.search.show(Answer(app.asked[0], (hit(1), hit(2, wide, "搜索"), hit(70))))
+        app.search.show(SearchAnswer(app.asked[0], (hit(1), hit(2, wide, "搜索"), hit(70))))
         await settle(pilot)
         assert app.lines()[:3] == [app.lines()[0], "the fox runs", ""]
         assert app.lines()[0].split() == ["Session", "1", "You", "·", "1m"]
         await pressed(pilot, "down")
         assert app.pointed[-1] == hit(2, wide, "搜索")
         app.search.show_around(hit(1), (Entry(Message("user", "late", "m1")),))
-        view = app.screen.query_one(Preview)
+        view = app.screen.query_one(HitPreview)
         assert "late" not in "".join(view.render_line(y).text for y in range(8))
         await pressed(pilot, "down", "enter")
         assert app.ended == [hit(70)]
@@ -110,13 +109,13 @@ async def test_hits_are_shown_with_their_words_and_taken() -> None:
 async def test_the_preview_shows_the_hit_with_its_first_mark_in_sight() -> None:
     async with Stage().run_test(size=(160, 30)) as pilot:
         app = await pressed(pilot, "x")
-        app.search.show(Answer(app.asked[0], (hit(1),)))
+        app.search.show(SearchAnswer(app.asked[0], (hit(1),)))
         await settle(pilot)
         long = "line\n" * 400 + "here is the FOX\x1b[2J\n" + "after\n" * 400
         before = Entry(Message("assistant", "said before", "m0"))
         app.search.show_around(hit(1), (before, Entry(Message("user", long, "m1"), "m0")))
         await settle(pilot)
-        view = app.screen.query_one(Preview)
+        view = app.screen.query_one(HitPreview)
         seen = [view.render_line(y).text.strip() for y in range(view.size.height)]
         assert "here is the FOX␛[2J" in seen
 
@@ -124,9 +123,9 @@ async def test_the_preview_shows_the_hit_with_its_first_mark_in_sight() -> None:
 async def test_nothing_found_says_so_with_advice_and_faults_are_told() -> None:
     async with Stage().run_test(size=(100, 30)) as pilot:
         app = await pressed(pilot, *"x tag:w")
-        app.search.show(Answer(app.asked[0]))
+        app.search.show(SearchAnswer(app.asked[0]))
         await settle(pilot)
-        app.search.show(Answer(app.asked[1]))
+        app.search.show(SearchAnswer(app.asked[1]))
         await settle(pilot)
         said = "\n".join(app.lines())
         assert "Nothing was found." in said
@@ -134,7 +133,7 @@ async def test_nothing_found_says_so_with_advice_and_faults_are_told() -> None:
         assert app.asked[-1].tag == "work"
         await pressed(pilot, "z")
         assert app.state() == "No tag is called “wz”."
-        app.search.show(Answer(app.asked[-1], fault="Type a word."))
+        app.search.show(SearchAnswer(app.asked[-1], fault="Type a word."))
         await settle(pilot)
         assert "Type a word." in "\n".join(app.lines())
 
@@ -145,13 +144,13 @@ async def test_a_filter_alone_asks_for_the_newest() -> None:
         app.search.query_one(Input).value = "from:user"
         await settle(pilot)
         assert [(query.text, query.message_role) for query in app.asked] == [("", "user")]
-        app.search.show(Answer(app.asked[0], (replace(hit(1), marks=()),)))
+        app.search.show(SearchAnswer(app.asked[0], (replace(hit(1), marks=()),)))
         await settle(pilot)
         assert "the fox runs" in " ".join(app.lines())
         assert app.state() == "Newest first · 1 found"
         app.search.query_one(Input).value = "from:user tag:work"
         await settle(pilot)
-        app.search.show(Answer(app.asked[-1]))
+        app.search.show(SearchAnswer(app.asked[-1]))
         await settle(pilot)
         assert "No message passes" in " ".join(app.lines())
 
@@ -159,10 +158,10 @@ async def test_a_filter_alone_asks_for_the_newest() -> None:
 async def test_the_order_is_changed_a_filter_completed_and_esc_ends() -> None:
     async with Stage().run_test(size=(100, 30)) as pilot:
         app = await pressed(pilot, *"a")
-        app.search.show(Answer(app.asked[0]))
+        app.search.show(SearchAnswer(app.asked[0]))
         await pressed(pilot, "ctrl+s")
         assert app.asked[-1].order == "newest"
-        app.search.show(Answer(app.asked[-1]))
+        app.search.show(SearchAnswer(app.asked[-1]))
         await pressed(pilot, *" ta", "tab", "tab")
         assert app.search.typed == "a tag:work "
         await pressed(pilot, "escape")
@@ -172,7 +171,7 @@ async def test_the_order_is_changed_a_filter_completed_and_esc_ends() -> None:
 async def test_clicks_point_and_take() -> None:
     async with Stage().run_test(size=(100, 30)) as pilot:
         app = await pressed(pilot, *"a")
-        app.search.show(Answer(app.asked[0], (hit(1), hit(2))))
+        app.search.show(SearchAnswer(app.asked[0], (hit(1), hit(2))))
         await settle(pilot)
         await pilot.click(HitList, offset=(5, 4))
         await settle(pilot)
@@ -224,7 +223,7 @@ async def test_a_hit_is_opened_on_its_branch_with_its_words_marked(tmp_path: Pat
         await until(pilot, lambda: any(hit.place == "reasoning" for hit in view.hits))
         await settle(pilot)
         assert "Reasoning" in view.render_line(0).text
-        preview = app.screen.query_one(Preview)
+        preview = app.screen.query_one(HitPreview)
         lines = [preview.render_line(y).text.strip() for y in range(preview.size.height)]
         at = lines.index("Reply · Reasoning")
         assert lines[at + 1 : at + 3] == ["Maybe a tangerine,", "or two."]

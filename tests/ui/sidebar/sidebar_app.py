@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.sidebar import SessionList
-from tui_chat.ui.sidebar.rows import SessionRows
+from tui_chat.ui.sidebar.session_rows import SessionRows
 
 NOW = 1_750_000_000.0
 """2025-06-15 15:06:40 UTC, a Sunday."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.ui.sidebar.sidebar_app import DAY, NOW, Stage, press, shown, summary
 from tui_chat.ui.ago import ago
 from tui_chat.ui.sidebar import SessionList
-from tui_chat.ui.sidebar.rows import SessionRows
+from tui_chat.ui.sidebar.session_rows import SessionRows
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -267,7 +267,7 @@ async def test_the_cursor_stays_where_it_was_put_though_a_new_session_is_listed(
     async with app.run_test(size=(30, 20)):
         app.sessions.show(old, None, NOW)
         app.sessions.show(old, "s0", NOW)
-        app.sessions.rows.put_cursor(2)
+        app.sessions.rows.set_cursor(2)
         app.sessions.show([summary(0), *old], "s0", NOW)
         rows = app.sessions.rows
         assert rows.under_cursor is not None

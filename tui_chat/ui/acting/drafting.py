@@ -162,7 +162,7 @@ class Drafting(Shell):
             return
         self.inspect(composed)
         if self._panes.presets is not None:
-            self._panes.presets.tell(composed)
+            self._panes.presets.show_request(composed)
         budget = composed.envelope.budget
         if budget is not None:
             about = "" if budget.exact else "~"

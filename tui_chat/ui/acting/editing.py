@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual import work
 
 from tui_chat.errors import InputError
-from tui_chat.models.visible import one_line
+from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
 from tui_chat.ui.acting.drafting import Drafting
 
@@ -60,7 +60,7 @@ class Editing(Drafting):
         if self.workspace is not None:
             self.workspace.presets.edit(event.name, event.edits)
 
-    async def on_preset_pane_left(self, event: PresetPane.Left) -> None:
+    async def on_preset_pane_editor_left(self, event: PresetPane.EditorLeft) -> None:
         """Go back to the composer."""
         await self.run_action("back")
 
@@ -269,7 +269,7 @@ class Editing(Drafting):
     async def _compare(self, workspace: Workspace, what: str) -> None:
         from tui_chat.library import dump_preset
         from tui_chat.ui.dialogs.file_questions import ask_preset_to_compare
-        from tui_chat.ui.presets.differ import Differ
+        from tui_chat.ui.presets.diff_dialog import PresetDiff
 
         edits = workspace.state.preset_edits
         if edits is None:
@@ -277,7 +277,7 @@ class Editing(Drafting):
         now = dump_preset(edits.preset)
         if what == "saved":
             await self.push_screen_wait(
-                Differ(
+                PresetDiff(
                     f"{workspace.state.preset_name}: saved, then edited",
                     dump_preset(edits.saved),
                     now,
@@ -290,7 +290,7 @@ class Editing(Drafting):
                 self.complain(fault)
             else:
                 title = f"{workspace.state.preset_name}, then {name}"
-                await self.push_screen_wait(Differ(title, now, other))
+                await self.push_screen_wait(PresetDiff(title, now, other))
 
     # --- the user's own editor -----------------------------------------------------------
 

@@ -111,7 +111,7 @@ class Inspecting(Comparing):
             self.compose_soon()
 
     def _tell_reply(self, inspector: Inspector, workspace: Workspace) -> None:
-        from tui_chat.ui.inspector import Came
+        from tui_chat.ui.inspector import ReplyDetails
 
         entry = self._seen.entry if self._seen is not None else None
         if entry is None:
@@ -125,7 +125,7 @@ class Inspecting(Comparing):
             message = partial.reply.message(workspace.state.endpoint.protocol)
         received, unheard = self._received(inspector, entry)
         held = self._held_against(entry)
-        inspector.show_reply(Came(entry, message, received, unheard, held))
+        inspector.show_reply(ReplyDetails(entry, message, received, unheard, held))
 
     def _received(self, inspector: Inspector, entry: Entry) -> tuple[Received | None, str]:
         """Return the response as it was received, and why there is none; it is fetched once."""
@@ -147,12 +147,12 @@ class Inspecting(Comparing):
 
     def _held_against(self, entry: Entry) -> str:
         """Say what the forecast of a reply's request was, beside what was reported."""
-        from tui_chat.ui.inspector.forecast_line import against_usage
+        from tui_chat.ui.inspector.forecast_line import forecast_versus_usage
 
         forecast = self.workspace.forecasts.of_reply(entry) if self.workspace is not None else None
         if forecast is None or entry.status == "streaming":
             return ""
-        return against_usage(forecast, entry.usage.cached, entry.usage.input)
+        return forecast_versus_usage(forecast, entry.usage.cached, entry.usage.input)
 
     def reply_grew(self, reply: Reply) -> None:
         """Show what has arrived."""

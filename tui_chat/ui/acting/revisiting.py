@@ -48,7 +48,7 @@ class Revisiting(Inspecting, Tracing):
         self.leave_past()
         self.reveal_in_request(Origin(OriginKind.HISTORY, event.entry_id))
 
-    def on_preset_pane_reveal_requested(self, event: PresetPane.RevealRequested) -> None:
+    def on_preset_pane_places_requested(self, event: PresetPane.PlacesRequested) -> None:
         """Go to the places of a preset message in the request that is being made."""
         self.leave_past()
         self.reveal_in_request(event.origin)

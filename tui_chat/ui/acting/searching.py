@@ -28,7 +28,7 @@ class Searching(Drafting):
 
     async def search_for(self, typed: str) -> None:
         """Search for these words first."""
-        from tui_chat.ui.search import Known, SearchScreen
+        from tui_chat.ui.search import KnownNames, SearchScreen
 
         await self._laid.wait()
         workspace = self.workspace
@@ -41,7 +41,7 @@ class Searching(Drafting):
             replied = ()  # the search itself will tell
         models = {each.model for each in sessions} | {model for _, model in replied}
         named = dict.fromkeys((*(each.name for each in endpoints), *(name for name, _ in replied)))
-        known = Known(
+        known = KnownNames(
             role=tuple(sorted({each.role_name for each in sessions if each.role_name})),
             model=tuple(sorted(models - {""})),
             endpoint=tuple(name for name in named if name),
@@ -55,7 +55,7 @@ class Searching(Drafting):
             await self._go_to(hit)
 
     async def _go_to(self, hit: Hit) -> None:
-        from tui_chat.ui.search.preview import found_words
+        from tui_chat.ui.search.hit_list import found_words
 
         message_id = hit.message_id
         if message_id is None:
@@ -72,22 +72,24 @@ class Searching(Drafting):
             self._chat.transcript.focus()
 
     @work(group="search")
-    async def on_search_screen_asked(self, event: SearchScreen.Asked) -> None:
+    async def on_search_screen_query_requested(self, event: SearchScreen.QueryRequested) -> None:
         """Answer a query."""
-        from tui_chat.ui.search import Answer
+        from tui_chat.ui.search import SearchAnswer
 
         screen, workspace = self._search_screen, self.workspace
         if screen is None or workspace is None:
             return
         try:
-            answer = Answer(event.query, await workspace.store.search.find(event.query))
+            answer = SearchAnswer(event.query, await workspace.store.search.find(event.query))
         except TuiChatError as error:
-            answer = Answer(event.query, fault=f"{error}\n{error.advice}".strip())
+            answer = SearchAnswer(event.query, fault=f"{error}\n{error.advice}".strip())
         if screen.is_attached:
             screen.show(answer)
 
     @work(group="search-preview", exclusive=True)
-    async def on_search_screen_pointed(self, event: SearchScreen.Pointed) -> None:
+    async def on_search_screen_preview_requested(
+        self, event: SearchScreen.PreviewRequested
+    ) -> None:
         """Show what was said around a hit."""
         screen, workspace = self._search_screen, self.workspace
         if screen is None or workspace is None:

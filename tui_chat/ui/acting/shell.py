@@ -20,7 +20,7 @@ from textual.filter import LineFilter
 from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.visible import visible
+from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.acting.telling import Telling
 from tui_chat.ui.keys import DEFAULT_KEYS
 from tui_chat.ui.panes import Panes
@@ -41,13 +41,13 @@ def keep_traceback(folder: Path) -> str:
     """Write the traceback of the current exception to a file, without the values of variables.
     Return the sentence that says where.
     """
-    file, trace = folder / CRASH_LOG, visible(format_exc())
+    file, trace = folder / CRASH_LOG, sanitize(format_exc())
     try:
         with open(file, "w", encoding="utf-8", opener=_for_the_user) as log:
             log.write(trace)
     except OSError:
         return "The details could not be written to the data directory."
-    return f"The details are in {visible(str(file))}; please report it."
+    return f"The details are in {sanitize(str(file))}; please report it."
 
 
 def _for_the_user(path: str, flags: int) -> int:

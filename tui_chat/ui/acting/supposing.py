@@ -10,8 +10,8 @@ from textual import work
 
 from tui_chat.errors import InputError
 from tui_chat.files import LARGEST_REQUEST, read_file
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, EntryStatus
-from tui_chat.models.visible import one_line
 from tui_chat.ui.acting.inspecting import Inspecting, Seen
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from textual.screen import Screen
 from textual.signal import Signal
 
 from tui_chat.errors import TuiChatError
-from tui_chat.models.visible import visible
+from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.panes import TALL, Panes
 
 MOST, MOST_LOW = 3, 2
@@ -60,7 +60,7 @@ class Telling(App[None]):
     ) -> None:
         """Say something for a while. Nothing that others wrote is obeyed, if it is no markup."""
         self._place_toasts()
-        message = visible(message)
+        message = sanitize(message)
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
     def complain(self, error: TuiChatError) -> None:

@@ -16,7 +16,7 @@ from rich.text import Text
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tui_chat.models.visible import one_line
+from tui_chat.models.sanitize import one_line
 
 CompletionKind = Literal["command", "argument", "path"]
 

@@ -23,8 +23,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
 
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import clean
-from tui_chat.models.visible import masked
 from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.chat.completion import (
     CompletionQuery,
@@ -391,7 +391,7 @@ class Composer(TextArea, inherit_bindings=False):
         """Return a line as it is drawn, with chips highlighted and control characters masked."""
         line = super().get_line(line_index)
         plain = line.plain
-        if (safe := masked(plain)) != plain:
+        if (safe := sanitize(plain, "masked")) != plain:
             line = Text(safe, end="", no_wrap=True)
         for low, high in self._pastes.chips(plain):
             line.stylize(self.get_component_rich_style("composer--chip"), low, high)

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
-from tui_chat.models.visible import visible
+from tui_chat.models.sanitize import sanitize
 
 StyleNames = tuple[str, ...]
 """Names of styles, a later one over an earlier one."""
@@ -65,7 +65,7 @@ BLANK = TextLine()
 
 def safe_run(text: str, *styles: str, link: str = "") -> TextRun:
     """Return a run of text that may be hostile; control characters in it become visible."""
-    return TextRun(visible(text).replace("\t", " ").replace("\n", " "), styles, link)
+    return TextRun(sanitize(text).replace("\t", " ").replace("\n", " "), styles, link)
 
 
 def width_of(runs: Iterable[TextRun]) -> int:

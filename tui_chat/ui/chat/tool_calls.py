@@ -9,7 +9,7 @@ from typing import Literal
 from rich.cells import cell_len
 
 from tui_chat.models.message import ToolCall
-from tui_chat.models.visible import one_line
+from tui_chat.models.sanitize import one_line
 from tui_chat.ui.chat.code_blocks import code_lines
 from tui_chat.ui.chat.text_lines import (
     BLANK,

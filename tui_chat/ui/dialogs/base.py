@@ -20,7 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
 
 from tui_chat.attachments import paths_beginning
-from tui_chat.models.visible import one_line, visible
+from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 T = TypeVar("T")
@@ -91,7 +91,7 @@ class TextPrompt(Dialog[str | None]):
         """Lay out the box."""
         with Vertical() as box:
             set_title(box, self._title)
-            yield Input(visible(self._value))
+            yield Input(sanitize(self._value))
             yield Static(
                 f"{self.key_hints}Enter {self._enter} · Esc cancels",
                 classes="hint",
@@ -132,7 +132,7 @@ class Confirm(Dialog[bool | None]):
         with Vertical() as box:
             set_title(box, self._title)
             with VerticalScroll(can_focus=False):
-                yield Static(Text(visible(self._question)))
+                yield Static(Text(sanitize(self._question)))
             with Horizontal(classes="buttons"):
                 yield Button(self._no, id="no")
                 yield Button(self._yes, id="yes", variant="error")

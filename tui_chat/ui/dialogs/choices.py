@@ -14,7 +14,7 @@ from textual.containers import Vertical
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from tui_chat.models.visible import one_line
+from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Dialog, set_title
 
 

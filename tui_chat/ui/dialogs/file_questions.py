@@ -11,7 +11,7 @@ from textual.app import App
 
 from tui_chat.errors import InputError
 from tui_chat.exporting import ENDINGS, Format
-from tui_chat.models.visible import one_line
+from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextPrompt
 from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 

@@ -14,7 +14,7 @@ from textual.widgets import Button, Checkbox, Input, Static, TextArea
 
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
-from tui_chat.models.visible import visible
+from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.dialogs.base import Dialog, T, set_title
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
@@ -100,13 +100,13 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
             set_title(box, f"Role: {role.name}" if role.role_id else "New role")
             with VerticalScroll(id="fields", can_focus=False):
                 yield Static("Name", classes="label -first")
-                yield Input(visible(role.name), id="name")
+                yield Input(sanitize(role.name), id="name")
                 yield Static("System prompt", classes="label")
                 yield SafeTextArea(role.system_prompt, id="prompt", tab_behavior="focus")
                 with Horizontal(classes="pair"):
                     with Vertical():
                         yield Static("Model (empty: the endpoint's)", classes="label")
-                        yield Input(visible(role.model), id="model")
+                        yield Input(sanitize(role.model), id="model")
                     with Vertical():
                         yield Static("Preset (empty: plain)", classes="label")
                         yield Input(role.preset, id="preset")
@@ -177,7 +177,7 @@ class ProfileForm(Form[Profile | None]):
             box.border_title = "Profile"
             with VerticalScroll(id="fields", can_focus=False):
                 yield Static("Name", classes="label")
-                yield Input(visible(self._profile.name), id="name")
+                yield Input(sanitize(self._profile.name), id="name")
                 yield Static("What the model should know about you", classes="label")
                 yield SafeTextArea(self._profile.content, id="content", tab_behavior="focus")
             yield from self.buttons()

@@ -20,8 +20,8 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Note
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.role import Role
+from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.tool import Tool
-from tui_chat.models.visible import one_line, visible
 from tui_chat.ui.branch_screen import branch_lines
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt, TextAnswer, TextAreaPrompt, TextPrompt
 from tui_chat.ui.dialogs.choices import TYPED, Choice, ChoiceDialog, MultiChoiceDialog
@@ -246,7 +246,7 @@ async def ask_diff_base(app: App[Any], workspace: Workspace, current: str) -> st
     head = workspace.state.entries[-1].message.id if workspace.state.entries else ""
     for branch in branch_lines(await workspace.branches.tree()):
         if branch.leaf.message_id != head:
-            words = " ".join(visible(branch.first.words).split())[:40] or "no text"
+            words = " ".join(sanitize(branch.first.words).split())[:40] or "no text"
             what = f"this request on another branch, from message {branch.number:,}"
             choices.append(Choice(f"branch {branch.leaf.message_id}", words, what))
     for sent in reversed(await workspace.request_history.of_session()):
@@ -297,7 +297,7 @@ async def confirm_run_tool(app: App[Any], call: ToolCall, tool: Tool) -> bool:
 
 
 def _arguments(call: ToolCall) -> str:
-    text = visible(call.arguments)
+    text = sanitize(call.arguments)
     return (
         text
         if len(text) <= MOST_ARGUMENTS

@@ -1,32 +1,24 @@
-"""The inspector: the exact request body, live while the user types.
+"""The inspector: the exact request body, live while the user types, and other views of the request.
 
-hostile        characters that hide or deceive, as visible marks
-wrap           where a drawn line breaks
-drawn_line     a line as drawn, in runs of one origin
-blocks         how many rows everything takes; reused from keystroke to keystroke
-place          where something is, by the nodes around it
-layout         which row shows what, and where something is
-walking        strings and literals in order, each with its row
-landmarks      rows one comes back to: the draft, the top, the notes
-looking        what is under the cursor, in words
-letters        what tells origins apart without colour
-row_painter    draws one row in its colours
-finding        where words are, and what came from one source
-payload_canvas draws the visible rows, has the cursor
-payload_view   PayloadView: what keys and clicks do in the body
-find_line      asks for the words to be found
-forecast_line  what a prompt cache can serve
-views          the other views: context, request, difference, reply, budget
-figures        numbers and addresses in few cells
-protocol_tabs  summary  legend  origin_status  notes_list   the one-liners around it
-placing        which rule placed what is under the cursor
-frame          InspectorFrame: puts them together, and shows a request
-inspector      Inspector: what keys and clicks do in it
+inspector       Inspector: what keys and clicks do; what the app talks to
+frame           InspectorFrame: the parts of the pane, and which view is shown
+payload_view    PayloadView: what keys and clicks do in the body
+payload_canvas  PayloadCanvas: draws the visible rows, follows the draft, has the cursor
+payload_layout  which row shows what, for a width
+payload_blocks  the heights of everything, reused from keystroke to keystroke
+payload_places  where words, sources, the draft and notes are
+drawn_row       a row, its drawn line, and what is under the cursor
+row_painter     a row as a strip
+row_wrapping    where a line breaks
+views           the other views: context, request, diff, reply, budget
+tabs            the lines of protocols and views
+summary  forecast_line  origin_status  legend  notes_list  find_line   the lines around the view
+text_fitting    numbers and texts, shortened to fit
 """
 
 from tui_chat.ui.inspector.drawn_row import CursorTarget
 from tui_chat.ui.inspector.inspector import Inspector
 from tui_chat.ui.inspector.payload_view import PayloadView
-from tui_chat.ui.inspector.views import Came, View
+from tui_chat.ui.inspector.views import ReplyDetails, View
 
-__all__ = ["Came", "CursorTarget", "Inspector", "PayloadView", "View"]
+__all__ = ["CursorTarget", "Inspector", "PayloadView", "ReplyDetails", "View"]

@@ -1,4 +1,7 @@
-"""A line of the payload as the screen draws it: hostile characters marked, runs by piece."""
+"""A row of the body: where it is in the payload, its drawn line, and what is under the cursor.
+
+Hostile characters of a line are escaped; a run is a stretch of one piece that is drawn alike.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,16 @@ from rich.cells import cell_len
 
 from tui_chat.models.json_tree import Str, Tree
 from tui_chat.models.pretty import Piece, first_line
+from tui_chat.models.sanitize import character_name, exact_runs
 from tui_chat.models.text import GLUE, Origin, OriginKind
-from tui_chat.ui.inspector.hostile import name_of
-from tui_chat.ui.inspector.hostile import pieces as visible_pieces
 from tui_chat.ui.inspector.row_wrapping import ESCAPE
 
 Part = Literal["open", "close", "leaf"]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A way down from a container to one of its children."""
+class PathStep:
+    """A step from a container to one of its children."""
 
     index: int
     key: str | None
@@ -28,40 +30,40 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A character of the pretty text, by the nodes around it."""
+class BodyPosition:
+    """A character of the laid-out body, by the nodes around it; survives a new layout."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     part: Part = "leaf"
     offset: int = 0
-    """In characters of the line as drawn."""
+    """Characters from the start of the drawn line."""
 
     @property
     def pointer(self) -> str:
-        """The node it is in, as a JSON pointer."""
+        """The JSON pointer of its node."""
         names = (str(s.index) if s.key is None else _escaped(s.key) for s in self.steps)
         return "".join(f"/{name}" for name in names)
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """What a row shows."""
+class BodyRow:
+    """A row of a layout."""
 
-    place: Place
-    """Its first character."""
+    place: BodyPosition
+    """The position of its first character."""
     line: int
-    """The number of the pretty line, from 0."""
+    """Index of its line."""
     row: int
-    """Which of the line's rows it is, from 0."""
+    """Index of the row in its line."""
     depth: int
     node: Tree
-    """The child the line belongs to; for opening and closing rows the container."""
+    """The child that the line shows; for opening and closing rows the container."""
     owner: Origin
-    """Of the innermost container around it that somebody made."""
+    """Origin of the innermost container around it that is not of the protocol."""
     last: bool
-    """Whether no comma follows the node."""
+    """True if no comma follows the node."""
     folded: int = 0
-    """How many lines are folded away behind it."""
+    """Number of lines folded behind it."""
 
 
 def _escaped(key: str) -> str:
@@ -69,12 +71,12 @@ def _escaped(key: str) -> str:
 
 
 SHOWN = 200_000
-"""Characters of a string that are laid out; how many more are sent is said at its end."""
+"""Characters laid out of a string; its end says how many more are sent."""
 
 
-def opening_line(node: Tree, key: str | None, last: bool) -> tuple[Piece, ...]:
-    """Return the pieces of a node's first line as they are drawn: of a very long string only its
-    beginning, since laying out 70 MB takes a minute.
+def drawn_pieces(node: Tree, key: str | None, last: bool) -> tuple[Piece, ...]:
+    """Return the pieces of a node's first line as drawn: of a very long string only the beginning,
+    because laying out 70 MB takes a minute.
     """
     if not isinstance(node, Str) or len(node.text) <= SHOWN:
         return first_line(node, key, last)
@@ -84,31 +86,31 @@ def opening_line(node: Tree, key: str | None, last: bool) -> tuple[Piece, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class DrawnRun:
     """Characters of one piece that are drawn alike."""
 
     start: int
-    """In characters of the drawn line."""
+    """Characters from the start of the drawn line."""
     end: int
     piece: Piece
     marks: bool
-    """Whether they are marks that stand for characters one must not draw."""
+    """True for escapes that stand for hostile characters."""
 
 
 class DrawnLine:
-    """The line as drawn, before it is cut into rows."""
+    """A line as drawn, before it is cut into rows."""
 
     __slots__ = ("breaks", "depth", "head", "runs", "starts", "text")
 
     def __init__(self, pieces: tuple[Piece, ...], depth: int) -> None:
-        runs: list[Run] = []
+        runs: list[DrawnRun] = []
         texts: list[str] = []
         at = 0
         self.head = 0
         for piece in pieces:
-            for text, marks in visible_pieces(piece.text):
+            for text, marks in exact_runs(piece.text):
                 texts.append(text)
-                runs.append(Run(at, at + len(text), piece, marks))
+                runs.append(DrawnRun(at, at + len(text), piece, marks))
                 at += len(text)
             if piece.text == ": " and runs[0].piece.is_key and not self.head:
                 self.head = at
@@ -118,29 +120,29 @@ class DrawnLine:
         self.starts = [run.start for run in runs]
         self.depth = depth
         self.breaks: list[int] = []
-        """Where its second and later rows begin; filled in by the layout."""
+        """Where its second and later rows begin; set by the layout."""
 
     def slice(self, row: int) -> tuple[int, int]:
-        """Return the characters a row holds, from and to."""
+        """Return the start and end of a row."""
         start = self.breaks[row - 1] if row else 0
         return start, self.breaks[row] if row < len(self.breaks) else len(self.text)
 
-    def runs_in(self, start: int, end: int) -> list[Run]:
-        """Return the runs that reach into a slice."""
+    def runs_in(self, start: int, end: int) -> list[DrawnRun]:
+        """Return the runs that overlap a slice."""
         first = max(bisect_right(self.starts, start) - 1, 0)
         last = first
         while last < len(self.runs) and self.runs[last].start < end:
             last += 1
         return self.runs[first:last]
 
-    def source_offset(self, run: Run, at: int) -> int | None:
-        """Return which character of the origin's own text stands at `at`; None where the
-        characters are not quoted from there.
+    def source_offset(self, run: DrawnRun, at: int) -> int | None:
+        """Return the index in the origin's own text of the character at `at`; None if the run is
+        not a quotation.
         """
         if run.piece.start is None:
             return None
         first = next(other.start for other in self.runs if other.piece is run.piece)
-        # An escape or a mark stands for one character.
+        # An escape stands for one character.
         return run.piece.start + len(ESCAPE.sub("x", self.text[first:at]))
 
 
@@ -150,37 +152,39 @@ class CursorTarget:
 
     origin: Origin
     owner: Origin
-    """Of the innermost object around it that somebody made: its message."""
+    """Origin of the message it is in."""
     pointer: str
     """The JSON pointer of its node."""
     line: int
-    """Number of the pretty line, from 1."""
+    """Number of the line, from 1."""
     hidden: str = ""
-    """The name of the first hidden character on the row, empty where there is none."""
+    """Name of the first hidden character on the row; empty for none."""
 
 
-def under(spot: Spot, line: DrawnLine, run: Run | None, chosen: int | None) -> CursorTarget | None:
-    """Tell of a run on a row; of None, what the cursor would be on."""
+def target_at(
+    spot: BodyRow, line: DrawnLine, run: DrawnRun | None, chosen: int | None
+) -> CursorTarget | None:
+    """Return what a run shows; without a run, what the cursor on the row is on."""
     start, end = line.slice(spot.row)
     runs = line.runs_in(start, end)
     run = run or main_run(runs, chosen)
     if run is None:
         return None
     marks = run if run.marks else next((other for other in runs if other.marks), None)
-    hidden = name_of(line.text[max(marks.start, start) : marks.end]) if marks else ""
+    hidden = character_name(line.text[max(marks.start, start) : marks.end]) if marks else ""
     return CursorTarget(run.piece.origin, spot.owner, spot.place.pointer, spot.line + 1, hidden)
 
 
-def main_run(runs: list[Run], chosen: int | None) -> Run | None:
-    """Return the run the cursor is on: the chosen one, else the first that somebody wrote."""
+def main_run(runs: list[DrawnRun], chosen: int | None) -> DrawnRun | None:
+    """Return the run the cursor is on: the chosen one, else the first not of the protocol."""
     if chosen is not None and chosen < len(runs):
         return runs[chosen]
-    written = (run for run in runs if kind_shown(run.piece) is not OriginKind.GLUE)
+    written = (run for run in runs if display_kind(run.piece) is not OriginKind.GLUE)
     return next(written, runs[0] if runs else None)
 
 
-def run_at(spot: Spot, line: DrawnLine, x: int) -> Run | None:
-    """Return the run under a column, counted behind the indent; None beside the text."""
+def run_at(spot: BodyRow, line: DrawnLine, x: int) -> DrawnRun | None:
+    """Return the run at a column, counted from the indent; None beside the text."""
     start, end = line.slice(spot.row)
     if x < 0:
         return None
@@ -191,9 +195,9 @@ def run_at(spot: Spot, line: DrawnLine, x: int) -> Run | None:
     return None
 
 
-def kind_shown(piece: Piece) -> OriginKind:
-    """Return the kind a piece is coloured as: keys and brackets stand back whatever
-    they belong to.
+def display_kind(piece: Piece) -> OriginKind:
+    """Return the kind that colours a piece: keys and brackets are the protocol's, whoever's object
+    it is.
     """
     if piece.is_key or (piece.start is None and piece.text in _PUNCTUATION):
         return OriginKind.GLUE
@@ -203,10 +207,10 @@ def kind_shown(piece: Piece) -> OriginKind:
 _PUNCTUATION = frozenset(("{", "}", "[", "]", "{}", "[]"))
 
 
-def bar_kind(runs: list[Run], spot: Spot) -> OriginKind:
-    """Return the kind of a row's bar: of its text, else of the message around it."""
+def bar_kind(runs: list[DrawnRun], spot: BodyRow) -> OriginKind:
+    """Return the kind that colours a row's bar: that of its text, else of its message."""
     for run in runs:
-        kind = kind_shown(run.piece)
+        kind = display_kind(run.piece)
         if kind is not OriginKind.GLUE:
             return kind
     return spot.owner.kind

@@ -1,4 +1,4 @@
-"""The line in which one types what is to be found in the body, and how often it is there."""
+"""The line to find words in the body, with the number of hits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 
 class FindLine(Horizontal):
-    """Asks for words; the hits are marked while one types."""
+    """An input for words; hits are highlighted while the user types."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "End finding", show=False),
@@ -31,28 +31,28 @@ class FindLine(Horizontal):
     """
 
     class Typed(Message):
-        """These words are to be found."""
+        """The words to find changed."""
 
         def __init__(self, words: str) -> None:
             super().__init__()
             self.words = words
 
     class Stepped(Message):
-        """Another hit is to be shown."""
+        """The user wants another hit."""
 
         def __init__(self, step: int) -> None:
             super().__init__()
             self.step = step
 
-    class Closed(Message):
-        """Finding is over; `kept` if what was found stays marked."""
+    class FindClosed(Message):
+        """The line was closed; `kept` if the hits stay highlighted."""
 
         def __init__(self, kept: bool) -> None:
             super().__init__()
             self.kept = kept
 
     def compose(self) -> ComposeResult:
-        """Put the count beside what is typed."""
+        """Put the count beside the input."""
         yield Input(placeholder="Find in the body")
         yield Static("")
 
@@ -60,8 +60,8 @@ class FindLine(Horizontal):
         """Take the focus."""
         self.query_one(Input).focus()
 
-    def tell(self, number: int, count: int) -> None:
-        """Say on which of how many hits the cursor is."""
+    def show_count(self, number: int, count: int) -> None:
+        """Show which hit the cursor is on, and their count."""
         words = bool(self.query_one(Input).value)
         self.query_one(Static).update(f"{number:,} of {count:,}" if count else "none" * words)
 
@@ -73,15 +73,15 @@ class FindLine(Horizontal):
     @on(Input.Submitted)
     def _entered(self, event: Input.Submitted) -> None:
         event.stop()
-        self.post_message(self.Closed(kept=bool(event.value)))
+        self.post_message(self.FindClosed(kept=bool(event.value)))
 
     def action_step(self, step: int) -> None:
-        """Show another hit while one types."""
+        """Go to another hit while typing."""
         self.post_message(self.Stepped(step))
 
     def action_close(self) -> None:
-        """Find nothing."""
-        self.post_message(self.Closed(kept=False))
+        """Close the line and clear the hits."""
+        self.post_message(self.FindClosed(kept=False))
 
     def on_click(self, event: events.Click) -> None:
         """Show the next hit by a click on the count."""

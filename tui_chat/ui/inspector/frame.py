@@ -1,8 +1,8 @@
-"""What the inspector shows: one `Composed`, in the view that is in sight, with one-liners around.
+"""What the inspector shows: a request in one of the views, with lines around it.
 
-1. Only the view that is in sight is drawn; the others catch up when they are chosen.
-2. A banner says where the request is not the one that Enter would send: one that was sent, one
-   that was pasted, one that only asks what if.
+1. Only the visible view is updated; the others catch up when they are chosen.
+2. A banner says so if the request is not the live one that Enter would send, but one that was
+   sent or pasted, or a what-if.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin
 from tui_chat.ui.inspector.find_line import FindLine
 from tui_chat.ui.inspector.forecast_line import ForecastLine
-from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.legend import Legend
 from tui_chat.ui.inspector.notes_list import NotesList
 from tui_chat.ui.inspector.origin_status import OriginStatus
@@ -32,9 +32,9 @@ from tui_chat.ui.inspector.tabs import ProtocolTabs
 from tui_chat.ui.inspector.views import (
     SETTLED,
     BudgetView,
-    Came,
     ContextView,
     DiffView,
+    ReplyDetails,
     ReplyView,
     RequestView,
     RowsView,
@@ -54,7 +54,7 @@ _EMPTY = """[bold]Nothing to send yet[/]
 type, byte for byte, each character in the colour of where it came from.[/]"""
 
 _MANY = 1_000
-"""Turns from which making the body takes longer than a key may."""
+"""Turns from which encoding the body takes too long for a keystroke."""
 
 _VIEWS: dict[View, type[RowsView]] = {
     View.CONTEXT: ContextView,
@@ -66,11 +66,11 @@ _VIEWS: dict[View, type[RowsView]] = {
 
 
 class Body(Vertical, OnePassContainer):
-    """Where the view in sight is."""
+    """Holds the views."""
 
 
 class InspectorFrame(OnePassContainer):
-    """Tabs, summary, body, origin, legend and notes of one `Composed`."""
+    """Tabs, summary, view, status, legend and notes of a request."""
 
     DEFAULT_CSS = """
     InspectorFrame {
@@ -98,27 +98,27 @@ class InspectorFrame(OnePassContainer):
     """
 
     own_protocol: reactive[Protocol | None] = reactive[Protocol | None](None)
-    """The protocol of the session's endpoint: what Enter sends. Its tab carries a dot."""
+    """The protocol of the session's endpoint, which Enter sends; its tab has a dot."""
     active: reactive[Protocol] = reactive(Protocol.OPENAI_CHAT)
-    """The protocol whose tab is shown; follows what `show` was given."""
+    """The protocol shown; set by `show`."""
 
     class ViewChanged(Message, namespace="inspector"):
-        """Another view is in sight, and may want what it shows."""
+        """Another view is shown, and may need its data."""
 
         def __init__(self, view: View) -> None:
             super().__init__()
             self.view = view
 
     view_shown: reactive[View] = reactive(View.PAYLOAD)
-    """The view that is in sight."""
+    """The view shown."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.composed: Composed | None = None
-        """What is shown; None for nothing yet."""
+        """The request shown; None for none yet."""
         self._stale = True
-        """Whether `composed` has yet to reach the screen."""
-        self._came: Came | None = None
+        """True if `composed` is not drawn yet."""
+        self._came: ReplyDetails | None = None
         self._against: tuple[str, Payload | None, str] = ("", None, "")
         self._pinned: Collection[str] = ()
         self._tabs = ProtocolTabs()
@@ -127,17 +127,17 @@ class InspectorFrame(OnePassContainer):
         self._summary = Summary()
         self._view = PayloadView()
         self._views: dict[View, RowsView] = {}
-        """The other views; each is made when it is first chosen."""
+        """The other views, each created when first chosen."""
         self._body = Body(id="inspector-body")
         self._find: FindLine | None = None
-        """Where one types what is to be found; None until then."""
+        """The line to find words; None until it is opened."""
         self._forecast = ForecastLine()
         self._status = OriginStatus()
         self._legend = Legend()
         self._notes = NotesList()
 
     def compose(self) -> ComposeResult:
-        """Put the body in the middle, one-liners around it."""
+        """Put the views in the middle, lines around them."""
         yield self._tabs
         yield self._view_tabs
         yield self._banner
@@ -151,39 +151,39 @@ class InspectorFrame(OnePassContainer):
         yield self._notes
 
     def focus(self, scroll_visible: bool = True) -> Self:
-        """Focus the view in sight."""
+        """Focus the view shown."""
         self.view_now.focus(scroll_visible)
         return self
 
     @property
     def view(self) -> PayloadView:
-        """The pane with the body."""
+        """The view of the body."""
         return self._view
 
     @property
     def view_now(self) -> PayloadView | RowsView:
-        """The pane that is in sight."""
+        """The view widget shown."""
         return self._views.get(self.view_shown, self._view)
 
     @property
     def is_banner_up(self) -> bool:
-        """Whether what is shown is not what Enter would send."""
+        """True if the request shown is not the live one."""
         return self._banner.has_class("-told")
 
     @property
     def shows_reply(self) -> bool:
-        """Whether the reply view is in sight."""
+        """True if the reply view is visible."""
         return self.view_shown is View.REPLY and self.is_on_screen
 
     @property
     def shows_difference(self) -> bool:
-        """Whether the diff view is in sight."""
+        """True if the diff view is visible."""
         return self.view_shown is View.DIFF and self.is_on_screen
 
-    # Being told
+    # What to show
 
     def show(self, composed: Composed | None) -> None:
-        """Show a request. While the inspector is out of sight this costs nothing."""
+        """Show a request. While the inspector is hidden this costs nothing."""
         self.composed = composed
         if composed is not None:
             self.active = composed.protocol
@@ -192,8 +192,10 @@ class InspectorFrame(OnePassContainer):
             self._draw()
 
     def forget(self) -> None:
-        """Let go of a conversation that was left. What is in sight of it goes with the next request
-        that is shown; what is not would stay until somebody looks for it.
+        """Drop the data of a conversation that was left.
+
+        Visible data is replaced by the next request; hidden data would stay until its view is
+        chosen.
         """
         self._against, self._came = ("", None, ""), None
         self._view.forget()
@@ -201,37 +203,39 @@ class InspectorFrame(OnePassContainer):
             if not view.is_on_screen:
                 view.forget()
 
-    def show_reply(self, came: Came | None) -> None:
-        """Have the reply view show this."""
+    def show_reply(self, came: ReplyDetails | None) -> None:
+        """Show a reply in the reply view."""
         self._came = came
         if isinstance(view := self.view_now, ReplyView):
             view.show(came)
 
     def compare_with(self, name: str, was: Payload | None, why: str = "") -> None:
-        """Have the diff view hold requests against this; None with the reason why not."""
+        """Set what the diff view compares with; None with the reason in `why`."""
         self._against = name, was, why
         if isinstance(view := self.view_now, DiffView):
             view.compare_with(name, was, why)
 
     def show_forecast(self, forecast: Forecast | None) -> None:
-        """Tell what a prompt cache can do."""
+        """Show a cache forecast."""
         self._forecast.forecast = forecast
 
     def show_banner(self, words: str, *, is_past: bool = False) -> None:
-        """Say what is shown, where it is not what Enter would send; empty for the live one.
-        `is_past` where nobody can send it as it is here.
+        """Say what is shown if it is not the live request; empty for the live one.
+
+        `is_past` is True for a request that was sent.
         """
         self._summary.own_words = "it was" if is_past else "Enter sends"
-        self._banner.update(Content(shown(words)))
+        self._banner.update(Content(sanitize(words, "exact")))
         self._banner.set_class(bool(words), "-told")
 
     def keep_pinned(self, ids: Collection[str]) -> None:
-        """Take which messages always stay: they do not fall out next."""
+        """Set the pinned messages, which are never dropped."""
         self._pinned = ids
 
     def point(self, origin: Origin | None) -> None:
-        """Show in the view in sight what came from what the cursor of another pane is on; None:
-        that pane was left. In a view that has no places this waits until the body is shown.
+        """Show the origin under the cursor of another pane; None if that pane was left.
+
+        A view without places leaves it to the body.
         """
         if self.view_shown is View.CONTEXT and isinstance(view := self.view_now, ContextView):
             if origin is not None:
@@ -240,8 +244,9 @@ class InspectorFrame(OnePassContainer):
             self._view.point(origin)
 
     def reveal(self, origin: Origin) -> int:
-        """Go to what came from an origin, mark all its places, and return how many there are. Where
-        there is none the context is shown, at the line that tells why.
+        """Go to the text of an origin, highlight all its places, and return their number.
+
+        Without any, show the context, at the line that says why.
         """
         if self.view_shown is View.CONTEXT and isinstance(view := self.view_now, ContextView):
             return int(view.reveal(origin))
@@ -255,11 +260,11 @@ class InspectorFrame(OnePassContainer):
         return 0
 
     def is_left_out(self, origin: Origin) -> bool:
-        """Whether a message was left out to fit; the context view tells more of it."""
+        """Return True if a message was dropped to fit the budget; the context view says more."""
         dropped = self.composed.envelope.dropped if self.composed is not None else ()
         return any((one.origin.kind, one.origin.id) == (origin.kind, origin.id) for one in dropped)
 
-    # Drawing
+    # Updating
 
     def _draw(self) -> None:
         self._stale = False
@@ -271,10 +276,10 @@ class InspectorFrame(OnePassContainer):
             return
         self._draw_view(composed)
         self._notes.show(composed.notes)
-        self._tell_sizes()
+        self._show_size()
 
     def _draw_view(self, composed: Composed) -> None:
-        """Let the view in sight show what there is."""
+        """Update the view shown."""
         match self.view_now:
             case ContextView() as view:
                 view.show(composed)
@@ -290,8 +295,8 @@ class InspectorFrame(OnePassContainer):
             case _:
                 self._view.show(composed.payload, composed.protocol, composed.notes)
 
-    def _tell_sizes(self) -> None:
-        """Fill in what the laid-out body tells about itself."""
+    def _show_size(self) -> None:
+        """Show the body's size and kinds of origin, once they are known."""
         if self.composed is None:
             return
         layout = self._view.layout_now
@@ -302,17 +307,17 @@ class InspectorFrame(OnePassContainer):
             composed = self.composed
             if self.view_shown is View.PAYLOAD or len(composed.envelope.turns) > _MANY:
                 self._summary.show(composed, None, self.own_protocol)
-                self.set_timer(SETTLED, lambda: self._weigh(composed))
+                self.set_timer(SETTLED, lambda: self._show_encoded_size(composed))
             else:
-                self._weigh(composed)
+                self._show_encoded_size(composed)
 
-    def _weigh(self, composed: Composed) -> None:
-        """Tell the size of a body that is not laid out; of a long one, when typing has paused."""
+    def _show_encoded_size(self, composed: Composed) -> None:
+        """Show the size of a body that is not laid out, for a long one when typing has paused."""
         if composed is self.composed and self.view_shown is not View.PAYLOAD and self.is_attached:
             self._summary.show(composed, len(composed.payload.body), self.own_protocol)
 
     def watch_view_shown(self) -> None:
-        """Put the view in sight, made if it was never there."""
+        """Show the view, creating it at first use."""
         view = self.view_shown
         self._view_tabs.active = view
         if view is not View.PAYLOAD and view not in self._views:
@@ -328,26 +333,26 @@ class InspectorFrame(OnePassContainer):
         if self.composed is not None and not self._stale:
             self._draw()
         if isinstance(now, RowsView):
-            now.tell_again()
+            now.post_highlighted_again()
         self.post_message(self.ViewChanged(view))
 
     def watch_own_protocol(self) -> None:
-        """Mark the tab."""
+        """Update the dot."""
         self._tabs.own = self.own_protocol
         if not self._stale:
-            self._tell_sizes()
+            self._show_size()
 
     def watch_active(self) -> None:
-        """Move the tab."""
+        """Update the tab."""
         self._tabs.active = self.active
 
     def on_show(self) -> None:
-        """Catch up with what was composed while nobody looked."""
+        """Catch up with the requests composed while it was hidden."""
         if self._stale:
             self._draw()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Give the body its room: in a low pane the rest makes itself small."""
+        """Give the view its room: in a low pane the lines around it shrink."""
         height = event.size.height
         self.set_class(height < 18, "-tiny")
         self.set_class(height < 14, "-small")

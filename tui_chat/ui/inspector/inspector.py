@@ -1,12 +1,12 @@
-"""The reason this program exists: the exact request, live, before it is sent.
+"""The inspector: the exact request, live, before it is sent.
 
-Here is what keys and clicks do in it; what it shows is in `frame`. It decides nothing about the
-session: what is asked of others goes up as messages.
+This module is what keys and clicks do; what the inspector shows is in `frame`. It decides nothing
+about the session: requests to the app are posted as messages.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import events
 from textual.actions import SkipAction
@@ -21,9 +21,9 @@ from tui_chat.ui.inspector.forecast_line import ForecastLine
 from tui_chat.ui.inspector.frame import InspectorFrame
 from tui_chat.ui.inspector.legend import Legend
 from tui_chat.ui.inspector.notes_list import SYMBOLS, NotesList
-from tui_chat.ui.inspector.origin_status import rule_of
+from tui_chat.ui.inspector.origin_status import placement_rule
 from tui_chat.ui.inspector.payload_view import PayloadView
-from tui_chat.ui.inspector.tabs import KEYS, ProtocolTabs
+from tui_chat.ui.inspector.tabs import VIEW_KEYS, ProtocolTabs
 from tui_chat.ui.inspector.text_fitting import size_in_words
 from tui_chat.ui.inspector.views import (
     ContextView,
@@ -34,22 +34,22 @@ from tui_chat.ui.inspector.views import (
 from tui_chat.ui.inspector.views import diff as diffs
 from tui_chat.ui.inspector.views import request as requests
 
-if TYPE_CHECKING:
-    pass
-
-_PLENTY = 100_000
-"""Bytes above which some terminals ignore what is put on the clipboard."""
+_CLIPBOARD_LIMIT = 100_000
+"""Bytes above which some terminals ignore a copy to the clipboard."""
 
 
 class Inspector(InspectorFrame):
-    """The frame, with hands."""
+    """The frame with keys and clicks."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(str(number), f"protocol('{protocol}')", protocol.label, show=False)
             for number, protocol in enumerate(Protocol, 1)
         ),
-        *(Binding(key, f"view('{view}')", view.title(), show=False) for view, key in KEYS.items()),
+        *(
+            Binding(key, f"view('{view}')", view.title(), show=False)
+            for view, key in VIEW_KEYS.items()
+        ),
         Binding("left_square_bracket", "step_view(-1)", "Previous view", show=False),
         Binding("right_square_bracket", "step_view(1)", "Next view", show=False),
         Binding("o", "notes", "Notes", show=False),
@@ -68,37 +68,37 @@ class Inspector(InspectorFrame):
             self.protocol = protocol
 
     class OriginChosen(Message):
-        """The user wants to see where a piece of the body came from."""
+        """The user wants to see the origin of a piece of the body."""
 
         def __init__(self, origin: Origin, start: int | None) -> None:
             super().__init__()
             self.origin = origin
             self.start = start
-            """Offset in the origin's own text, where the characters are quoted from there."""
+            """Index in the origin's own text; None if it is not a quotation."""
 
     class OriginPointed(Message):
-        """The cursor is on something that came from elsewhere now; None for nothing."""
+        """The origin under the cursor changed; None for none."""
 
         def __init__(self, origin: Origin | None) -> None:
             super().__init__()
             self.origin = origin
 
     class MarkWanted(Message):
-        """The user wants a cache mark at what the cursor is on: another one, or none."""
+        """The user wants the next cache mark at the cursor: another lifetime, or none."""
 
     class AgainstWanted(Message):
         """The user wants to compare with something else."""
 
     class LiveWanted(Message):
-        """The user wants to see the request again that Enter would send."""
+        """The user wants the live request again: the one that Enter would send."""
 
     def on_descendant_focus(self) -> None:
-        """Light up where what the cursor is on came from, though it stands where it stood."""
+        """Post the origin under the cursor, although the cursor did not move."""
         under = self._status.under
         self.post_message(self.OriginPointed(under.origin if under is not None else None))
 
     def on_view_tabs_chosen(self, event: ViewTabs.Chosen) -> None:
-        """Show it."""
+        """Show the chosen view."""
         event.stop()
         self._show_view(event.view)
 
@@ -107,12 +107,12 @@ class Inspector(InspectorFrame):
         self._show_view(View(name))
 
     def action_step_view(self, step: int) -> None:
-        """Show the neighbour, round the end."""
+        """Show the next view, round the end."""
         order = list(View)
         self._show_view(order[(order.index(self.view_shown) + step) % len(order)])
 
     def _show_view(self, view: View) -> None:
-        """Show a view. Between context and payload, the cursor stays on the same source."""
+        """Show a view. Between context and payload the cursor stays on the same origin."""
         before = self.view_now
         self.view_shown = view
         now = self.view_now
@@ -128,7 +128,7 @@ class Inspector(InspectorFrame):
                 now.reveal(origin)
 
     def action_source(self) -> None:
-        """Go to where what the cursor is on came from."""
+        """Request the origin of what the cursor is on."""
         view = self.view_now
         if self._notes.has_focus_within:
             origin = note.origin if (note := self._notes.current) is not None else None
@@ -146,42 +146,42 @@ class Inspector(InspectorFrame):
         self.post_message(self.AgainstWanted())
 
     def action_mark(self) -> None:
-        """Ask for a cache mark where the cursor is."""
+        """Request a cache mark at the cursor."""
         self.post_message(self.MarkWanted())
 
     def action_live(self) -> None:
-        """Go back to the request that Enter would send; where it is shown, leave the pane."""
+        """Go back to the live request; if it is shown, leave Esc to the app."""
         if not self.is_banner_up:
             raise SkipAction
         self.post_message(self.LiveWanted())
 
     def action_copy(self, form: str) -> None:
-        """Put the request on the clipboard, as curl or as HTTP."""
+        """Copy the request as curl or as HTTP."""
         from tui_chat.request_text import as_curl, as_http
 
         if self.composed is not None:
             text = as_curl(self.composed) if form == "curl" else as_http(self.composed)
             self.app.copy_to_clipboard(text)  # pyright: ignore[reportUnknownMemberType]  # Textual's App is generic
-            self._tell_copied("the request as curl" if form == "curl" else "the request", text)
+            self._notify_copied("the request as curl" if form == "curl" else "the request", text)
 
     def on_click(self, event: events.Click) -> None:
-        """Go back to live by a click on the banner."""
+        """Go back to the live request by a click on the banner."""
         if event.widget is self._banner:
             self.post_message(self.LiveWanted())
 
-    def on_rows_view_pointed(self, event: RowsView.Pointed) -> None:
-        """Say in words what is under the cursor."""
+    def on_rows_view_row_highlighted(self, event: RowsView.RowHighlighted) -> None:
+        """Show what is under the cursor in the status line."""
         event.stop()
         row = event.row
         origin = row.origin if row is not None else None
         self._status.under = None if origin is None else CursorTarget(origin, origin, "", 0)
-        self._status.rule = row.says if row is not None else ""
+        self._status.rule = row.hint if row is not None else ""
         self.post_message(self.OriginPointed(origin))
 
-    def on_rows_view_chosen(self, event: RowsView.Chosen) -> None:
+    def on_rows_view_row_selected(self, event: RowsView.RowSelected) -> None:
         """Do what the row offers."""
         event.stop()
-        match event.row.does:
+        match event.row.action:
             case diffs.CHOOSE:
                 self.post_message(self.AgainstWanted())
             case requests.COPY_CURL:
@@ -201,12 +201,12 @@ class Inspector(InspectorFrame):
             self.reveal(forecast.at.origin)
 
     def on_protocol_tabs_chosen(self, event: ProtocolTabs.Chosen) -> None:
-        """Pass the wish on."""
+        """Post it to the app."""
         event.stop()
         self.post_message(self.ProtocolChosen(event.protocol))
 
     def action_protocol(self, name: str) -> None:
-        """Choose a protocol by its key."""
+        """Choose a protocol by its number."""
         self._tabs.choose(Protocol(name))
 
     def action_notes(self) -> None:
@@ -215,12 +215,12 @@ class Inspector(InspectorFrame):
             self.notify("There are no notes: nothing is changed or left out.", timeout=4)
 
     def on_payload_view_laid_out(self, event: PayloadView.LaidOut) -> None:
-        """Say what could not be said before."""
+        """Show the size, which is known now."""
         event.stop()
-        self._tell_sizes()
+        self._show_size()
 
-    def on_payload_view_pointed(self, event: PayloadView.Pointed) -> None:
-        """Say in words what is under the cursor."""
+    def on_payload_view_target_changed(self, event: PayloadView.TargetChanged) -> None:
+        """Show what is under the cursor in the status line."""
         event.stop()
         under = event.under
         self._status.under = under
@@ -228,31 +228,31 @@ class Inspector(InspectorFrame):
         told = [f"{SYMBOLS[note.level]} {note.sentence}"] if note is not None else []
         if under is not None and composed is not None:
             turns, tree = composed.envelope.turns, composed.payload.tree
-            told.append(rule_of(under, turns, tree, composed.protocol))
+            told.append(placement_rule(under, turns, tree, composed.protocol))
         self._status.rule = " ".join(told)
         self._status.places = ""
         self._legend.current = under.origin.kind if under is not None else None
         self.post_message(self.OriginPointed(under.origin if under is not None else None))
 
     def on_payload_view_origin_chosen(self, event: PayloadView.OriginChosen) -> None:
-        """Pass the wish on."""
+        """Post it to the app."""
         event.stop()
         self.post_message(self.OriginChosen(event.origin, event.start))
 
     def on_payload_view_copied(self, event: PayloadView.Copied) -> None:
-        """Tell that the body was copied."""
+        """Notify that the body was copied."""
         event.stop()
-        self._tell_copied("the body", event.text)
+        self._notify_copied("the body", event.text)
 
-    def _tell_copied(self, what: str, text: str) -> None:
+    def _notify_copied(self, what: str, text: str) -> None:
         size = len(text.encode())
         told = f"Copied {what}: {size_in_words(size)}."
-        if size > _PLENTY:
+        if size > _CLIPBOARD_LIMIT:
             told += " Some terminals refuse so much."
-        self.notify(told, severity="warning" if size > _PLENTY else "information")
+        self.notify(told, severity="warning" if size > _CLIPBOARD_LIMIT else "information")
 
     def on_payload_view_find_wanted(self, event: PayloadView.FindWanted) -> None:
-        """Open the line in which one types what is to be found."""
+        """Open the line to find words."""
         event.stop()
         if self._find is None:
             self._find = FindLine()
@@ -260,7 +260,7 @@ class Inspector(InspectorFrame):
         self.call_after_refresh(self._find.ask)
 
     def on_find_line_typed(self, event: FindLine.Typed) -> None:
-        """Mark it."""
+        """Highlight the words."""
         event.stop()
         self._view.find(event.words)
 
@@ -269,8 +269,8 @@ class Inspector(InspectorFrame):
         event.stop()
         self._view.action_hit(event.step)
 
-    def on_find_line_closed(self, event: FindLine.Closed) -> None:
-        """Go back to the body; what was found stays marked where it was kept."""
+    def on_find_line_find_closed(self, event: FindLine.FindClosed) -> None:
+        """Go back to the body; hits stay highlighted if they are kept."""
         event.stop()
         self._view.focus()
         if not event.kept:
@@ -280,10 +280,10 @@ class Inspector(InspectorFrame):
                 self._find = None
 
     def on_payload_view_marked(self, event: PayloadView.Marked) -> None:
-        """Say on which of the marked places the cursor is."""
+        """Show which of the highlighted places the cursor is on."""
         event.stop()
         if self._find is not None and self._find.is_mounted:
-            self._find.tell(event.number, event.count)
+            self._find.show_count(event.number, event.count)
         elif event.count:
             self._status.places = f"place {event.number:,} of {event.count:,} · n N"
 
@@ -292,8 +292,8 @@ class Inspector(InspectorFrame):
         event.stop()
         self._view.jump(event.kind)
 
-    def on_notes_list_chosen(self, event: NotesList.Chosen) -> None:
-        """Go to what the note is about."""
+    def on_notes_list_note_selected(self, event: NotesList.NoteSelected) -> None:
+        """Go to the place of the note."""
         event.stop()
         origin = event.note.origin
         if origin is None or not self.reveal(origin):

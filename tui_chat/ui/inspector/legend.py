@@ -1,4 +1,4 @@
-"""Which colour means what: the kinds of origin that occur, in one line."""
+"""The legend: the kinds of origin in the body, each in its colour, or by letter without colours."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ LETTERS: dict[OriginKind, str] = {
     OriginKind.SETTING: "t",
     OriginKind.GLUE: "·",
 }
-"""Small ones; what is lit has the capital."""
+"""Lower case; a highlighted row has the capital."""
 
 
-def without_colour(widget: Widget) -> bool:
-    """Whether `NO_COLOR` is set, or the theme gives all origins a grey."""
+def is_colourless(widget: Widget) -> bool:
+    """Return True if `NO_COLOR` is set, or all origins are grey in the theme."""
     app = cast("App[object]", widget.app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
     if app.no_color:
         return True
@@ -52,11 +52,11 @@ _NAMES: dict[OriginKind, tuple[str, str, str]] = {
 }
 
 _FORMS = ((0, " "), (1, " "), (2, " "), (2, ""))
-"""Length of the name and what parts it from its square, the most generous first."""
+"""Index of the name, and the gap after its square, the widest form first."""
 
 
 class Legend(OnePassWidget):
-    """One line. A click on a kind asks for the next place it has in the payload."""
+    """One line; a click on a kind goes to its next place in the payload."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -74,7 +74,7 @@ class Legend(OnePassWidget):
     """The kind under the cursor."""
 
     class Picked(Message):
-        """The user wants to see where this kind is."""
+        """The user wants the next place of a kind."""
 
         def __init__(self, kind: OriginKind) -> None:
             super().__init__()
@@ -89,9 +89,9 @@ class Legend(OnePassWidget):
         return Content.assemble(*parts)
 
     def _labels(self) -> list[tuple[OriginKind, str, str]]:
-        """Each kind with its square (or letter) and its name, in the longest form that fits."""
+        """Return each kind with its square or letter and its name, in the longest form to fit."""
         kinds = [kind for kind in OriginKind if kind in self.kinds]
-        marks = LETTERS if without_colour(self) else dict.fromkeys(OriginKind, "■")
+        marks = LETTERS if is_colourless(self) else dict.fromkeys(OriginKind, "■")
         for form, gap in _FORMS if marks is not LETTERS else _FORMS[:-1]:
             labels = [(kind, marks[kind] + gap, _NAMES[kind][form]) for kind in kinds]
             if sum(len(mark + name) + 1 for _, mark, name in labels) - 1 <= self.size.width:
@@ -102,7 +102,7 @@ class Legend(OnePassWidget):
         ]
 
     def on_click(self, event: events.Click) -> None:
-        """Ask for the kind under the mouse."""
+        """Request the kind under the mouse."""
         offset = event.get_content_offset(self)
         if offset is None:
             return

@@ -1,4 +1,4 @@
-"""What was merged, renamed, left out or is doubtful: a count, and the notes worst first."""
+"""The notes of a request: a line that counts them by level, and the notes, worst first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import ClassVar
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
@@ -20,22 +19,22 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from tui_chat.models.envelope import Level, Note
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.row_wrapping import LEAST, breaks
 from tui_chat.ui.inspector.text_fitting import counted, fitting
 from tui_chat.ui.widgets.one_pass import OnePassContainer, OnePassWidget
-from tui_chat.ui.widgets.thin_scroll import ThinScrollView
+from tui_chat.ui.widgets.row_list import RowList
 
 SYMBOLS = {Level.ERROR: "✖", Level.WARNING: "▲", Level.INFO: "●"}
 MOST = 200
-"""Notes that are listed; the count tells of all."""
+"""Most notes listed; the count is of all."""
 
 _COLOURS = {Level.ERROR: "$text-error", Level.WARNING: "$text-warning", Level.INFO: "$text-accent"}
 
 
 class NotesList(Vertical, OnePassContainer):
-    """A line that counts, and below it the notes where one of them is worth reading."""
+    """The count, and below it the notes if one of them is an error or a warning."""
 
     DEFAULT_CSS = """
     NotesList {
@@ -45,10 +44,10 @@ class NotesList(Vertical, OnePassContainer):
     """
 
     expanded: reactive[bool] = reactive(False)
-    """Whether the notes themselves are shown."""
+    """True if the notes themselves are shown."""
 
-    class Chosen(Message):
-        """The user wants to see what a note is about."""
+    class NoteSelected(Message):
+        """The user wants to see the place of a note."""
 
         def __init__(self, note: Note) -> None:
             super().__init__()
@@ -59,11 +58,11 @@ class NotesList(Vertical, OnePassContainer):
         self._header = NotesHeader()
         self._rows = NoteRows()
         self._wanted: bool | None = None
-        """What the user said about `expanded`; None: it depends on the notes."""
+        """What the user chose for `expanded`; None to decide by the notes."""
         self._room = True
 
     def compose(self) -> ComposeResult:
-        """Count above, list below."""
+        """Put the count above the list."""
         yield self._header
         yield self._rows
 
@@ -79,12 +78,12 @@ class NotesList(Vertical, OnePassContainer):
         return self._rows.current
 
     def make_room(self, room: bool) -> None:
-        """Take whether there is room for more than the count."""
+        """Set whether there is room for more than the count."""
         self._room = room
         self._settle()
 
     def toggle(self) -> bool:
-        """Open or close the list, on the user's word; whether there is one."""
+        """Open or close the list for the user; return False if there are no notes."""
         if not self._header.notes:
             return False
         self._wanted = not self.expanded
@@ -101,14 +100,14 @@ class NotesList(Vertical, OnePassContainer):
         self._header.expanded = self.expanded
         self._rows.display = self.expanded
 
-    def on_notes_header_pressed(self, event: NotesHeader.Pressed) -> None:
+    def on_notes_header_header_clicked(self, event: NotesHeader.HeaderClicked) -> None:
         """Open or close the list."""
         event.stop()
         self.toggle()
 
 
-def _told(note: Note) -> str:
-    """Return a note's sentence, and what it is about where the sentence does not say."""
+def _sentence(note: Note) -> str:
+    """Return the sentence of a note, with its origin if the sentence does not name it."""
     about = note.origin
     if about is None or about.kind in (OriginKind.GLUE, OriginKind.SETTING):
         return note.sentence
@@ -117,7 +116,7 @@ def _told(note: Note) -> str:
 
 
 class NotesHeader(OnePassWidget):
-    """The count, by level."""
+    """The number of notes by level."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -132,15 +131,15 @@ class NotesHeader(OnePassWidget):
     notes: reactive[tuple[Note, ...]] = reactive[tuple[Note, ...]](())
     expanded: reactive[bool] = reactive(False)
 
-    class Pressed(Message):
-        """The user clicked it."""
+    class HeaderClicked(Message):
+        """The header was clicked."""
 
     def render(self) -> Content:
         """Draw the count."""
         if not self.notes:
-            told = "✓ nothing changed or left out"
-            told = told if self.size.width >= len(told) else "✓ no notes"
-            return Content.styled(told, "$foreground 72%")
+            text = "✓ nothing changed or left out"
+            text = text if self.size.width >= len(text) else "✓ no notes"
+            return Content.styled(text, "$foreground 72%")
         numbers = Counter(note.level for note in self.notes)
         fold = "▾ " if self.expanded else "▸ "
         words = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
@@ -155,23 +154,24 @@ class NotesHeader(OnePassWidget):
         return Content.assemble(*parts)
 
     def on_click(self) -> None:
-        """Say so."""
-        self.post_message(self.Pressed())
+        """Post the click."""
+        self.post_message(self.HeaderClicked())
 
 
-class NoteRows(ThinScrollView, can_focus=True, inherit_bindings=False):
-    """The notes, wrapped, one of them under the cursor."""
+class NoteRows(RowList):
+    """The notes, wrapped; one of them is under the cursor."""
 
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"notes--{level}" for level in Level),
         "notes--cursor",
+        "notes--hover",
     }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False),
         Binding("down,j", "move(1)", "Down", show=False),
-        Binding("home,g", "move(-1000)", "First", show=False),
-        Binding("end,G", "move(1000)", "Last", show=False),
+        Binding("home,g", "first", "First", show=False),
+        Binding("end,G", "last", "Last", show=False),
         Binding("enter", "choose", "Show place"),
     ]
     DEFAULT_CSS = """
@@ -184,101 +184,101 @@ class NoteRows(ThinScrollView, can_focus=True, inherit_bindings=False):
         & > .notes--warning { color: $text-warning; }
         & > .notes--info { color: $text-accent; }
         & > .notes--cursor { background: $panel; }
+        & > .notes--hover { background: $foreground 5%; }
     }
     """
 
     def __init__(self) -> None:
-        super().__init__(classes="-raised")
+        super().__init__("notes", classes="-raised")
         self._notes: tuple[Note, ...] = ()
-        self._rows: list[tuple[int, bool, str]] = []
-        """For each row: which note, whether it is its first row, its text."""
-        self._cursor = 0
-        self._laid_for = 0
-
-    def show(self, notes: Sequence[Note]) -> None:
-        """Show notes; the cursor stays on its note where it is still there."""
-        if tuple(notes) == self._notes:
-            return
-        before = self._notes[self._cursor] if self._cursor < len(self._notes) else None
-        self._notes = tuple(notes)
-        self._cursor = self._notes.index(before) if before in self._notes else 0
-        self._lay_out()
+        self._lines: list[tuple[int, str]] = []
+        """For each line the number of its note, and its text."""
+        self._starts: list[int] = []
+        """The first line of each note."""
+        self._wrapped_for = 0
 
     @property
     def current(self) -> Note | None:
         """The note under the cursor."""
-        return self._notes[self._cursor] if self._cursor < len(self._notes) else None
+        return self._notes[self.cursor] if self.cursor < len(self._notes) else None
+
+    @property
+    def row_count(self) -> int:
+        """Number of notes."""
+        return len(self._notes)
+
+    @property
+    def line_count(self) -> int:
+        """Number of lines of all notes."""
+        return len(self._lines)
+
+    def lines_of(self, row: int) -> tuple[int, int]:
+        """Return the lines of a note."""
+        ends = (*self._starts[1:], len(self._lines))
+        return self._starts[row], ends[row] - self._starts[row]
+
+    def row_at(self, line: int) -> int:
+        """Return the note of a line."""
+        return self._lines[line][0] if 0 <= line < len(self._lines) else -1
+
+    def show(self, notes: Sequence[Note]) -> None:
+        """Show notes; the cursor stays on its note if that is still there."""
+        if tuple(notes) == self._notes:
+            return
+        before = self.current
+        self._notes = tuple(notes)
+        self.cursor = self._notes.index(before) if before in self._notes else 0
+        self._lay_out()
 
     def _lay_out(self) -> None:
         self._wrap(self.scrollable_content_region.width)
-        self.virtual_size = Size(self._laid_for, len(self._rows))
+        self.update_extent()
         self.refresh(layout=True)
 
     def _wrap(self, width: int) -> None:
-        self._laid_for = width
-        room = max(self._laid_for - 2, LEAST)
-        self._rows = []
+        self._wrapped_for = width
+        room = max(width - 2, LEAST)
+        self._lines, self._starts = [], []
         for number, note in enumerate(self._notes):
-            text = shown(_told(note))
+            text = sanitize(_sentence(note), "exact")
             cuts = [0, *breaks(text, room, room), len(text)]
-            for row, (start, end) in enumerate(pairwise(cuts)):
-                self._rows.append((number, row == 0, text[start:end]))
+            self._starts.append(len(self._lines))
+            self._lines += [(number, text[start:end]) for start, end in pairwise(cuts)]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many rows as the notes take at a width."""
+        """Return the number of lines that the notes take at a width."""
         width -= self.scrollbar_gutter.width
-        if width != self._laid_for:
+        if width != self._wrapped_for:
             self._wrap(width)
-        return len(self._rows)
+        return len(self._lines)
 
-    def on_resize(self) -> None:
-        """Wrap again where the width changed."""
-        if (
-            self.scrollable_content_region.width != self._laid_for
-            or self.virtual_size.height != len(self._rows)
-        ):
+    def resized(self) -> None:
+        """Wrap for another width."""
+        width = self.scrollable_content_region.width
+        if width != self._wrapped_for or self.virtual_size.height != len(self._lines):
             self._lay_out()
 
-    def render_line(self, y: int) -> Strip:
-        """Draw one visible row."""
+    def draw_line(self, line: int, width: int) -> Strip:
+        """Render a line of a note; the first one begins with the symbol of its level."""
         width = self.size.width
-        row = self.scroll_offset.y + y
-        if row >= len(self._rows):
-            return Strip.blank(width, self.rich_style)
-        number, first, text = self._rows[row]
-        level = self._notes[number].level
-        style = self.rich_style
-        if number == self._cursor and self.has_focus:
-            style += self.get_component_rich_style("notes--cursor", partial=True)
-        sign = style + self.get_component_rich_style(f"notes--{level}", partial=True)
-        symbol = f"{SYMBOLS[level]} " if first else "  "
-        used = cell_len(symbol + text)
-        return Strip(
-            [Segment(symbol, sign), Segment(text, style), Segment(" " * (width - used), style)],
-            width,
-        )
+        if line >= len(self._lines):
+            return Strip.blank(width, self.palette())
+        number, text = self._lines[line]
+        emphasis = self.emphasis(number)
+        if emphasis == "cursor" and not self.has_focus:
+            emphasis = ""
+        style = self.palette(emphasis)
+        note = self._notes[number]
+        symbol = f"{SYMBOLS[note.level]} " if line == self._starts[number] else "  "
+        segments = [Segment(symbol, self.palette(emphasis, note.level)), Segment(text, style)]
+        return Strip(segments).adjust_cell_length(width, style)
 
-    def on_click(self, event: events.Click) -> None:
-        """Choose the note under the mouse."""
-        offset = event.get_content_offset(self)
-        row = self.scroll_offset.y + offset.y if offset is not None else len(self._rows)
-        if row < len(self._rows):
-            self._cursor = self._rows[row][0]
-            self.action_choose()
-
-    def action_move(self, step: int) -> None:
-        """Move the cursor by notes."""
-        self._cursor = max(0, min(self._cursor + step, len(self._notes) - 1))
-        mine = [row for row, (number, _, _) in enumerate(self._rows) if number == self._cursor]
-        top, height = self.scroll_offset.y, self.size.height
-        if mine and mine[0] < top:
-            self.scroll_to(y=mine[0], animate=False)
-        elif mine and mine[-1] >= top + height:
-            self.scroll_to(y=mine[-1] - height + 1, animate=False)
-        self.refresh()
+    def row_clicked(self, row: int, event: events.Click) -> None:
+        """Show the place of the clicked note."""
+        super().row_clicked(row, event)
+        self.action_choose()
 
     def action_choose(self) -> None:
-        """Say which note the user wants to see."""
-        self.refresh()
+        """Request the place of the note under the cursor."""
         if (note := self.current) is not None:
-            self.post_message(NotesList.Chosen(note))
+            self.post_message(NotesList.NoteSelected(note))

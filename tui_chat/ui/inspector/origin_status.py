@@ -1,4 +1,4 @@
-"""What the cursor is on, in words: origin, rule of its place, JSON pointer."""
+"""The status line of the inspector: origin, placement rule and JSON pointer under the cursor."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from textual.reactive import reactive
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.roles import SYSTEM_INSTRUCTION, describe_adapted_role
 from tui_chat.ui.inspector.drawn_row import CursorTarget
-from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.row_wrapping import LEAST, breaks
 from tui_chat.ui.inspector.text_fitting import cut, cut_front
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
-_APART = ("system", "systemInstruction", "system_instruction", "instructions")
-"""Keys of a body under which stands what the system says, apart from the messages."""
+_SYSTEM_KEYS = ("system", "systemInstruction", "system_instruction", "instructions")
+"""Keys of a body that hold the system prompt apart from the messages."""
 
 
-def rule_of(under: CursorTarget, turns: tuple[Turn, ...], tree: Tree, protocol: Protocol) -> str:
-    """Return the rule that placed the turn a piece belongs to, and what the protocol made of the
-    turn there; empty where it belongs to none.
+def placement_rule(
+    under: CursorTarget, turns: tuple[Turn, ...], tree: Tree, protocol: Protocol
+) -> str:
+    """Return the rule that placed the turn under the cursor, and how the protocol changed the turn;
+    empty if no turn is there.
     """
     turn = _turn_at(under, turns)
     if turn is None:
@@ -34,11 +36,10 @@ def rule_of(under: CursorTarget, turns: tuple[Turn, ...], tree: Tree, protocol: 
     top, item = _item(tree, under.pointer)
     role = item.get("role") if isinstance(item, Obj) else None
     said = role.text.plain if isinstance(role, Str) else turn.role
+    adapted = SYSTEM_INSTRUCTION if top in _SYSTEM_KEYS else said
     told = [turn.placement.rule]
-    told.append(
-        describe_adapted_role(turn.role, SYSTEM_INSTRUCTION if top in _APART else said, protocol)
-    )
-    if top not in _APART and item is not None and (count := len(_turns_in(item))) > 1:
+    told.append(describe_adapted_role(turn.role, adapted, protocol))
+    if top not in _SYSTEM_KEYS and item is not None and (count := len(_turns_in(item))) > 1:
         told.append(f"{protocol.label} has it in one message with {_others(count - 1)}.")
     return " ".join(words for words in told if words)
 
@@ -48,7 +49,7 @@ def _others(count: int) -> str:
 
 
 def _item(tree: Tree, pointer: str) -> tuple[str, Tree | None]:
-    """Return the body's key that a pointer goes through, and the item of its array."""
+    """Return the top-level key of a pointer, and the item of its array."""
     names = pointer.split("/")
     array = tree.get(names[1]) if isinstance(tree, Obj) and len(names) > 1 else None
     if not isinstance(array, Arr) or len(names) < 3 or int(names[2]) >= len(array.items):
@@ -57,7 +58,7 @@ def _item(tree: Tree, pointer: str) -> tuple[str, Tree | None]:
 
 
 def _turns_in(node: Tree) -> set[tuple[OriginKind, str]]:
-    """Return from which turns the texts in a message came."""
+    """Return the turns whose texts are in a message."""
     match node:
         case Str():
             found = (_source(span.origin) for span in node.text.spans)
@@ -90,7 +91,7 @@ def _turn_at(under: CursorTarget, turns: tuple[Turn, ...]) -> Turn | None:
 
 
 def _turn_of(origin: Origin, turns: tuple[Turn, ...]) -> Turn | None:
-    """Find a turn by its origin, newest first, by identity before equality."""
+    """Return the newest turn of an origin, by identity before equality."""
     for turn in reversed(turns):
         if turn.origin is origin:
             return turn
@@ -115,25 +116,25 @@ class OriginStatus(OnePassWidget):
     lines: reactive[int] = reactive(2, layout=True)
     """How many lines there is room for, 1 to 3."""
     under: reactive[CursorTarget | None] = reactive[CursorTarget | None](None)
-    """What to tell about."""
+    """What the cursor is on."""
     rule: reactive[str] = reactive("")
-    """The rule that put its turn where it is, as a sentence; empty where there is none."""
+    """The placement rule of its turn, as a sentence; empty for none."""
 
     places: reactive[str] = reactive("")
-    """On which of the places of one source the cursor is; empty where none is marked."""
+    """Which of the highlighted places the cursor is on, in words; empty for none."""
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many lines as there is room for, whatever there is to say: the body stands still."""
+        """Always take the lines there are, so that the body does not move."""
         return self.lines
 
     def render(self) -> Content:
-        """Draw the origin, then the place."""
+        """Draw the origin and pointer, then the rule."""
         under = self.under
         width = self.size.width
         if under is None:
             told = _wrapped(self.rule, width, self.lines)
             return Content.styled("\n".join(told), "$foreground 72%")
-        label = cut(phrase(under), width - 2)
+        label = cut(origin_phrase(under), width - 2)
         kind = under.origin.kind
         parts = [("▍ ", f"$origin-{kind}"), (label, f"bold $origin-{kind}")]
         room = width - 2 - cell_len(label)
@@ -151,16 +152,16 @@ class OriginStatus(OnePassWidget):
 
 
 def _wrapped(text: str, width: int, lines: int) -> list[str]:
-    """Break a sentence into so many lines at most; the last is cut."""
-    text = shown(text)
+    """Wrap a sentence to at most so many lines; the last is cut."""
+    text = sanitize(text, "exact")
     room = max(width, LEAST)
     at = [0, *breaks(text, room, room)][:lines]
     rows = [text[start:end].rstrip() for start, end in pairwise(at)]
     return [*rows, cut(text[at[-1] :], width)] if at else []
 
 
-def phrase(under: CursorTarget) -> str:
-    """Say where something came from: `macro “date” in preset message “Style”`."""
+def origin_phrase(under: CursorTarget) -> str:
+    """Return an origin in words: `macro “date” in preset message “Style”`."""
     words = [under.origin.label]
     around: Origin | None = under.origin.within
     while around is not None:

@@ -1,11 +1,11 @@
-"""How many rows each part of a payload takes at a width, and what else is known of it by then.
+"""The heights of a payload's parts at a width, and an index of its sources.
 
 1. A block is what a container node (`Obj`, `Arr`) takes: its opening line, its children, its
    closing row. Children without children are rows of the block they are in.
 2. Nodes are immutable and reused between keystrokes. A block is measured anew only when its
    node, its key or its depth changed; otherwise the block measured before is taken over. So
    a keystroke costs what it changed, plus one look at each sibling on the way.
-3. Every height is exact, so scrolling never jumps.
+3. Every height is exact, so that scrolling never jumps.
 4. Running totals (rows, lines, bytes, kinds of origin) are kept for each child, so that what comes
    before a changed child is copied and not added up again. Messages of the same shape share
    theirs: a long conversation has 10,000 of a role and a content.
@@ -22,17 +22,17 @@ from typing import Any, TypeAlias
 
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, body_of
 from tui_chat.models.same import same_objects
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.inspector.drawn_row import DrawnLine, opening_line
-from tui_chat.ui.inspector.hostile import shown
+from tui_chat.ui.inspector.drawn_row import DrawnLine, drawn_pieces
 from tui_chat.ui.inspector.row_wrapping import LEAST, breaks
 
 BIT = {kind: 1 << number for number, kind in enumerate(OriginKind)}
-"""A bit for each kind, so that the kinds below a node are one number."""
+"""A bit for each kind: the kinds below a node are one number."""
 
 
 class Block:
-    """What a container that is not empty takes."""
+    """The rows of a container that is not empty."""
 
     __slots__ = (
         "children",
@@ -48,15 +48,15 @@ class Block:
     )
 
     def __init__(
-        self, node: Obj | Arr, depth: int, key: str | None, old: Block | None, totals: Totals
+        self, node: Obj | Arr, depth: int, key: str | None, old: Block | None, totals: RunningTotals
     ) -> None:
         self.node = node
         self.depth = depth
         self.key = key
-        """Under which it stands in an object."""
+        """Its key in an object."""
         self.folded = old is not None and old.folded
         self.taken = totals.taken
-        """How many of the first children were taken over from the block it was measured after."""
+        """Number of first children taken over from the block before."""
         self.children: Sequence[Block | None] = totals.children
         """A block for each child that has children, None for the others."""
         self.starts: Sequence[int] = totals.starts
@@ -83,16 +83,16 @@ class Block:
 
     @property
     def rows(self) -> int:
-        """Rows in all."""
+        """Number of rows."""
         return self.opening if self.folded else self.starts[-1] + 1
 
     def grow(self, child: int, rows: int) -> None:
-        """Take that a child has become higher by so many rows."""
+        """Account for a child that has become higher by so many rows."""
         before = self.starts
         self.starts = [*before[: child + 1], *(start + rows for start in before[child + 1 :])]
 
     def restack(self, depth: int) -> None:
-        """Take anew how high the children are, down to a depth."""
+        """Add up the heights of the children again, down to a depth."""
         if self.depth >= depth:
             return
         before = self.starts
@@ -108,16 +108,16 @@ class Block:
 
     @property
     def size(self) -> int:
-        """Bytes in the body: what the children take, less one comma, between brackets."""
+        """Bytes in the body: the children less one comma, and the brackets."""
         return self.sizes[-1] + 1
 
     @property
     def all_kinds(self) -> int:
-        """The kinds in it, as bits."""
+        """The kinds of origin in it, as bits."""
         return self.kinds[-1] if self.kinds else 0
 
 
-class Totals:
+class RunningTotals:
     """The running totals of a block that is being measured."""
 
     __slots__ = ("children", "kinds", "lines", "sizes", "starts", "taken")
@@ -137,7 +137,7 @@ class Totals:
             self.sizes += old.sizes[:same]
 
     def add(self, child: Block | None, rows: int, kinds: int, size: int) -> None:
-        """Append a child."""
+        """Add a child."""
         self.children.append(child)
         self.starts.append(self.starts[-1] + rows)
         self.lines.append(self.lines[-1] + (1 if child is None else child.lines[-1] + 1))
@@ -153,11 +153,11 @@ def _shared(values: tuple[Any, ...]) -> Any:
 
 _LONG = 20_000
 _remembered_breaks = lru_cache(8)(breaks)
-"""Of very long lines, which are broken once to be measured and again to be drawn."""
+"""Very long lines are broken twice: to be measured and to be drawn."""
 
 
-class Measure:
-    """Measures payloads for one width."""
+class HeightMeasurer:
+    """Measures payloads for a width."""
 
     __slots__ = ("pause", "step", "width")
 
@@ -165,9 +165,9 @@ class Measure:
         self.width = max(width, LEAST)
         """In cells."""
         self.pause = pause
-        """Called before each container; what it raises ends the measuring."""
+        """Called before each container; an exception it raises ends the measuring."""
         self.step = 2 if self.width >= 44 else 1
-        """Cells a level is indented by."""
+        """Cells of indent per level."""
 
     def indent(self, depth: int) -> int:
         """Return the cells in front of a line's first row; deep levels share the last indent."""
@@ -178,7 +178,7 @@ class Measure:
         return min(self.indent(depth) + 2, self.width - LEAST)
 
     def block(self, node: Obj | Arr, depth: int, key: str | None, old: Block | None) -> Block:
-        """Measure a container, taking over what the block before it already knew."""
+        """Measure a container, reusing what the block before it knows."""
         if self.pause is not None:
             self.pause()
         if old is not None and (old.depth != depth or old.key != key):
@@ -186,7 +186,7 @@ class Measure:
         if old is not None and old.node is node:
             return old
         same = _common(old.node, node) if old is not None else 0
-        totals = Totals(old, same)
+        totals = RunningTotals(old, same)
         if not same:
             totals.starts.append(self._rows(f"{_head(key)}{{", depth, len(_head(key))))
         moved = _moved(old, same) if old is not None else {}
@@ -206,7 +206,7 @@ class Measure:
         return Block(node, depth, key, old, totals)
 
     def leaf_rows(self, key: str | None, leaf: Tree, depth: int, comma: bool) -> int:
-        """Count the rows of a child that has no children."""
+        """Return the number of rows of a child without children."""
         head = _head(key)
         if isinstance(leaf, Str):
             plain, room = leaf.text.plain, self.width - self.indent(depth)
@@ -215,11 +215,11 @@ class Measure:
             plainly = plain.isascii() and head.isascii() and "\\" not in head
             if fits and plainly and "\n" not in plain:
                 return 1
-        text = DrawnLine(opening_line(leaf, None, not comma), depth).text
+        text = DrawnLine(drawn_pieces(leaf, None, not comma), depth).text
         return self._rows(head + text, depth, len(head))
 
     def breaks(self, text: str, depth: int, head: int) -> list[int]:
-        """Break a drawn line that stands at a depth, `head` characters of it its key."""
+        """Return the row breaks of a line at a depth; its first `head` characters are its key."""
         work = breaks if len(text) < _LONG else _remembered_breaks
         return work(text, self.width - self.indent(depth), self.width - self.hang(depth), head)
 
@@ -241,8 +241,8 @@ def _moved(old: Block, start: int) -> dict[int, Block]:
 
 
 def same_rows(old: Block, new: Block | None) -> int:
-    """Count the first rows that a block shares with the one it was measured after. What stands in
-    children that were taken over is not looked at.
+    """Return the number of first rows that a block shares with the block before. Children that were
+    taken over are not looked at.
     """
     row = 0
     while new is not None and new is not old:
@@ -266,8 +266,8 @@ def _opens_alike(old: Block, new: Block) -> bool:
 
 
 def _same_child(old: Block, new: Block, index: int) -> bool:
-    """Whether a child says the same in both: a system prompt is made anew for every request, and
-    seldom another.
+    """Return True if a child is equal in both: a system prompt is built for every request, and
+    seldom changes.
     """
     was, now = old.children[index], new.children[index]
     if was is not None and now is not None:
@@ -308,8 +308,8 @@ def bits_of(node: Tree) -> int:
 
 
 def _head(key: str | None) -> str:
-    """Return what stands in front of a value."""
-    return "" if key is None else f"{shown(quoted(key))}: "
+    """Return the key and colon before a value."""
+    return "" if key is None else f"{sanitize(quoted(key), 'exact')}: "
 
 
 def _key_size(key: str | None) -> int:
@@ -320,16 +320,16 @@ Key: TypeAlias = tuple[OriginKind, str]
 """A source: its kind and its id."""
 
 
-class Sources:
-    """Looks at one list of nodes after the other; costs the nodes that were not there before."""
+class SourceIndex:
+    """Knows which nodes of a list have text of a source; another list costs its new nodes."""
 
     def __init__(self) -> None:
         self._items: tuple[Tree, ...] = ()
         self._numbers: dict[Key, list[int]] = {}
-        """For each source the numbers of the nodes that have something of it."""
+        """For each source the indexes of the nodes that have text of it."""
 
     def numbers(self, items: tuple[Tree, ...], key: Key) -> Sequence[int]:
-        """Return the numbers of the nodes in which something came from a source."""
+        """Return the indexes of the nodes that have text of a source."""
         self._take(items)
         return sorted(self._numbers.get(key, ()))
 
@@ -359,7 +359,7 @@ def _keys(node: Tree) -> set[Key]:
 
 
 def _origins(node: Tree) -> Iterator[Origin]:
-    """Yield where strings and literals came from, and what those stood in."""
+    """Yield the origins of strings and literals, and the origins those lie in."""
     match node:
         case Obj():
             for _, child in node.items:

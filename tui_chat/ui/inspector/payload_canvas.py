@@ -1,15 +1,16 @@
-"""The request body on the screen: exact, coloured by origin, and cheap however long it is.
+"""The request body on the screen: exact, coloured by origin, and cheap at any length.
 
-1. Only visible rows become text (`render_line`); everything else is numbers in a `Layout`.
-2. The view follows the draft until the user scrolls away, and again when he comes back. While
-   it does not follow, what is at its top stays there, whatever comes or goes above.
-3. The cursor is a row and a piece on it. Until the user moves it, it stands on the draft.
-4. It tells what is under the cursor or the mouse (`Pointed`), and decides nothing.
+1. Only visible rows become text (`render_line`); everything else is numbers in a
+   `PayloadLayout`.
+2. The view follows the draft until the user scrolls away, and again after scrolling back.
+   While it does not follow, its top row stays in place, whatever comes or goes above.
+3. The cursor is a row and a piece on it. Until the user moves it, it is on the draft.
+4. It posts what is under the cursor or the mouse (`TargetChanged`), and decides nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from threading import Event
 from typing import ClassVar
 
@@ -21,10 +22,17 @@ from textual.strip import Strip
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.payload import Payload
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.inspector.drawn_row import CursorTarget, DrawnLine, Place, Spot, run_at, under
-from tui_chat.ui.inspector.payload_layout import Layout, lay_out_in_thread
-from tui_chat.ui.inspector.payload_places import NotePlaces, home_row, place_at, places
-from tui_chat.ui.inspector.row_painter import GUTTER, Lights, RowPainter
+from tui_chat.ui.inspector.drawn_row import (
+    BodyPosition,
+    BodyRow,
+    CursorTarget,
+    DrawnLine,
+    run_at,
+    target_at,
+)
+from tui_chat.ui.inspector.payload_layout import PayloadLayout, lay_out_in_thread
+from tui_chat.ui.inspector.payload_places import NotePlaces, draft_row, origin_rows, position_at
+from tui_chat.ui.inspector.row_painter import GUTTER, Highlights, RowPainter
 from tui_chat.ui.widgets.thin_scroll import ThinScrollView
 
 LONG_BODY = 4_000
@@ -70,53 +78,53 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
     }
     """
 
-    class Pointed(Message, namespace="payload_view"):
-        """Something else is under the cursor or the mouse now."""
+    class TargetChanged(Message, namespace="payload_view"):
+        """What is under the cursor or the mouse changed."""
 
         def __init__(self, under: CursorTarget | None) -> None:
             super().__init__()
             self.under = under
 
     class LaidOut(Message, namespace="payload_view"):
-        """The body was laid out for another width; before that its size is not known."""
+        """The body was laid out for another width; until then its size is unknown."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.payload: Payload | None = None
-        self.layout_now: Layout | None = None
-        """How the payload is laid out; None until it is shown at some width."""
+        self.layout_now: PayloadLayout | None = None
+        """The layout of the payload; None until there is a width."""
         self.following = True
-        """Whether the view keeps the draft in sight."""
+        """True if the view keeps the draft in sight."""
         self._form = ""
-        self._layouts: dict[str, Layout] = {}
-        """The last layout of each form, so that a form seen before is not measured anew."""
-        self._cursor: Place | None = None
+        self._layouts: dict[str, PayloadLayout] = {}
+        """The last layout of each form, reused when the form is shown again."""
+        self._cursor: BodyPosition | None = None
         self._cursor_row = 0
         self._piece: int | None = None
-        """Which of the row's pieces the cursor is on; None: the one that says most."""
+        """Index of the piece under the cursor; None for the main one of the row."""
         self._mouse: tuple[int, int] | None = None
         self._under: CursorTarget | None = None
         self._settling = False
         self._painter = RowPainter(self, "payload")
         self._drawn: dict[int, Strip] = {}
-        """What stands on each line of the screen."""
-        self.lights = Lights()
-        """What is marked on the screen."""
+        """The strip on each line of the screen."""
+        self.highlights = Highlights()
+        """What is highlighted."""
         self._notes = NotePlaces()
         self._notes_moved = False
-        """Whether other notes than those on the screen are to be drawn."""
+        """True if the notes changed and are not drawn yet."""
         self._resizing = False
-        """Whether it is being laid out for another width, and shown at the old one meanwhile."""
-        self._passed = Event()
-        """Set where the width that it is being laid out for has passed."""
+        """True while it is laid out for another width, and shown at the old one."""
+        self._cancelled = Event()
+        """Set when the width that is being laid out is no longer wanted."""
 
     # Showing
 
     def show(self, payload: Payload | None, form: str = "", notes: Sequence[Note] = ()) -> None:
-        """Show a payload in place of the one before; the eye keeps its place.
+        """Show another payload; what is read stays in place.
 
-        `form` names the shape of the body, its protocol. In another form the cursor goes to
-        what came from the same origin.
+        `form` names the shape of the body: its protocol. In another form the cursor goes to the
+        text of the same origin.
         """
         self.payload = payload
         if notes != self._notes.notes:
@@ -134,8 +142,8 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
             self._seek(was)
 
     def forget(self) -> None:
-        """Let go of the bodies that were shown: those to come are of another conversation. The one
-        that is in sight stays until then.
+        """Drop the bodies shown, because another conversation follows. A visible one stays until
+        then.
         """
         self._layouts.clear()
         self._painter.forget()
@@ -146,12 +154,12 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
             self._drawn.clear()
 
     def _seek(self, was: CursorTarget) -> None:
-        """Go to what came from where something came from."""
+        """Go to the text of the same origin in another form."""
         layout = self.layout_now
         if layout is None:
             return
         for origin in (was.origin, was.owner):
-            if origin.kind is not OriginKind.GLUE and (rows := places(layout, origin)):
+            if origin.kind is not OriginKind.GLUE and (rows := origin_rows(layout, origin)):
                 self._set_cursor(rows[0], None, middle=True)
                 return
 
@@ -162,27 +170,27 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def cursor_row(self) -> int:
-        """The row the cursor is on, from 0."""
+        """The row of the cursor."""
         return self._cursor_row
 
     # Laying out
 
     def _lay_out(self) -> None:
-        """Lay the payload out for the width there is, and settle the view."""
+        """Lay the payload out for the present width, and scroll to follow or keep the position."""
         width = self.scrollable_content_region.width - GUTTER
         if self.payload is None or width <= 0:
             self.layout_now = None
             self._layouts.clear()
             self.virtual_size = Size(0, 0)
-            self._tell()
+            self._post_target()
             self.refresh()
             return
         if self._resizing and self.layout_now is not None:
             width = self.layout_now.width
-        top = place_at(self.layout_now, self.scroll_offset.y) if self.layout_now else None
+        top = position_at(self.layout_now, self.scroll_offset.y) if self.layout_now else None
         was, was_at, was_on = self.layout_now, self.scroll_offset.y, self._cursor_row
         followed = self._layouts.get(self._form)
-        self.layout_now = layout = Layout(self.payload, width, followed)
+        self.layout_now = layout = PayloadLayout(self.payload, width, followed)
         self._layouts[self._form] = layout
         self._settling = True
         try:
@@ -197,7 +205,7 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
                 self.scroll_to(y=layout.row_of(top), animate=False, force=True)
         finally:
             self._settling = False
-        self._tell()
+        self._post_target()
         if self.scroll_offset.y == was_at:
             follows = was is followed and not self._notes_moved
             self._refresh_changed(layout.same_rows if follows else 0, was_on)
@@ -206,16 +214,16 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
         self._notes_moved = False
 
     def _take_size(self, size: Size) -> None:
-        """Take how big the body is now. What stands around it is laid out anew only where a scroll
-        bar comes or goes, and not whenever the draft has another row.
+        """Set the size of the body. The panes around it are laid out again only if a scroll bar
+        comes or goes, not whenever the draft gains a row.
         """
         if size != self.virtual_size:
             self.set_extent(size)
             self._scroll_update(size)
 
     def _refresh_changed(self, same: int, was_on: int) -> None:
-        """Have the rows drawn that are not on the screen as they are. So many first ones are the
-        same; the cursor stood on a row, and may stand on another.
+        """Repaint the rows that changed. The first `same` rows are unchanged, except where the
+        cursor was or is.
         """
         top = self.scroll_offset.y
         for y in range(self.size.height):
@@ -227,10 +235,10 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
                 self.refresh_line(row)
 
     def _home_row(self) -> int:
-        return home_row(self.layout_now) if self.layout_now is not None else 0
+        return draft_row(self.layout_now) if self.layout_now is not None else 0
 
     def _follow_top(self) -> int:
-        """Where to scroll so that the draft's end is in sight, with the end if it fits."""
+        """Return the top row at which the end of the draft is in sight."""
         layout, height = self.layout_now, self.size.height
         if layout is None:
             return 0
@@ -239,7 +247,7 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
         return min(end, max(self._home_row() + 1 + below - height, 0))
 
     def on_resize(self) -> None:
-        """Lay out again where the width changed; keep following where only the height did."""
+        """Lay out again if the width changed; keep following if only the height did."""
         width = self.scrollable_content_region.width - GUTTER
         was = self.layout_now
         if was is not None and was.width != width > 0 and was.rows >= LONG_BODY:
@@ -253,16 +261,19 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
     ) -> bool:
-        """End what is laid out for another width, before anything is drawn."""
+        """Cancel the layout for another width.
+
+        Overrides Textual's internal, because `on_resize` comes only after the frame is drawn.
+        """
         if size.width != self._size.width:
-            self._passed.set()
+            self._cancelled.set()
         return super()._size_updated(size, virtual_size, container_size, layout)
 
     @work(group="layout", exclusive=True)
     async def _lay_out_later(self, payload: Payload, width: int, form: str) -> None:
-        """Lay out in a thread for a width that stays, and go on with that."""
-        self._passed = Event()
-        layout = await lay_out_in_thread(payload, width, self._passed)
+        """Lay out in a thread, and show the result if the width is still the same."""
+        self._cancelled = Event()
+        layout = await lay_out_in_thread(payload, width, self._cancelled)
         if layout is not None and width == self.scrollable_content_region.width - GUTTER:
             self._layouts[form] = layout
             self._resized()
@@ -273,13 +284,13 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
         self.post_message(self.LaidOut())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Notice that the user scrolled, away from the draft or back to it."""
+        """Follow the draft again, or stop following it, when the user scrolls."""
         super().watch_scroll_y(old_value, new_value)
         if not self._settling and self.layout_now is not None and old_value != new_value:
             self.following = round(new_value) >= self._follow_top()
             if self.following and self._cursor is None:
                 self._cursor_row = self._home_row()
-            self._tell()
+            self._post_target()
 
     def _scroll(self, y: int) -> None:
         self._settling = True
@@ -291,7 +302,7 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
     # Drawing
 
     def render_line(self, y: int) -> Strip:
-        """Draw one visible row."""
+        """Render a visible row."""
         self._drawn[y] = strip = self._row(self.scroll_offset.y + y)
         return strip
 
@@ -303,18 +314,18 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
         piece = self._piece if here and self.has_focus else -1
         note = self._notes.at(self.layout_now, spot)
         level = note.level if note is not None else None
-        return self._painter.row(self.layout_now, spot, here, piece, level, self.lights)
+        return self._painter.row(self.layout_now, spot, here, piece, level, self.highlights)
 
     @property
     def note_here(self) -> Note | None:
-        """The note at the row under the cursor."""
+        """The note of the row under the cursor."""
         layout = self.layout_now
         if layout is None or self._cursor_row >= layout.rows:
             return None
         return self._notes.at(layout, layout.spot(self._cursor_row))
 
     def heights_changed(self) -> None:
-        """Take that something was folded or unfolded."""
+        """Update the extent after something was folded or unfolded."""
         layout = self.layout_now
         if layout is None or layout.rows == self.virtual_size.height:
             return
@@ -326,42 +337,42 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def notify_style_update(self) -> None:
-        """Forget styles that a theme or a focus changed."""
+        """Forget the styles of the old theme or focus."""
         super().notify_style_update()
         self._painter.forget()
 
     # Pointing
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Tell what the mouse is over."""
+        """Post what the mouse is over."""
         offset = event.get_content_offset(self)
         self._mouse = None if offset is None else (offset.x, offset.y)
-        self._tell()
+        self._post_target()
 
     def on_leave(self) -> None:
-        """Tell what the cursor is on again."""
+        """Post what the cursor is on again."""
         self._mouse = None
-        self._tell()
+        self._post_target()
 
-    def _tell(self) -> None:
-        """Say what is under the mouse or the cursor, where that changed."""
-        under = self._look()
+    def _post_target(self) -> None:
+        """Post what is under the mouse or the cursor, if that changed."""
+        under = self._target()
         if under != self._under:
             self._under = under
-            self.post_message(self.Pointed(under))
+            self.post_message(self.TargetChanged(under))
 
-    def _look(self) -> CursorTarget | None:
+    def _target(self) -> CursorTarget | None:
         layout = self.layout_now
         if layout is None:
             return None
         if self._mouse is not None and self.scroll_offset.y + self._mouse[1] < layout.rows:
             spot, line = self._seen(self.scroll_offset.y + self._mouse[1])
             run = run_at(spot, line, self._mouse[0] - GUTTER - layout.lead(spot))
-            return under(spot, line, run, None)
+            return target_at(spot, line, run, None)
         spot, line = self._seen(min(self._cursor_row, layout.rows - 1))
-        return under(spot, line, None, self._piece)
+        return target_at(spot, line, None, self._piece)
 
-    def _seen(self, row: int) -> tuple[Spot, DrawnLine]:
+    def _seen(self, row: int) -> tuple[BodyRow, DrawnLine]:
         assert self.layout_now is not None
         spot = self.layout_now.spot(row)
         return spot, self.layout_now.line(spot)
@@ -372,7 +383,7 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
             return
         row = max(0, min(row, layout.rows - 1))
         spot, line = self._seen(row)
-        self._cursor = Place(spot.place.steps, spot.place.part, line.slice(spot.row)[0])
+        self._cursor = BodyPosition(spot.place.steps, spot.place.part, line.slice(spot.row)[0])
         before, self._cursor_row, self._piece = self._cursor_row, row, piece
         self._mouse = None
         top, height = self.scroll_offset.y, self.size.height
@@ -385,9 +396,4 @@ class PayloadCanvas(ThinScrollView, can_focus=True, inherit_bindings=False):
         self.following = self.scroll_offset.y >= self._follow_top()
         self.refresh_line(before)
         self.refresh_line(row)
-        self._tell()
-
-    def rows_shown(self) -> Iterator[str]:
-        """Yield the text of the visible rows, for tests and for screen readers."""
-        for y in range(self.size.height):
-            yield self.render_line(y).text.rstrip()
+        self._post_target()

@@ -1,9 +1,9 @@
-"""Which row of the screen shows what: a payload's lines, wrapped to a width.
+"""The body laid out for a width: which row shows what, and where something is.
 
-1. `blocks` knows the height of everything; here rows are found, by number, by JSON pointer,
-   by origin. Only the rows that are looked at become pieces and text.
-2. A `Place` names a character by the nodes around it, not by number. It finds its way in a
-   later layout, where rows came or went in front of it.
+1. `payload_blocks` knows every height; here rows are found by number, JSON pointer and origin.
+   Only rows that are looked at become text.
+2. A `BodyPosition` names a character by the nodes around it, so that it is found in a later
+   layout, where rows before it came or went.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.payload import Payload
 from tui_chat.models.pretty import Piece, last_line
 from tui_chat.models.text import GLUE, Origin, OriginKind
-from tui_chat.ui.inspector.drawn_row import DrawnLine, Place, Spot, Step, opening_line
+from tui_chat.ui.inspector.drawn_row import BodyPosition, BodyRow, DrawnLine, PathStep, drawn_pieces
 from tui_chat.ui.inspector.payload_blocks import (
     BIT,
     Block,
-    Measure,
-    Sources,
+    HeightMeasurer,
+    SourceIndex,
     bits_of,
     item_of,
     same_rows,
@@ -36,7 +36,7 @@ from tui_chat.ui.inspector.payload_blocks import (
 def leaves(
     block: Block, row: int, bit: int, after: int, backwards: bool, hidden: bool = False
 ) -> Iterator[tuple[int, Str | Lit]]:
-    """Yield what has characters of a kind (`bit`) and begins below the row `after`."""
+    """Yield strings and literals with characters of a kind (`bit`), below the row `after`."""
     if not block.all_kinds & bit:
         return
     hidden = hidden or block.folded
@@ -55,7 +55,7 @@ def leaves_in(
     backwards: bool = False,
     hidden: bool = False,
 ) -> Iterator[tuple[int, Str | Lit]]:
-    """Yield what `leaves` does, of some of the block's children."""
+    """Yield what `leaves` yields, of some children of the block."""
     hidden = hidden or block.folded
     for index in indexes:
         at = row if hidden else row + block.starts[index]
@@ -71,8 +71,8 @@ def leaves_in(
 def values(
     block: Block, row: int, after: int, hidden: bool = False
 ) -> Iterator[tuple[int, str | None, Str | Lit | None]]:
-    """Yield everything that begins below the row `after`, each with its key; for an object or an
-    array None, then what is in it.
+    """Yield row, key and value of all that begins below the row `after`; None as the value of a
+    container.
     """
     hidden = hidden or block.folded
     first = 0 if hidden else max(bisect_right(block.starts, after - row) - 1, 0)
@@ -87,7 +87,7 @@ def values(
 
 
 def at_depth(block: Block, depth: int) -> Iterator[Block]:
-    """Yield the blocks that stand at a depth."""
+    """Yield the blocks at a depth."""
     if block.depth == depth:
         yield block
         return
@@ -100,30 +100,30 @@ _Slot: TypeAlias = tuple[int, type, str | None, bool, str, int]
 _Drawn: TypeAlias = tuple[Tree | Origin, DrawnLine]
 
 
-class Layout:
-    """A payload laid out for a width. Made from the one before where there is one; `pause` is
-    called between messages, and ends it by raising something.
+class PayloadLayout:
+    """A payload laid out for a width, reusing the layout `before`. `pause` is called between
+    messages and cancels the work by raising an exception.
     """
 
     def __init__(
         self,
         payload: Payload,
         width: int,
-        before: Layout | None = None,
+        before: PayloadLayout | None = None,
         *,
         pause: Callable[[], object] | None = None,
     ) -> None:
         self.payload = payload
-        self._measure = Measure(width, pause)
+        self._measure = HeightMeasurer(width, pause)
         self.width = width
         self._drawn: OrderedDict[_Slot, _Drawn] = OrderedDict()
-        """The lines that were looked at last, in this layout or those it was made from."""
+        """The lines looked at last, in this layout or those before it."""
         old = None
         if before is not None and before.width == width:
             old = before.root
             self._drawn = before._drawn
-        self._sources: dict[str | None, Sources] = before._sources if before is not None else {}
-        """By the key of the array that they look at."""
+        self._sources: dict[str | None, SourceIndex] = before._sources if before is not None else {}
+        """By the key of the indexed array."""
         tree, self.root = payload.tree, None
         if isinstance(tree, Obj | Arr) and tree.items:
             self.root = self._measure.block(tree, 0, None, old)
@@ -131,68 +131,70 @@ class Layout:
         else:
             self.rows = self._measure.leaf_rows(None, tree, 0, False)
         self.size = self.root.size if self.root else len(payload.body)
-        """Length of the body in bytes, without making it."""
+        """ Length of the body in bytes, without encoding it."""
         self.same_rows = same_rows(old, self.root) if old is not None else 0
-        """How many of its first rows are those of the layout before."""
+        """Number of first rows shared with the layout before."""
 
-    def lead(self, spot: Spot) -> int:
-        """Return how many blank cells a row begins with."""
+    def lead(self, spot: BodyRow) -> int:
+        """Return the number of blank cells before a row."""
         return self._measure.hang(spot.depth) if spot.row else self._measure.indent(spot.depth)
 
-    def spot(self, row: int) -> Spot:
-        """Return what a row shows. IndexError outside."""
+    def spot(self, row: int) -> BodyRow:
+        """Return a row. Raises IndexError outside."""
         if not 0 <= row < self.rows:
             raise IndexError(row)
         block, tree = self.root, self.payload.tree
         if block is None:
-            return Spot(Place(()), 0, row, 0, tree, _origin(tree), True)
-        steps: list[Step] = []
+            return BodyRow(BodyPosition(()), 0, row, 0, tree, _origin(tree), True)
+        steps: list[PathStep] = []
         line, owner, last = 0, block.node.origin, True
         while True:
             if row < block.opening:
-                place = Place(tuple(steps), "open")
+                place = BodyPosition(tuple(steps), "open")
                 hidden = block.lines[-1] if block.folded else 0
-                return Spot(place, line, row, block.depth, block.node, owner, last, hidden)
+                return BodyRow(place, line, row, block.depth, block.node, owner, last, hidden)
             if row == block.rows - 1:
                 line += block.lines[-1]
-                place = Place(tuple(steps), "close")
-                return Spot(place, line, 0, block.depth, block.node, owner, last)
+                place = BodyPosition(tuple(steps), "close")
+                return BodyRow(place, line, 0, block.depth, block.node, owner, last)
             index = bisect_right(block.starts, row) - 1
             key, child = item_of(block.node, index)
-            steps.append(Step(index, key, child))
+            steps.append(PathStep(index, key, child))
             row -= block.starts[index]
             line += block.lines[index]
             last = index == len(block.children) - 1
             below = block.children[index]
             if below is None:
-                return Spot(Place(tuple(steps)), line, row, block.depth + 1, child, owner, last)
+                return BodyRow(
+                    BodyPosition(tuple(steps)), line, row, block.depth + 1, child, owner, last
+                )
             block = below
             if block.node.origin.kind is not OriginKind.GLUE:
                 owner = block.node.origin
 
-    def line(self, spot: Spot) -> DrawnLine:
+    def line(self, spot: BodyRow) -> DrawnLine:
         """Return the whole line a row belongs to, drawn and broken."""
         key = spot.place.steps[-1].key if spot.place.steps else None
         node, part = spot.node, spot.place.part
-        # Of a container only its kind and its origin are on the line; to keep it would keep all
-        # that is in it, and it is another one after every keystroke.
+        # The line of a container shows its kind and origin only. Caching by the container would
+        # keep everything in it alive, and miss after every keystroke.
         of = node.origin if isinstance(node, Obj | Arr) and part != "leaf" else node
         slot = id(of), type(node), key, spot.last, part, spot.folded
         kept = self._drawn.get(slot)
         if kept is None or kept[1].depth != spot.depth:
-            # What it is of is kept with its line, so that its id is not given to another.
+            # The key object is kept with its line, so that its id is not reused.
             self._drawn[slot] = kept = of, self._draw(spot, key)
             if len(self._drawn) > _KEPT_LINES:
                 self._drawn.popitem(last=False)
         self._drawn.move_to_end(slot)
         return kept[1]
 
-    def _draw(self, spot: Spot, key: str | None) -> DrawnLine:
+    def _draw(self, spot: BodyRow, key: str | None) -> DrawnLine:
         node = spot.node
         if spot.place.part == "close" and isinstance(node, Obj | Arr):
             pieces = last_line(node, spot.last)
         else:
-            pieces = opening_line(node, key, spot.last)
+            pieces = drawn_pieces(node, key, spot.last)
         if spot.folded:
             closing = ("}" if isinstance(node, Obj) else "]") + "," * (not spot.last)
             pieces = (*pieces, Piece(f" ⋯ {spot.folded:,} lines {closing}", GLUE))
@@ -200,8 +202,8 @@ class Layout:
         line.breaks = self._measure.breaks(line.text, spot.depth, line.head)
         return line
 
-    def row_of(self, place: Place) -> int:
-        """Return the row a place is on, by its nodes where they still are, else by number."""
+    def row_of(self, place: BodyPosition) -> int:
+        """Return the row of a position, by its nodes if they still exist, else by index."""
         block, row = self.root, 0
         if block is None:
             return 0
@@ -224,7 +226,7 @@ class Layout:
         return row
 
     def row_at(self, pointer: str) -> int | None:
-        """Return the row of a JSON pointer; None where it leads nowhere."""
+        """Return the row of a JSON pointer; None if it does not exist."""
         block, row = self.root, 0
         names = pointer.split("/")[1:]
         for depth, name in enumerate(names):
@@ -242,7 +244,7 @@ class Layout:
         return row
 
     def fold(self, row: int) -> int | None:
-        """Fold what a row belongs to, or unfold it; return its row, None where nothing folds."""
+        """Fold or unfold the container of a row; return its first row, None if nothing folds."""
         above: list[tuple[Block, int]] = []
         block, at = self.root, 0
         while block is not None:
@@ -256,7 +258,7 @@ class Layout:
             above.append((block, index))
             at += block.starts[index]
             block = below
-        if block is None or not above:  # the body as a whole stays open
+        if block is None or not above:  # the body itself stays open
             return None
         before = block.rows
         block.folded = not block.folded
@@ -266,14 +268,14 @@ class Layout:
         return at
 
     def unfold_to(self, pointer: str) -> None:
-        """Unfold whatever the node of a JSON pointer is hidden in."""
+        """Unfold everything that hides the node of a JSON pointer."""
         while (row := self.row_at(pointer)) is not None and (spot := self.spot(row)).folded:
             if spot.place.pointer == pointer:
                 break
             self.fold(row)
 
     def fold_all(self, depth: int) -> None:
-        """Fold what stands at a depth, or unfold it all where some of it is folded."""
+        """Fold all containers at a depth, or unfold them if one is folded."""
         if self.root is None:
             return
         found = list(at_depth(self.root, depth))
@@ -284,8 +286,8 @@ class Layout:
         self.rows = self.root.rows
 
     def values(self, after: int = -1) -> Iterator[tuple[int, str | None, Str | Lit | None]]:
-        """Yield whatever begins below the row `after`, with row and key; None for what has others
-        in it.
+        """Yield row, key and value of all that begins below the row `after`; None as the value of
+        a container.
         """
         if self.root is not None:
             yield from values(self.root, 0, after)
@@ -300,8 +302,8 @@ class Layout:
             yield from leaves(self.root, 0, BIT[kind], after, backwards)
 
     def leaves_of(self, source: Origin) -> Iterator[tuple[int, Str | Lit]]:
-        """Yield the strings and literals in which something may have come from a source, each with
-        its first row. Messages that have nothing of it are not looked at.
+        """Yield the strings and literals that may have text of a source, each with its first row.
+        Messages without any are skipped by the index.
         """
         root = self.root
         if root is None:
@@ -311,20 +313,20 @@ class Layout:
             if block is None or not isinstance(block.node, Arr):
                 yield from leaves_in(root, (index,), 0, kinds)
             else:
-                sources = self._sources.setdefault(block.key, Sources())
+                sources = self._sources.setdefault(block.key, SourceIndex())
                 numbers = sources.numbers(block.node.items, (source.kind, source.id))
                 yield from leaves_in(block, numbers, root.starts[index], kinds)
 
-    def hides(self, spot: Spot, kind: OriginKind, name: str) -> bool:
-        """Whether something came from a source in the array of messages that a row folds away."""
+    def hides(self, spot: BodyRow, kind: OriginKind, name: str) -> bool:
+        """Return True if a row folds an array of messages that has text of a source."""
         steps, node = spot.place.steps, spot.node
         if not spot.folded or len(steps) != 1 or not isinstance(node, Arr):
             return False
-        sources = self._sources.setdefault(steps[0].key, Sources())
+        sources = self._sources.setdefault(steps[0].key, SourceIndex())
         return bool(sources.numbers(node.items, (kind, name)))
 
     def last_row(self, kind: OriginKind) -> int | None:
-        """Return the last row that shows a character of a kind."""
+        """Return the last row with a character of a kind."""
         for row, node in self.leaves(kind, backwards=True):
             if isinstance(node, Lit):
                 return row
@@ -334,7 +336,7 @@ class Layout:
         return None
 
     def kinds(self) -> frozenset[OriginKind]:
-        """Return the kinds of origin that occur."""
+        """Return the kinds of origin in the body."""
         bits = self.root.all_kinds if self.root else bits_of(self.payload.tree)
         return frozenset(kind for kind, bit in BIT.items() if bits & bit)
 
@@ -342,8 +344,8 @@ class Layout:
 _KEPT_LINES = 200
 
 
-def _index(node: Obj | Arr, step: Step) -> int | None:
-    """Find a step's child again: the same node, else the same key, else the same number."""
+def _index(node: Obj | Arr, step: PathStep) -> int | None:
+    """Return the index of a step's child: the same node, else the same key, else the same index."""
     if isinstance(node, Obj):
         for index, (key, child) in enumerate(node.items):
             if key == step.key if step.key is not None else child is step.child:
@@ -380,7 +382,7 @@ class _WidthChanged(Exception):
     """The width changed again; the layout is no longer wanted."""
 
 
-async def lay_out_in_thread(payload: Payload, width: int, cancelled: Event) -> Layout | None:
+async def lay_out_in_thread(payload: Payload, width: int, cancelled: Event) -> PayloadLayout | None:
     """Return the layout of a long payload, made in a thread; None if `cancelled` was set first.
 
     A dragged border passes many widths, and each layout would hold the interpreter for up to half
@@ -396,7 +398,7 @@ async def lay_out_in_thread(payload: Payload, width: int, cancelled: Event) -> L
 
     await asyncio.sleep(_WIDTH_SETTLED)
     try:
-        return await asyncio.to_thread(Layout, payload, width, pause=pause)
+        return await asyncio.to_thread(PayloadLayout, payload, width, pause=pause)
     except _WidthChanged:
         return None
     finally:

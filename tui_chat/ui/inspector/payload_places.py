@@ -1,4 +1,4 @@
-"""Where something is in a laid-out body: words that are sought, and what came from one source."""
+"""Where things are in a laid-out body: words, the text of one source, the draft, the notes."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from json.encoder import encode_basestring as quoted  # type: ignore[attr-define
 from tui_chat.models.envelope import Note
 from tui_chat.models.json_tree import Lit, Str, body_of
 from tui_chat.models.pretty import Piece
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.inspector.drawn_row import Place, Spot
-from tui_chat.ui.inspector.hostile import shown
-from tui_chat.ui.inspector.payload_layout import Layout
+from tui_chat.ui.inspector.drawn_row import BodyPosition, BodyRow
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
 
-MOST = 1_000
-"""Hits that are counted at most."""
-
-
-def pattern(words: str) -> re.Pattern[str]:
-    """Return what matches words as they are drawn, whatever their case."""
-    return re.compile(re.escape(shown(quoted(words)[1:-1])), re.IGNORECASE)
+MOST_HITS = 1_000
+"""Most hits counted."""
 
 
-def hits(layout: Layout, words: str) -> list[int]:
-    """Return the rows on which words stand, in order, at most `MOST` of them."""
-    return list(islice(_hits(layout, words), MOST))
+def search_pattern(words: str) -> re.Pattern[str]:
+    """Return a pattern for words as they are drawn, in any case."""
+    return re.compile(re.escape(sanitize(quoted(words)[1:-1], "exact")), re.IGNORECASE)
 
 
-def _hits(layout: Layout, words: str) -> Iterator[int]:
-    quick = re.compile(re.escape(words), re.IGNORECASE)
-    drawn = pattern(words)
+def find_rows(layout: PayloadLayout, words: str) -> list[int]:
+    """Return the rows that contain words, in order, at most `MOST_HITS`."""
+    return list(islice(_find_rows(layout, words), MOST_HITS))
+
+
+def _find_rows(layout: PayloadLayout, words: str) -> Iterator[int]:
+    raw = re.compile(re.escape(words), re.IGNORECASE)
+    drawn = search_pattern(words)
     hidden = -1
     for row, key, value in layout.values():
-        text = "" if value is None else _said(value)
-        if quick.search(text) is None and (key is None or quick.search(key) is None):
+        text = "" if value is None else _value_text(value)
+        if raw.search(text) is None and (key is None or raw.search(key) is None):
             continue
         spot = layout.spot(row)
         if spot.folded:
@@ -53,12 +53,12 @@ def _hits(layout: Layout, words: str) -> Iterator[int]:
             at = now
 
 
-def _said(value: Str | Lit) -> str:
+def _value_text(value: Str | Lit) -> str:
     return value.text.plain if isinstance(value, Str) else body_of(value).decode()
 
 
 def comes_from(origin: Origin, source: Origin) -> bool:
-    """Whether something came from a source, or stood in what came from it."""
+    """Return True if an origin is a source, or lies in one."""
     around: Origin | None = origin
     while around is not None:
         if around.kind is source.kind and around.id == source.id:
@@ -67,8 +67,8 @@ def comes_from(origin: Origin, source: Origin) -> bool:
     return False
 
 
-def places(layout: Layout, source: Origin) -> list[int]:
-    """Return the rows on which something begins that came from a source, in order."""
+def origin_rows(layout: PayloadLayout, source: Origin) -> list[int]:
+    """Return the rows on which text from a source begins, in order."""
     rows: set[int] = set()
     for row, leaf in layout.leaves_of(source):
         spans = leaf.text.spans if isinstance(leaf, Str) else (leaf,)
@@ -77,23 +77,18 @@ def places(layout: Layout, source: Origin) -> list[int]:
     return sorted(rows)
 
 
-def _row_in(layout: Layout, row: int, source: Origin) -> int:
-    """Return the row of a line on which what came from a source begins."""
+def _row_in(layout: PayloadLayout, row: int, source: Origin) -> int:
+    """Return the row of a line on which the text of a source begins."""
     spot = layout.spot(row)
     line = layout.line(spot)
     for run in line.runs:
-        if is_quoted(run.piece) and comes_from(run.piece.origin, source):
+        if not run.piece.is_key and comes_from(run.piece.origin, source):
             return row + bisect_right(line.breaks, run.start)
     return row
 
 
-def is_quoted(piece: Piece) -> bool:
-    """Whether a piece is a value and no key."""
-    return not piece.is_key
-
-
-def home_row(layout: Layout) -> int:
-    """Return the row of the draft's end; without one, of the newest message; else the last."""
+def draft_row(layout: PayloadLayout) -> int:
+    """Return the row where the draft ends, else the newest message, else the last row."""
     for kind in (OriginKind.DRAFT, OriginKind.HISTORY):
         row = layout.last_row(kind)
         if row is not None:
@@ -101,33 +96,33 @@ def home_row(layout: Layout) -> int:
     return layout.rows - 1
 
 
-def place_at(layout: Layout, row: int) -> Place | None:
-    """Return what a row begins with, so that it is found in a later layout; None outside."""
+def position_at(layout: PayloadLayout, row: int) -> BodyPosition | None:
+    """Return the position at which a row begins, to find it in a later layout; None outside."""
     if not 0 <= row < layout.rows:
         return None
     spot = layout.spot(row)
     if spot.place.part != "leaf":
         return spot.place
     offset = layout.line(spot).slice(spot.row)[0]
-    return Place(spot.place.steps, "leaf", offset)
+    return BodyPosition(spot.place.steps, "leaf", offset)
 
 
 class NotePlaces:
-    """Notes by what they are about. Looked up for the rows that are drawn; nothing is laid out
-    anew when the rows move.
+    """Finds the note of a row. Notes are looked up by origin as rows are drawn, so nothing must be
+    laid out again when rows move.
     """
 
     def __init__(self, notes: Sequence[Note] = ()) -> None:
         self.notes = notes
         self._about: dict[tuple[OriginKind, str], Note] = {}
-        """For each source the worst note about it."""
+        """The worst note about each source."""
         for note in notes:
             if note.origin is not None and note.origin.kind is not OriginKind.GLUE:
                 self._about.setdefault((note.origin.kind, note.origin.id), note)
 
-    def at(self, layout: Layout, spot: Spot) -> Note | None:
-        """Return the worst note about what begins on a row: a message that is folded or one of
-        all the messages that are, or the first of the characters that came from there.
+    def at(self, layout: PayloadLayout, spot: BodyRow) -> Note | None:
+        """Return the worst note about what begins on a row: the first character from a source, or
+        a message in what is folded there.
         """
         if not self._about or spot.place.part == "close":
             return None
@@ -139,9 +134,9 @@ class NotePlaces:
         line = layout.line(spot)
         start, end = line.slice(spot.row)
         first = max(bisect_right(line.starts, start) - 1, 0)
-        before = _written(line.runs[first - 1].piece) if first else None
+        before = _written_origin(line.runs[first - 1].piece) if first else None
         for run in line.runs_in(start, end):
-            source = _written(run.piece)
+            source = _written_origin(run.piece)
             begins = source is not None and (before is None or not _same(source, before))
             if begins and run.start >= start and (note := self._of(source)) is not None:
                 return note
@@ -152,9 +147,10 @@ class NotePlaces:
         return None if origin is None else self._about.get((origin.kind, origin.id))
 
 
-def _written(piece: Piece) -> Origin | None:
-    """Return what a person wrote, of a macro in it; None for what the protocol says of itself and
-    for a field that is not the text: an id, the name of a call.
+def _written_origin(piece: Piece) -> Origin | None:
+    """Return the origin of a piece that a person wrote, for a macro the text it lies in.
+
+    Returns None for text of the protocol, and for fields other than the text, such as ids.
     """
     origin = piece.origin
     while origin.kind is OriginKind.MACRO and origin.within is not None:

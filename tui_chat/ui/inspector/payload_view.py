@@ -1,4 +1,4 @@
-"""What keys and clicks do in the body: moving, folding, finding, asking where something is from."""
+"""What keys and clicks do in the body: move, fold, find, open an origin, copy."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from textual.message import Message
 
 from tui_chat.models.json_tree import Arr, Obj
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.inspector.drawn_row import Place, main_run, run_at
+from tui_chat.ui.inspector.drawn_row import BodyPosition, main_run, run_at
 from tui_chat.ui.inspector.payload_canvas import PayloadCanvas
-from tui_chat.ui.inspector.payload_places import hits, pattern, places
-from tui_chat.ui.inspector.row_painter import GUTTER, Lights
+from tui_chat.ui.inspector.payload_places import find_rows, origin_rows, search_pattern
+from tui_chat.ui.inspector.row_painter import GUTTER, Highlights
 
-MESSAGES = 2
-"""How deep a message stands in a body."""
+MESSAGE_DEPTH = 2
+"""The depth of messages in a body."""
 
 
 class PayloadView(PayloadCanvas):
-    """The body, with hands."""
+    """The body with keys and clicks."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False),
@@ -44,19 +44,19 @@ class PayloadView(PayloadCanvas):
     ]
 
     class OriginChosen(Message):
-        """The user wants to see where this came from."""
+        """The user wants to see the origin of this."""
 
         def __init__(self, origin: Origin, start: int | None) -> None:
             super().__init__()
             self.origin = origin
             self.start = start
-            """Offset in the origin's own text, where the characters are quoted from there."""
+            """Index in the origin's own text; None if it is not a quotation."""
 
     class FindWanted(Message):
-        """The user wants to type what is to be found."""
+        """The user wants to type words to find."""
 
     class Marked(Message):
-        """Something is marked: on which of how many places the cursor is, from 1; 0 for none."""
+        """The highlighted places or the cursor changed: its number, from 1, and their count."""
 
         def __init__(self, number: int, count: int) -> None:
             super().__init__()
@@ -64,7 +64,7 @@ class PayloadView(PayloadCanvas):
             self.count = count
 
     class Copied(Message):
-        """The body went to the clipboard."""
+        """The body was copied to the clipboard."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -73,7 +73,7 @@ class PayloadView(PayloadCanvas):
     # Finding
 
     def go_to(self, pointer: str) -> bool:
-        """Put the cursor on the node of a JSON pointer; False where there is none."""
+        """Put the cursor on the node of a JSON pointer; return False if there is none."""
         layout = self.layout_now
         if layout is None:
             return False
@@ -82,7 +82,7 @@ class PayloadView(PayloadCanvas):
         return self._go(layout.row_at(pointer))
 
     def jump(self, kind: OriginKind) -> bool:
-        """Put the cursor on the next place a kind of origin has, round the end."""
+        """Put the cursor on the next text of a kind of origin, round the end."""
         if self.layout_now is None:
             return False
         for after in (self.cursor_row, -1):
@@ -91,32 +91,36 @@ class PayloadView(PayloadCanvas):
         return False
 
     def reveal(self, origin: Origin) -> int:
-        """Light up all that came from an origin, and put the cursor on the first place; return
-        how many places there are.
+        """Highlight all text of an origin, and put the cursor on the first place; return the
+        number of places.
         """
-        self.light(origin)
+        self.highlight(origin)
         self._reveals_later = self.layout_now is None
-        rows = self._lit_rows()
+        rows = self._highlighted_rows()
         while rows and self.layout_now is not None and self.layout_now.spot(rows[0]).folded:
             self.layout_now.fold(rows[0])
             self.heights_changed()
-            rows = self._lit_rows()
+            rows = self._highlighted_rows()
         self._go(rows[0] if rows else None)
         self.post_message(self.Marked(1 if rows else 0, len(rows)))
         return len(rows)
 
     _reveals_later = False
-    """Whether something was to be revealed before there was a body to look in."""
+    """True if an origin is to be revealed once there is a layout."""
 
     def _resized(self) -> None:
         super()._resized()
-        if self._reveals_later and self.layout_now is not None and self.lights.origin is not None:
-            self.reveal(self.lights.origin)
+        if (
+            self._reveals_later
+            and self.layout_now is not None
+            and self.highlights.origin is not None
+        ):
+            self.reveal(self.highlights.origin)
 
     @property
     def origin_at_cursor(self) -> Origin | None:
-        """The source of the message under the cursor, else of what is there itself; None while the
-        view follows the draft.
+        """The origin of the message under the cursor, else of the text itself; None while the view
+        follows the draft.
         """
         if self._cursor is None or self.under is None:
             return None
@@ -124,54 +128,55 @@ class PayloadView(PayloadCanvas):
         return self.under.origin if owner.kind is OriginKind.GLUE else owner
 
     def point(self, origin: Origin | None) -> int:
-        """Show what came from what the cursor of another pane is on, and return its places; None:
-        it is on nothing any more, and the draft is followed again if it was before.
+        """Reveal the origin under the cursor of another pane; return the number of its places.
+
+        None means that the pane was left: the draft is followed again if it was before.
         """
         if origin is not None:
             self._follows_after = self._follows_after or (self.following and self._cursor is None)
             return self.reveal(origin)
-        self.light(None)
+        self.highlight(None)
         if self._follows_after:
             self.action_follow()
         return 0
 
     _follows_after = False
-    """Whether the draft was followed before another pane's cursor led away from it."""
+    """True if the draft was followed before another pane's cursor led away from it."""
 
     def on_focus(self) -> None:
-        """Stay where one goes on from here."""
+        """Stay here, because the user goes on in this pane."""
         self._follows_after = False
 
-    def light(self, origin: Origin | None) -> None:
-        """Light up all that came from an origin; None for nothing."""
-        if origin != self.lights.origin:
-            self.lights = Lights(origin, self.lights.words)
+    def highlight(self, origin: Origin | None) -> None:
+        """Highlight all text of an origin; None for nothing."""
+        if origin != self.highlights.origin:
+            self.highlights = Highlights(origin, self.highlights.words)
             self.refresh()
 
     def find(self, words: str) -> int:
-        """Mark words wherever they stand, and go to the next place; return how many there are."""
-        self.lights = Lights(None, pattern(words) if words else None)
+        """Highlight words, and go to the next place; return the number of places."""
+        self.highlights = Highlights(None, search_pattern(words) if words else None)
         self._words = words
         self.refresh()
         if not words:
             self.post_message(self.Marked(0, 0))
             return 0
-        rows = self._lit_rows()
+        rows = self._highlighted_rows()
         self._step_to(rows, self.cursor_row, 0)
         return len(rows)
 
     _words = ""
 
-    def _lit_rows(self) -> list[int]:
+    def _highlighted_rows(self) -> list[int]:
         layout = self.layout_now
         if layout is None:
             return []
-        if self.lights.words is not None:
-            return hits(layout, self._words)
-        return [] if self.lights.origin is None else places(layout, self.lights.origin)
+        if self.highlights.words is not None:
+            return find_rows(layout, self._words)
+        return [] if self.highlights.origin is None else origin_rows(layout, self.highlights.origin)
 
     def _step_to(self, rows: list[int], row: int, step: int) -> None:
-        """Go to the next of some rows from a row on, round the end."""
+        """Go from a row to the next of some rows, round the end."""
         if not rows:
             self.post_message(self.Marked(0, 0))
             return
@@ -184,15 +189,15 @@ class PayloadView(PayloadCanvas):
         self.post_message(self.Marked(index + 1, len(rows)))
 
     def action_find(self) -> None:
-        """Ask for the words to be found."""
+        """Request the words to find."""
         self.post_message(self.FindWanted())
 
     def action_hit(self, step: int) -> None:
-        """Go to the next place that is marked, or the one before."""
-        self._step_to(self._lit_rows(), self.cursor_row, step)
+        """Go to the next or previous highlighted place."""
+        self._step_to(self._highlighted_rows(), self.cursor_row, step)
 
     def _row_of_kind(self, row: int, kind: OriginKind) -> int:
-        """Return the row of a line on which a kind begins."""
+        """Return the row of a line on which text of a kind begins."""
         spot, line = self._seen(row)
         for run in line.runs:
             if run.piece.origin.kind is kind and not run.piece.is_key:
@@ -215,15 +220,15 @@ class PayloadView(PayloadCanvas):
         if layout is None:
             return
         spot, line = self._seen(self.cursor_row)
-        place = Place(spot.place.steps, spot.place.part, line.slice(spot.row)[0])
-        layout.fold_all(MESSAGES)
+        place = BodyPosition(spot.place.steps, spot.place.part, line.slice(spot.row)[0])
+        layout.fold_all(MESSAGE_DEPTH)
         self.heights_changed()
         self._set_cursor(layout.row_of(place), None, middle=True)
 
     # Pointing
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor where the mouse is; a double click opens the origin."""
+        """Put the cursor under the mouse; open the origin on a double click."""
         offset = event.get_content_offset(self)
         layout = self.layout_now
         if offset is None or layout is None:
@@ -249,16 +254,16 @@ class PayloadView(PayloadCanvas):
         return True
 
     def action_move(self, rows: int) -> None:
-        """Move the cursor by rows, from where the eye is."""
+        """Move the cursor by rows; first into sight if it was scrolled away."""
         top, height = self.scroll_offset.y, self.size.height
         row = self._cursor_row
-        if not top <= row < top + height:  # it was scrolled out of sight
+        if not top <= row < top + height:  # scrolled out of sight
             row = top if row < top else top + height - 1
             rows = 0
         self._set_cursor(row + rows, None)
 
     def action_page(self, pages: int) -> None:
-        """Move by a pane, less one row that stays as a guide."""
+        """Move by a page, less one row that stays in sight."""
         step = max(self.size.height - 1, 1) * pages
         self._scroll(self.scroll_offset.y + step)
         self._set_cursor(self._cursor_row + step, None)
@@ -272,7 +277,7 @@ class PayloadView(PayloadCanvas):
         self._set_cursor(self.layout_now.rows - 1 if self.layout_now else 0, None)
 
     def action_follow(self) -> None:
-        """Go back to the draft and stay with it."""
+        """Go back to the draft and follow it."""
         self._cursor, self._piece, self.following = None, None, True
         self._follows_after = False
         self._lay_out()
@@ -299,7 +304,7 @@ class PayloadView(PayloadCanvas):
             return
         steps = self._seen(self.cursor_row)[0].place.steps
         root = layout.payload.tree
-        if len(steps) >= MESSAGES and steps[1].key is None:
+        if len(steps) >= MESSAGE_DEPTH and steps[1].key is None:
             array = steps[0].child
             index = steps[1].index + step
             if isinstance(array, Arr) and 0 <= index < len(array.items):
@@ -322,7 +327,7 @@ class PayloadView(PayloadCanvas):
     # Asking
 
     def action_open(self) -> None:
-        """Ask for the source of what the cursor is on."""
+        """Request the origin of what the cursor is on."""
         if self.layout_now is None:
             return
         spot, line = self._seen(self._cursor_row)
@@ -333,7 +338,7 @@ class PayloadView(PayloadCanvas):
             self.post_message(self.OriginChosen(run.piece.origin, offset))
 
     def action_copy(self) -> None:
-        """Put the exact body on the clipboard."""
+        """Copy the exact body to the clipboard."""
         if self.payload is not None:
             body = self.payload.body.decode()
             self.app.copy_to_clipboard(body)  # pyright: ignore[reportUnknownMemberType]  # Textual's App is generic

@@ -1,4 +1,4 @@
-"""Draws one row of the body: the bar of its origin, the indent, the text in its colours."""
+"""Draws a row of the body: the bar of its origin, the mark of a note, the coloured text."""
 
 from __future__ import annotations
 
@@ -15,45 +15,52 @@ from textual.widget import Widget
 
 from tui_chat.models.envelope import Level
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.inspector.drawn_row import DrawnLine, Run, Spot, bar_kind, kind_shown, main_run
-from tui_chat.ui.inspector.legend import LETTERS, without_colour
+from tui_chat.ui.inspector.drawn_row import (
+    BodyRow,
+    DrawnLine,
+    DrawnRun,
+    bar_kind,
+    display_kind,
+    main_run,
+)
+from tui_chat.ui.inspector.legend import LETTERS, is_colourless
 from tui_chat.ui.inspector.notes_list import SYMBOLS
-from tui_chat.ui.inspector.payload_layout import Layout
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.inspector.payload_places import comes_from
 from tui_chat.ui.widgets.acyclic_strip import AcyclicStrip
 
 GUTTER = 2
-"""The bar in the colour of the row's origin, and the mark of a note or a blank."""
+"""Cells for the bar in the colour of the origin, and the symbol of a note."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lights:
-    """What is marked wherever it stands."""
+class Highlights:
+    """What is highlighted in the whole body."""
 
     origin: Origin | None = None
-    """All that came from there."""
+    """All text of this origin."""
     words: re.Pattern[str] | None = None
-    """All that matches."""
+    """All matches."""
 
-    def lights(self, run: Run) -> bool:
-        """Whether a run came from there."""
+    def includes(self, run: DrawnRun) -> bool:
+        """Return True if a run is of the highlighted origin."""
         return self.origin is not None and comes_from(run.piece.origin, self.origin)
 
     def hits(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
-        """Return where in a part of a line the words stand."""
+        """Return the spans of the highlighted words in a part of a line."""
         if self.words is None:
             return []
         found = (hit.span() for hit in self.words.finditer(text, max(start - 200, 0), end + 200))
         return [(low, high) for low, high in found if low < end and high > start]
 
 
-_Row: TypeAlias = tuple[int, int, OriginKind, bool, int | None, Level | None, Lights, int]
+_Row: TypeAlias = tuple[int, int, OriginKind, bool, int | None, Level | None, Highlights, int]
 _KEPT_STRIPS = 200
 
 
 class RowPainter:
-    """Paints with the component classes `<prefix>--<kind>`, `--key`, `--mark`, `--cursor` and
-    `--piece` of a widget, which it asks once for each style.
+    """Draws with the component classes `<prefix>--<kind>`, `--key`, `--mark`, `--cursor` and
+    `--piece` of a widget; each style is resolved once.
     """
 
     def __init__(self, widget: Widget, prefix: str) -> None:
@@ -62,12 +69,12 @@ class RowPainter:
         self._styles: dict[tuple[OriginKind, bool, bool], Style] = {}
         self._parts: dict[str, Style] = {}
         self._by_letter: bool | None = None
-        """Whether letters tell the origins, since there is no colour; None: to be asked."""
+        """True if letters stand for colours; None if not known yet."""
         self._strips: OrderedDict[_Row, tuple[DrawnLine, Strip]] = OrderedDict()
-        """The rows that were drawn last: most are drawn again as they were."""
+        """The rows drawn last; most are drawn again unchanged."""
 
     def forget(self) -> None:
-        """Ask for all styles again: a theme or the focus changed."""
+        """Forget all styles, because the theme or the focus changed."""
         self._styles.clear()
         self._parts.clear()
         self._by_letter = None
@@ -75,23 +82,23 @@ class RowPainter:
 
     def row(
         self,
-        layout: Layout,
-        spot: Spot,
+        layout: PayloadLayout,
+        spot: BodyRow,
         here: bool,
         piece: int | None,
         note: Level | None,
-        lights: Lights,
+        highlights: Highlights,
     ) -> Strip:
-        """Draw a row; `here` if the cursor is on it, `piece` to underline (None: the one that says
-        most, -1: none), `note` for the mark in the gutter, `lights` for what is marked in it.
+        """Draw a row. `here` is True under the cursor; `piece` is the index of the piece to
+        underline (None for the main one, -1 for none); `note` is the level of its note.
         """
         line = layout.line(spot)
         width = self._widget.size.width
-        row = (id(line), spot.row, spot.owner.kind, here, piece, note, lights, width)
+        row = (id(line), spot.row, spot.owner.kind, here, piece, note, highlights, width)
         kept = self._strips.get(row)
         if kept is None:
-            # The line is kept with its strip, so that its id is not given to another.
-            kept = line, self._paint(layout, spot, line, here, piece, note, lights)
+            # The line is kept with its strip, so that its id is not reused.
+            kept = line, self._paint(layout, spot, line, here, piece, note, highlights)
             self._strips[row] = kept
             if len(self._strips) > _KEPT_STRIPS:
                 self._strips.popitem(last=False)
@@ -100,19 +107,19 @@ class RowPainter:
 
     def _paint(
         self,
-        layout: Layout,
-        spot: Spot,
+        layout: PayloadLayout,
+        spot: BodyRow,
         line: DrawnLine,
         here: bool,
         piece: int | None,
         note: Level | None,
-        lights: Lights,
+        highlights: Highlights,
     ) -> Strip:
         start, end = line.slice(spot.row)
         runs = line.runs_in(start, end)
         main = main_run(runs, piece) if piece != -1 and len(runs) > 1 else None
         plain = self._style(OriginKind.GLUE, False, here)
-        lit = [lights.lights(run) for run in runs]
+        lit = [highlights.includes(run) for run in runs]
         kind = bar_kind(runs, spot)
         segments = [
             Segment(self._bar(kind, any(lit)), self._style(kind, False, here)),
@@ -121,7 +128,7 @@ class RowPainter:
             else Segment(SYMBOLS[note], plain + self._part(f"note-{note}")),
             Segment(" " * layout.lead(spot), plain),
         ]
-        hits = lights.hits(line.text, start, end)
+        hits = highlights.hits(line.text, start, end)
         for run, is_lit in zip(runs, lit, strict=True):
             style = self._run_style(run, here)
             if main is not None and run.piece is main.piece:
@@ -136,7 +143,7 @@ class RowPainter:
 
     def _bar(self, kind: OriginKind, is_lit: bool) -> str:
         if self._by_letter is None:
-            self._by_letter = without_colour(self._widget)
+            self._by_letter = is_colourless(self._widget)
         if self._by_letter:
             return LETTERS[kind].upper() if is_lit else LETTERS[kind]
         return "▌" if is_lit else "▎"
@@ -144,7 +151,7 @@ class RowPainter:
     def _marked(
         self, text: str, start: int, end: int, hits: list[tuple[int, int]], style: Style
     ) -> Iterator[Segment]:
-        """Yield a run, cut where hits begin and end."""
+        """Yield a run, divided where hits begin and end."""
         at = start
         for low, high in hits:
             low, high = max(low, at), min(high, end)
@@ -156,10 +163,10 @@ class RowPainter:
         if at < end:
             yield Segment(text[at:end], style)
 
-    def _run_style(self, run: Run, here: bool) -> Style:
+    def _run_style(self, run: DrawnRun, here: bool) -> Style:
         if run.marks:
             return self._style(run.piece.origin.kind, False, here) + self._part("mark")
-        return self._style(kind_shown(run.piece), run.piece.is_key, here)
+        return self._style(display_kind(run.piece), run.piece.is_key, here)
 
     def _style(self, kind: OriginKind, key: bool, here: bool) -> Style:
         known = self._styles.get((kind, key, here))
@@ -175,7 +182,7 @@ class RowPainter:
         if known is None:
             styles = self._widget.get_component_styles(f"{self._prefix}--{name}")
             known = styles.partial_rich_style
-            if 0 < styles.background.a < 1:  # rich would take it as if nothing shone through
+            if 0 < styles.background.a < 1:  # Rich ignores translucency
                 ground = self._widget.background_colors[1] + styles.background
                 known += Style(bgcolor=ground.rich_color)
             self._parts[name] = known

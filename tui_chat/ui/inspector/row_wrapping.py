@@ -1,14 +1,14 @@
-r"""Where a drawn line breaks so that it fits the pane.
+r"""Wrapping: where a drawn line breaks to fit the pane.
 
-1. A line becomes rows. The first row has `first` cells, the others, which hang, `rest`.
-2. Rows are slices: put together they are the line, and none is wider than its cells.
-3. A break comes after the escape `\n`, since the writer broke the line there; else after the
-   last space in the row's second half; else between wide characters; else where it must.
-4. An escape (`\n`, `\u0007`, a mark) is never split, and a base character keeps the marks
+1. A line becomes rows. The first has `first` cells, the others, which hang, `rest`.
+2. Rows are slices: joined they are the line, and none is wider than its cells.
+3. A break comes after the escape `\n`, because the writer broke the line there; else after
+   the last space in the second half of the row; else between wide characters; else anywhere.
+4. An escape (`\n`, `\u0007`) is never split, and a base character keeps the marks
    that combine with it, up to eight characters a cell. So does an emoji of several characters.
 
-Heights of far-away lines come from here as well, so it has to be fast: text of known single
-width goes row by row through the regex engine, everything else character by character.
+Heights of lines out of sight come from here too, so it must be fast: text of single width goes
+row by row through the regular expression engine, everything else character by character.
 """
 
 from __future__ import annotations
@@ -19,42 +19,41 @@ from functools import lru_cache
 from rich.cells import cell_len
 from rich.cells import get_character_cell_size as cells_of
 
-from tui_chat.models.visible import EMOJI_SEQUENCE
+from tui_chat.models.sanitize import EMOJI_SEQUENCE
 
 LEAST = 12
-"""The fewest cells a row may have; no escape is longer."""
+"""Fewest cells of a row; no escape is longer."""
 
 _NARROW = re.compile(
     "[\x20-\x7e\xa1-\xac\xae-\u02ff\u0370-\u0377\u0384-\u038a\u038e-\u03a1\u03a3-\u0482"
     "\u2010-\u2015\u2018-\u201f\u2020-\u2022\u2026\u20ac\u2500-\u257f]*"
 )
-"""Text whose characters are all one cell wide. Not all there is, but all that is common."""
+"""Text of characters one cell wide: not all such characters, but all common ones."""
 
 _WIDE = (
     "[\u3001-\u3029\u3041-\u3096\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]"
 )
-"""Characters two cells wide: again only the common ones."""
+"""Common characters two cells wide."""
 
 _PARAGRAPH_END = re.compile(r"\\n(?<!\\\\n)(?:\\n)*")
 r"""Line breaks the writer made. After a backslash, `\n` may be half of `\\n`: left alone.
 The literal comes first, for then the engine searches at the speed of `str.find`."""
 
 ESCAPE = re.compile(r"\\(?:u\{[0-9a-f]+\}|u[0-9a-f]{4}|.)")
-"""A JSON escape or a mark: several characters on the screen that stand for one."""
+"""A JSON escape: several characters on the screen that stand for one."""
 
 
 _EMOJI = re.compile(EMOJI_SEQUENCE)
 _INSIDE_EMOJI = frozenset(
     "\u200d\ufe0e\ufe0f\U000e0067" + "".join(map(chr, range(0x1F3FB, 0x1F400)))
 )
-"""What the second character of an `EMOJI_SEQUENCE` may be."""
+"""Characters that can be second in an `EMOJI_SEQUENCE`."""
 
 
 def breaks(text: str, first: int, rest: int, head: int = 0) -> list[int]:
     """Return the offsets at which the second and later rows of a line begin.
 
-    `head` is how many characters the key takes in front of the value; the line is not broken
-    between them for a space alone.
+    `head` is the length of the key before the value; a space in it is no reason to break.
     """
     narrow = text.isascii() or _NARROW.fullmatch(text) is not None
     if narrow and len(text) <= first and "\\n" not in text:
@@ -68,7 +67,7 @@ def breaks(text: str, first: int, rest: int, head: int = 0) -> list[int]:
     for end in (*ends, len(text)):
         while not (narrow and end - at <= room):
             if narrow and at >= head and room == rest and (row := space_near(text, at, at + rest)):
-                cut = row.end()  # nearly every row of prose; the general road is below
+                cut = row.end()  # nearly every row of prose; the general case is below
             elif (cut := _row_end(text, at, end, room, narrow, head)) >= end:
                 break
             found.append(cut)
@@ -132,7 +131,7 @@ def _wide_row_end(text: str, at: int, end: int, room: int, head: int) -> int:
 
 
 def _before_escape(text: str, at: int, cut: int) -> int:
-    """Move a cut that would split an escape in front of it. `at` is between escapes."""
+    """Move a cut that would split an escape before it. `at` lies between escapes."""
     last = text.rfind("\\", max(at, cut - LEAST), cut)
     if last < 0:
         return cut

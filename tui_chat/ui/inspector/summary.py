@@ -1,4 +1,4 @@
-"""What the request is and costs, at a glance: model and address, figures, budget."""
+"""The summary of a request: model and address, tokens and size, budget bar."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Summary(OnePassWidget):
     """
 
     lines: reactive[int] = reactive(3, layout=True)
-    """How many lines there is room for, 1 to 3."""
+    """Lines there is room for, 1 to 3."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,10 +47,10 @@ class Summary(OnePassWidget):
         self._bytes: int | None = None
         self._own: Protocol | None = None
         self.own_words = "Enter sends"
-        """What is said before the protocol that is its own, where another is shown."""
+        """Words before the session's own protocol if another one is shown."""
 
     def show(self, composed: Composed | None, size: int | None, own: Protocol | None) -> None:
-        """Show a request whose body has `size` bytes; None where nobody counted them."""
+        """Show a request whose body has `size` bytes; None if not known yet."""
         had = self._height()
         self._composed, self._bytes, self._own = composed, size, own
         self.refresh(layout=had != self._height())
@@ -64,7 +64,7 @@ class Summary(OnePassWidget):
         return min(self.lines, 3 if budget is not None and budget.limit else 2)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many lines as there is something to say and room for."""
+        """Return the lines needed, at most the room there is."""
         return self._height()
 
     def render(self) -> Content:
@@ -81,18 +81,18 @@ class Summary(OnePassWidget):
         return Content("\n").join(lines)
 
     def _request(self, composed: Composed, width: int) -> Content:
-        """Say the model on the left and where it goes on the right."""
+        """Draw the model on the left and the address on the right."""
         model = cut(composed.model, max(width // 2, 10))
         room = width - cell_len(model) - 1
         if self._own is not None and self._own is not composed.protocol:
             sends = f"{self.own_words} {self._own.label}"
-            told = next((t for t in (f"preview, {sends}", sends, "preview") if len(t) <= room), "")
+            text = next((t for t in (f"preview, {sends}", sends, "preview") if len(t) <= room), "")
             style = "$text-warning"
         else:
             url = short_url(composed.url, room - 5)
-            told, style = (f"{composed.method} {url}" if room > 12 else ""), "$foreground 72%"
-        gap = " " * (width - cell_len(model) - cell_len(told))
-        return Content.assemble((model, "bold"), gap, (told, style))
+            text, style = (f"{composed.method} {url}" if room > 12 else ""), "$foreground 72%"
+        gap = " " * (width - cell_len(model) - cell_len(text))
+        return Content.assemble((model, "bold"), gap, (text, style))
 
     def _figures(self, composed: Composed, width: int) -> Content:
         budget = composed.envelope.budget
@@ -113,7 +113,7 @@ class Summary(OnePassWidget):
 
 
 def _tokens(budget: Budget, width: int) -> tuple[str, str]:
-    """Return the token count, exact or estimated, and how alarming it is."""
+    """Return the token count, exact or estimated, and its style."""
     about = "" if budget.exact else "~"
     over = budget.free is not None and budget.free < 0
     style = "bold $text-error" if over else "bold"
@@ -125,11 +125,11 @@ def _tokens(budget: Budget, width: int) -> tuple[str, str]:
 
 
 def _bar(budget: Budget, limit: int, width: int) -> Content:
-    """Draw what is fixed, the history, what is free and what is kept for the reply."""
+    """Draw the fixed tokens, the history, the free tokens and the reply reserve."""
     free = limit - budget.reserve - budget.total
-    told = f" {short_number(free)} free" if free >= 0 else f" {short_number(-free)} over"
+    text = f" {short_number(free)} free" if free >= 0 else f" {short_number(-free)} over"
     fixed, history, open_, reserve = shares(
-        (budget.fixed, budget.history, max(free, 0), budget.reserve), width - len(told)
+        (budget.fixed, budget.history, max(free, 0), budget.reserve), width - len(text)
     )
     used = "$text-error" if free < 0 else "$origin-system"
     return Content.assemble(
@@ -137,5 +137,5 @@ def _bar(budget: Budget, limit: int, width: int) -> Content:
         ("━" * history, "$text-error" if free < 0 else "$origin-history"),
         ("─" * open_, "$foreground-disabled"),
         ("╌" * reserve, "$origin-setting"),
-        (told, "$text-error" if free < 0 else "$foreground 72%"),
+        (text, "$text-error" if free < 0 else "$foreground 72%"),
     )

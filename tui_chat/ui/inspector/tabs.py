@@ -1,4 +1,4 @@
-"""The protocols side by side in one line; the one that Enter would send carries a dot."""
+"""The two tab lines of the inspector: protocols, and views of the request."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
             x -= len(text) + 1
 
     def choose(self, protocol: Protocol) -> None:
-        """Say that a protocol was chosen, unless it is the one already shown."""
+        """Post a protocol that is not shown already."""
         if protocol is not self.active:
             self.post_message(self.Chosen(protocol))
 
@@ -99,7 +99,7 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
 
 
 class View(StrEnum):
-    """What can be seen of a request."""
+    """The views of a request."""
 
     CONTEXT = "context"
     PAYLOAD = "payload"
@@ -109,7 +109,7 @@ class View(StrEnum):
     BUDGET = "budget"
 
 
-KEYS = {
+VIEW_KEYS = {
     View.CONTEXT: "c",
     View.PAYLOAD: "p",
     View.REQUEST: "r",
@@ -117,7 +117,7 @@ KEYS = {
     View.REPLY: "e",
     View.BUDGET: "b",
 }
-"""The letter of each: one of its name."""
+"""The key of each view, a letter of its name."""
 
 _SHORT = {
     View.CONTEXT: "Ctx",
@@ -156,7 +156,7 @@ class ViewTabs(OnePassWidget):
         parts: list[tuple[str, str]] = []
         for view, text in self._labels():
             style = "bold reverse" if view is self.active else "$foreground 72%"
-            at = text.lower().find(KEYS[view])
+            at = text.lower().find(VIEW_KEYS[view])
             pieces = [(text, style)]
             if at >= 0:
                 pieces = [

@@ -1,4 +1,4 @@
-"""Figures and addresses in words short enough for a narrow pane."""
+"""Numbers, addresses and texts, shortened to fit a narrow pane."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from rich.cells import cell_len, set_cell_size
 
-from tui_chat.ui.inspector.hostile import shown
+from tui_chat.models.sanitize import sanitize
 
 
 def short_number(number: int) -> str:
@@ -34,7 +34,7 @@ def counted(number: int, word: str) -> str:
 
 def cut(text: str, width: int) -> str:
     """Shorten a text at its end to a width in cells."""
-    text = shown(text)
+    text = sanitize(text, "exact")
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, width - 1).rstrip() + "…" if width > 0 else ""
@@ -42,7 +42,7 @@ def cut(text: str, width: int) -> str:
 
 def cut_front(text: str, width: int) -> str:
     """Shorten a text at its front to a width in cells."""
-    text = shown(text)
+    text = sanitize(text, "exact")
     if cell_len(text) <= width:
         return text
     while text and cell_len(text) > width - 1:
@@ -51,12 +51,12 @@ def cut_front(text: str, width: int) -> str:
 
 
 def short_url(url: str, width: int) -> str:
-    """Shorten a URL: first the scheme goes, then the query, then the middle of the host."""
+    """Shorten a URL: first drop the scheme, then the query, then the front of the host."""
     parts = urlsplit(url)
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     for form in (f"{parts.netloc}{path}", f"{parts.netloc}{parts.path}"):
-        if cell_len(shown(form)) <= width:
-            return shown(form)
+        if cell_len(sanitize(form, "exact")) <= width:
+            return sanitize(form, "exact")
     return cut_front(f"{parts.netloc}{parts.path}", width)
 
 
@@ -71,7 +71,7 @@ def fitting(parts: Sequence[str], width: int, between: str = " · ") -> str:
 
 
 def shares(amounts: Sequence[int], width: int) -> list[int]:
-    """Divide a width by amounts; what is not nothing gets a cell, and the sum is the width."""
+    """Divide a width by amounts; amounts above 0 get at least a cell, and the sum is the width."""
     total = sum(amounts)
     if total <= 0 or width <= 0:
         return [0] * len(amounts)

@@ -1,4 +1,4 @@
-"""The preset editor: makes edits of the preset it shows, and asks for the rest."""
+"""The preset editor: edits the preset it shows, and requests what needs the app."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tui_chat.library.editing import EditHistory, change_message, first_changed,
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.actions import UNDO_KEYS
-from tui_chat.ui.presets import steps
-from tui_chat.ui.presets.content import Content
-from tui_chat.ui.presets.edit_form import EditForm
+from tui_chat.ui.presets.form_fields import EditForm
+from tui_chat.ui.presets.message_edits import KINDS, after_delete, edit_for, quoted, with_new
+from tui_chat.ui.presets.message_form import ContentEditor
 from tui_chat.ui.presets.rows import PresetRows
 from tui_chat.ui.presets.view import PresetView
 
@@ -27,7 +27,7 @@ def _app(pane: Widget) -> App[None]:
 
 
 class PresetPane(PresetView):
-    """The editor. `show` it edits; it posts the edits that a person makes."""
+    """The editor. It posts the edits the user makes, and requests the rest."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "want('save')", "Save", tooltip="Save the preset"),
@@ -36,7 +36,7 @@ class PresetPane(PresetView):
     ]
 
     class Edited(Message):
-        """The preset is to be this one from now on."""
+        """The user edited the preset."""
 
         def __init__(self, name: str, edits: EditHistory) -> None:
             super().__init__()
@@ -44,55 +44,55 @@ class PresetPane(PresetView):
             self.edits = edits
 
     class SaveRequested(Message):
-        """The preset is to be saved."""
+        """Requests that the preset is saved."""
 
     class MoreRequested(Message):
-        """Something is to be done with preset files; the app asks what."""
+        """Requests the menu for preset files."""
 
     class FileRequested(Message):
-        """The whole preset is to be edited in the user's own editor."""
+        """Requests the whole preset in the user's own editor."""
 
     class ContentRequested(Message):
-        """A message's content is to be edited in the user's own editor; see `rewrite`."""
+        """Requests a message's content in the user's own editor; the answer goes to `rewrite`."""
 
         def __init__(self, message: PresetMessage) -> None:
             super().__init__()
             self.message = message
 
     class OriginLit(Message):
-        """The cursor went to a row: what came from it is to be shown elsewhere too."""
+        """The cursor moved to a row; its text is to be highlighted in other panes."""
 
         def __init__(self, origin: Origin) -> None:
             super().__init__()
             self.origin = origin
 
-    class RevealRequested(Message):
-        """The places of a row in the request are to be gone to."""
+    class PlacesRequested(Message):
+        """Requests the inspector to go to the places of a row."""
 
         def __init__(self, origin: Origin) -> None:
             super().__init__()
             self.origin = origin
 
-    class Left(Message):
+    class EditorLeft(Message):
         """Esc was pressed in the list."""
 
-    @on(PresetRows.Lit)
-    def _lit(self, event: PresetRows.Lit) -> None:
+    @on(PresetRows.OutlineRowHighlighted)
+    def _row_highlighted(self, event: PresetRows.OutlineRowHighlighted) -> None:
         event.stop()
-        self.tell_of(event.row)
+        self.describe_row(event.row)
         message = event.row.message if event.row is not None else None
         if message is not None and (self.rows.has_focus or self.form.has_focus_within):
             self.post_message(self.OriginLit(Origin(OriginKind.PRESET, message.id, message.name)))
 
-    @on(PresetRows.Wanted)
-    def _wanted(self, event: PresetRows.Wanted) -> None:
+    @on(PresetRows.ActionRequested)
+    def _action_requested(self, event: PresetRows.ActionRequested) -> None:
         event.stop()
-        self.action_want(event.what)
+        self.action_want(event.action)
 
-    def action_want(self, what: str) -> None:
-        """Do what was asked for, or ask the app."""
+    def action_want(self, action: str) -> None:
+        """Do an action of the list, or request it from the app."""
         edits, index = self.edits, self.index
-        match what:
+        match action:
             case "save":
                 self.post_message(self.SaveRequested())
             case "more":
@@ -103,7 +103,7 @@ class PresetPane(PresetView):
                 self.filter.value = ""
                 self.remove_class("-filter")
             case "back":
-                self.post_message(self.Left())
+                self.post_message(self.EditorLeft())
             case _ if edits is None:
                 self._bell()
             case "undo":
@@ -125,21 +125,21 @@ class PresetPane(PresetView):
             case "where":
                 message = edits.preset.messages[index]
                 origin = Origin(OriginKind.PRESET, message.id, message.name)
-                self.post_message(self.RevealRequested(origin))
+                self.post_message(self.PlacesRequested(origin))
             case "outside":
                 self.post_message(self.ContentRequested(edits.preset.messages[index]))
             case _:
-                self._step(edits, index, what)
+                self._edit_message(edits, index, action)
 
-    def _step(self, edits: EditHistory, index: int, what: str) -> None:
-        drawn = self.rows.outline
-        assert drawn is not None
-        step = steps.step(drawn, index, what)
-        if step is None:
+    def _edit_message(self, edits: EditHistory, index: int, action: str) -> None:
+        outline = self.rows.outline
+        assert outline is not None
+        edit = edit_for(outline, index, action)
+        if edit is None:
             self._bell()
             return
-        at = steps.after_delete(drawn, index) if what == "delete" else None
-        self._take(edits.record(step.preset, step.label), at)
+        at = after_delete(outline, index) if action == "delete" else None
+        self._take(edits.record(edit.preset, edit.label), at)
 
     def _bell(self) -> None:
         _app(self).bell()
@@ -147,65 +147,65 @@ class PresetPane(PresetView):
     def _ask_what_to_add(self) -> None:
         from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
-        choices = [Choice(kind, label, detail) for kind, label, detail in steps.KINDS]
+        choices = [Choice(kind, label, detail) for kind, label, detail in KINDS]
         _app(self).push_screen(ChoiceDialog("Add what?", choices, "message"), self._add)
 
     def _add(self, kind: str | None) -> None:
         if self.edits is not None and kind is not None:
-            after = steps.with_new(self.edits.preset, self.rows.chosen, kind)
+            after = with_new(self.edits.preset, self.rows.chosen, kind)
             self._take(self.edits.record(after, f"add a {kind}"))
             self.open_form()
 
-    @on(PresetRows.Dropped)
-    def _dropped(self, event: PresetRows.Dropped) -> None:
+    @on(PresetRows.MessageDropped)
+    def _dropped(self, event: PresetRows.MessageDropped) -> None:
         event.stop()
         if self.edits is not None and event.index >= 0:
-            name = steps.quoted(self.edits.preset.messages[event.index])
+            name = quoted(self.edits.preset.messages[event.index])
             after = put_in_slot(self.edits.preset, event.index, event.slot)
             self._take(self.edits.record(after, f"move {name} {event.slot.description}"))
 
     def rewrite(self, message: PresetMessage, content: str) -> bool:
-        """Give a message other content, as one edit; False where it has gone meanwhile."""
+        """Replace the content of a message, as one edit; return False if it is gone meanwhile."""
         if self.edits is None:
             return False
         messages = self.edits.preset.messages
         there = (n for n, each in enumerate(messages) if each is message)
         index = next(there, None)
-        if index is None:  # changed meanwhile: it is known by its id
+        if index is None:  # edited meanwhile: find it by its id
             index = next((n for n, each in enumerate(messages) if each.id == message.id), None)
         if index is None:
             return False
         after = change_message(self.edits.preset, index, content=content)
-        self._take(self.edits.record(after, f"edit {steps.quoted(message)}"))
+        self._take(self.edits.record(after, f"edit {quoted(message)}"))
         return True
 
-    @on(EditForm.Changed)
-    def _form_changed(self, event: EditForm.Changed) -> None:
+    @on(EditForm.FieldsChanged)
+    def _form_changed(self, event: EditForm.FieldsChanged) -> None:
         event.stop()
         if self.edits is not None and event.form is self.settings:
             self._change_settings(self.edits, event)
         elif self.edits is not None:
             self._change_message(self.edits, event)
 
-    def _change_message(self, edits: EditHistory, event: EditForm.Changed) -> None:
+    def _change_message(self, edits: EditHistory, event: EditForm.FieldsChanged) -> None:
         index = self.index
         if index < 0 or self.form.message is None:
             return
         message = edits.preset.messages[index]
         if message is not self.form.message:
-            return  # the cursor went on before this came
+            return  # the cursor moved on before this arrived
         after = change_message(edits.preset, index, **event.fields)
         key = f"{index} {event.key}" if event.key else ""
-        self._take(edits.record(after, f"edit {steps.quoted(message)}", key), index)
+        self._take(edits.record(after, f"edit {quoted(message)}", key), index)
 
-    def _change_settings(self, edits: EditHistory, event: EditForm.Changed) -> None:
+    def _change_settings(self, edits: EditHistory, event: EditForm.FieldsChanged) -> None:
         after = replace(edits.preset, **event.fields)
         key = f"settings {event.key}" if event.key else ""
         what = ", ".join(event.fields).replace("_", " ")
         self._take(edits.record(after, f"change the preset's {what}", key), self.index)
 
-    @on(Content.UndoRequested)
-    def _undo_requested(self, event: Content.UndoRequested) -> None:
+    @on(ContentEditor.PresetUndoRequested)
+    def _undo_requested(self, event: ContentEditor.PresetUndoRequested) -> None:
         event.stop()
         self.action_want("undo")
 
@@ -214,7 +214,7 @@ class PresetPane(PresetView):
         `words` tell what was done where it is not plain.
         """
         before = self.edits
-        self.say(words)
+        self.show_status(words)
         if before is None or edits is before:
             return
         index = first_changed(before.preset, edits.preset, self.index) if at is None else at

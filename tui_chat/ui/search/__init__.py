@@ -1,13 +1,11 @@
-"""Searching everything that was said.
+"""The search area: a screen that searches all sessions.
 
-screen    SearchScreen: words, hits and the surroundings of one; what the app talks to
-typed     from what was typed to a query: words, and filters such as `role:` and `after:`
-hits      HitList: what was found, of which only the visible lines are drawn
-preview   Preview: the messages around a hit
-lines     marked text, wrapped
+screen      SearchScreen: query, hits and preview; what the app talks to
+query_text  from typed text to a query: words, and filters such as `role:` and `after:`
+hit_list    HitList and HitPreview: the hits, and the messages around one
 """
 
-from tui_chat.ui.search.screen import Answer, SearchScreen
-from tui_chat.ui.search.typed import Known
+from tui_chat.ui.search.query_text import KnownNames
+from tui_chat.ui.search.screen import SearchAnswer, SearchScreen
 
-__all__ = ["Answer", "Known", "SearchScreen"]
+__all__ = ["KnownNames", "SearchAnswer", "SearchScreen"]

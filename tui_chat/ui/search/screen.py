@@ -1,9 +1,9 @@
-"""The screen that searches everything: results while one types.
+"""The screen that searches all sessions, with results while the user types.
 
-1. One question is asked at a time. What is typed meanwhile is asked when its answer is there,
-   and only the latest of it; so answers come in the order of their questions.
-2. The screen asks the app by messages, `Asked` and `Pointed`, and is answered with `show` and
-   `show_around`. It ends with the hit that was chosen, or with None.
+1. One query runs at a time. What is typed meanwhile is queried when the answer arrives, and only
+   the latest of it; so answers come in the order of their queries.
+2. The screen asks the app by messages, `QueryRequested` and `PreviewRequested`, and is answered
+   with `show` and `show_around`. It is dismissed with the selected hit, or with None.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.search import Hit, Query
 from tui_chat.models.session import Entry
-from tui_chat.models.visible import one_line
-from tui_chat.ui.search.hits import HitList
-from tui_chat.ui.search.preview import Preview
-from tui_chat.ui.search.typed import Known, Order, completed, understood
+from tui_chat.ui.search.hit_list import HitList, HitPreview
+from tui_chat.ui.search.query_text import KnownNames, SortOrder, complete_filter, parse_query
 
 LIMIT = 100
-"""Hits that are shown at most."""
+"""The most hits shown."""
 
 HOW = (
     "Type words that were said, in any session.\n"
@@ -51,8 +50,8 @@ FEWER = "\nThe filters leave out the rest: take one away."
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a query found, or what is wrong with it."""
+class SearchAnswer:
+    """The hits of a query, or why it failed."""
 
     query: Query
     hits: tuple[Hit, ...] = ()
@@ -60,7 +59,7 @@ class Answer:
 
 
 class SearchScreen(ModalScreen[Hit | None]):
-    """Words above, hits below, and the surroundings of one beside or under them."""
+    """The query above, the hits below, a preview of one beside or under them."""
 
     DEFAULT_CSS = """
     SearchScreen {
@@ -81,16 +80,16 @@ class SearchScreen(ModalScreen[Hit | None]):
         .search--keys { height: 1; color: $foreground 72%; padding: 0 1; }
         .search--found { height: 1fr; }
         HitList { width: 1fr; height: 1fr; }
-        Preview { width: 1fr; height: 1fr; margin-left: 1; }
+        HitPreview { width: 1fr; height: 1fr; margin-left: 1; }
     }
     SearchScreen.-medium, SearchScreen.-narrow {
         .search--found { layout: vertical; }
-        Preview { margin: 1 0 0 0; height: 2fr; }
+        HitPreview { margin: 1 0 0 0; height: 2fr; }
         HitList { height: 3fr; }
     }
-    SearchScreen.-low Preview { display: none; }
+    SearchScreen.-low HitPreview { display: none; }
     SearchScreen.-narrow > Vertical { width: 100%; height: 100%; }
-    SearchScreen.-bare Preview { display: none; }
+    SearchScreen.-bare HitPreview { display: none; }
     """
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012 - as Textual declares it
 
@@ -107,41 +106,41 @@ class SearchScreen(ModalScreen[Hit | None]):
         Binding("enter", "take", "Open", show=False, priority=True),
     ]
 
-    class Asked(Message):
-        """A query is to be answered with `show`."""
+    class QueryRequested(Message):
+        """Requests an answer to a query, to be given to `show`."""
 
         def __init__(self, query: Query) -> None:
             super().__init__()
             self.query = query
 
-    class Pointed(Message):
-        """The messages around a hit are to be shown with `show_around`."""
+    class PreviewRequested(Message):
+        """Requests the messages around a hit, to be given to `show_around`."""
 
         def __init__(self, hit: Hit) -> None:
             super().__init__()
             self.hit = hit
 
-    def __init__(self, known: Known, now: float, typed: str = "") -> None:
+    def __init__(self, known: KnownNames, now: float, typed: str = "") -> None:
         super().__init__()
         self._known = known
         self._now = now
         self._input = Input(typed, placeholder="words, or filters such as from:user after:7d")
         self._state = Static("", classes="search--state", markup=False)
         self._list = HitList(now)
-        self._preview = Preview()
-        self._order: Order = "rank"
+        self._preview = HitPreview()
+        self._order: SortOrder = "rank"
         self._asked: Query | None = None
-        """The query whose answer is awaited."""
+        """The query that is running."""
         self._shown: Query | None = None
         """The query whose answer is shown."""
 
     @property
     def typed(self) -> str:
-        """The words and filters as they stand there."""
+        """The query as it is typed."""
         return self._input.value
 
     def compose(self) -> ComposeResult:
-        """Lay out words, hits and preview."""
+        """Lay out query, hits and preview."""
         with Vertical() as box:
             box.border_title = "Search everything"
             yield self._input
@@ -156,11 +155,11 @@ class SearchScreen(ModalScreen[Hit | None]):
             )
 
     def on_mount(self) -> None:
-        """Search again for what was searched for last, all of it ready to be replaced."""
+        """Repeat the last search, its text selected so that typing replaces it."""
         self._input.select_all()
         self._typed()
 
-    # Asking and being answered
+    # Queries and answers
 
     @on(Input.Changed)
     def _typed(self) -> None:
@@ -171,17 +170,17 @@ class SearchScreen(ModalScreen[Hit | None]):
             self._show((), HOW)
         elif self._asked is None and query != self._shown:
             self._asked = query
-            self.post_message(self.Asked(query))
+            self.post_message(self.QueryRequested(query))
 
     def _wanted(self) -> tuple[Query, tuple[str, ...]]:
-        typed = understood(self._input.value, self._known, self._now, self._order)
+        typed = parse_query(self._input.value, self._known, self._now, self._order)
         return replace(typed.query, limit=LIMIT), typed.faults
 
-    def show(self, answer: Answer) -> None:
-        """Show what the query that was asked last has found."""
+    def show(self, answer: SearchAnswer) -> None:
+        """Show the answer to the running query."""
         self._asked = None
         wanted, _ = self._wanted()
-        if wanted.text or wanted.narrows:  # else everything was taken away meanwhile
+        if wanted.text or wanted.narrows:  # else the input was cleared meanwhile
             self._shown = answer.query
             bare = Query(answer.query.text, order=answer.query.order, limit=LIMIT)
             nothing = NOTHING + ("" if bare == answer.query else FEWER) if wanted.text else NOBODY
@@ -204,45 +203,45 @@ class SearchScreen(ModalScreen[Hit | None]):
         self._state.update(Content(order + found))
 
     def show_around(self, hit: Hit, entries: Sequence[Entry]) -> None:
-        """Show the messages around a hit, if it is still the one under the cursor."""
+        """Preview the messages around a hit, if the cursor is still on it."""
         if hit == self._list.hit:
             self._preview.show(hit, entries)
 
-    @on(HitList.Moved)
+    @on(HitList.HitHighlighted)
     def _moved(self) -> None:
         hit = self._list.hit
         self._say(self._wanted()[1])
         if hit is None:
             self._preview.show(None, ())
         else:
-            self.post_message(self.Pointed(hit))
+            self.post_message(self.PreviewRequested(hit))
 
     # Keys
 
     def action_move(self, step: int) -> None:
-        """Go to another hit."""
-        self._list.put_cursor(self._list.cursor + step)
+        """Move to another hit."""
+        self._list.action_move(step)
 
     def action_page(self, direction: int) -> None:
-        """Go on by a screen of hits."""
-        self._list.page(direction)
+        """Move by a page of hits."""
+        self._list.action_page(direction)
 
     def action_complete(self) -> None:
-        """Complete a filter or its value."""
-        self._input.value = completed(self._input.value, self._known)
+        """Complete the filter, or its value, before the cursor."""
+        self._input.value = complete_filter(self._input.value, self._known)
         self._input.cursor_position = len(self._input.value)
 
     def action_order(self) -> None:
-        """Order the hits by age, or by how well they fit."""
+        """Switch between newest first and best first."""
         self._order = "newest" if self._order == "rank" else "rank"
         self._typed()
 
-    @on(HitList.Taken)
+    @on(HitList.HitSelected)
     def action_take(self) -> None:
-        """End with the hit under the cursor."""
+        """Close the screen with the hit under the cursor."""
         if self._list.hit is not None:
             self.dismiss(self._list.hit)
 
     def action_leave(self) -> None:
-        """End without one."""
+        """Close the screen without a hit."""
         self.dismiss(None)

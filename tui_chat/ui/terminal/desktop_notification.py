@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
-from tui_chat.models.visible import one_line
 from tui_chat.ui.terminal.helper_command import run_helper
 
 Notify = Literal["osc9", "osc777", "bell", "off"]

@@ -1,13 +1,12 @@
 """The last defence: control characters never reach the terminal, wherever they came from.
 
-Text of others is spelled out where it is drawn (`models.visible`), so that the reader sees what
+Text of others is spelled out where it is drawn (`models.sanitize`), so that the reader sees what
 is in it. What was not, such as text pasted into a form field, loses its control characters here;
 they take no cell, so nothing moves.
 """
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -17,11 +16,8 @@ from textual.color import Color
 from textual.filter import LineFilter
 from textual.widgets import TextArea
 
-from tui_chat.models.visible import masked
+from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.actions import UNDO_KEYS
-
-_OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
-"""Control characters, and characters that reverse the direction of text."""
 
 
 class ControlCharacterFilter(LineFilter):
@@ -30,9 +26,10 @@ class ControlCharacterFilter(LineFilter):
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Return the segments without them; the same list if there is nothing to remove."""
         del background
-        if all(text.isprintable() or not _OBEYED.search(text) for text, _, _ in segments):
+        if all(text.isprintable() for text, _, _ in segments):
             return segments
-        return [Segment(_OBEYED.sub("", text), style) for text, style, _ in segments]
+        safe = [Segment(sanitize(text, "removed"), style) for text, style, _ in segments]
+        return segments if safe == segments else safe
 
 
 class SafeTextArea(TextArea):
@@ -43,5 +40,5 @@ class SafeTextArea(TextArea):
     def get_line(self, line_index: int) -> Text:
         """Return a line as it is drawn; columns stay those of the text."""
         line = super().get_line(line_index)
-        safe = masked(line.plain)
+        safe = sanitize(line.plain, "masked")
         return line if safe == line.plain else Text(safe, end="", no_wrap=True)

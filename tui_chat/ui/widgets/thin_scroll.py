@@ -51,45 +51,51 @@ class ThinScrollBar(ScrollBar, OnePassWidget):
         return [strips[id(rows[y])].crop(*crop.column_span) for y in crop.line_range]
 
 
-class ThinScrollView(ScrollView):
-    """Scrolls vertically; the scroll bar takes one cell and has the colour of the background."""
-
-    DEFAULT_CSS = """
-    ThinScrollView {
+def thin_scroll_css(selector: str) -> str:
+    """Return the default CSS of a thin scroll view: no bar below, a one-cell bar on the right."""
+    bar = "background", "background-hover", "background-active"
+    ground = "".join(f"scrollbar-{part}: $background; " for part in bar)
+    raised = "".join(f"scrollbar-{part}: $surface; " for part in bar)
+    return f"""
+    {selector} {{
         background: $background;
         color: $foreground;
         overflow-x: hidden;
         overflow-y: auto;
         scrollbar-size-vertical: 1;
-        scrollbar-background: $background;
-        scrollbar-background-hover: $background;
-        scrollbar-background-active: $background;
+        {ground}
         scrollbar-color: $foreground 25%;
         scrollbar-color-hover: $foreground 40%;
         scrollbar-color-active: $primary;
-
-        &.-raised {
-            background: $surface;
-            scrollbar-background: $surface;
-            scrollbar-background-hover: $surface;
-            scrollbar-background-active: $surface;
-        }
-    }
+        &.-raised {{ background: $surface; {raised} }}
+    }}
     """
+
+
+def thin_scroll_bar(view: ScrollView) -> ScrollBar:
+    """Return the vertical scroll bar of a view, created at first use.
+
+    This is Textual's `vertical_scrollbar` line for line, because the class of the bar is fixed
+    there.
+    """
+    if view._vertical_scrollbar is None:  # pyright: ignore[reportPrivateUsage]
+        bar = ThinScrollBar(name="vertical", thickness=view.scrollbar_size_vertical)
+        view._vertical_scrollbar = bar  # pyright: ignore[reportPrivateUsage]
+        bar.display = False
+        app = cast("App[object]", view.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
+        app._start_widget(view, bar)  # pyright: ignore[reportPrivateUsage]
+    return view._vertical_scrollbar  # pyright: ignore[reportPrivateUsage, reportReturnType]
+
+
+class ThinScrollView(ScrollView):
+    """Scrolls vertically; the scroll bar takes one cell and has the colour of the background."""
+
+    DEFAULT_CSS = thin_scroll_css("ThinScrollView")
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        """The scroll bar, created at first use.
-
-        Overrides Textual's property line for line, because the class of the bar is fixed there.
-        """
-        if self._vertical_scrollbar is None:
-            bar = ThinScrollBar(name="vertical", thickness=self.scrollbar_size_vertical)
-            self._vertical_scrollbar = bar
-            bar.display = False
-            app = cast("App[object]", super().app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
-            app._start_widget(self, bar)  # pyright: ignore[reportPrivateUsage]  as Textual does it
-        return self._vertical_scrollbar
+        """The scroll bar."""
+        return thin_scroll_bar(self)
 
     def set_extent(self, size: Size) -> None:
         """Set the virtual size without a layout of the screen.

@@ -1,31 +1,27 @@
-"""What else there is to see of a request beside its body, a view each.
+"""The views of a request other than its body.
 
-rows        Row, Rows: what a view shows, made row by row as it is looked at
-rows_view   RowsView: draws the visible rows, has the cursor
-said        texts as rows, for what is unfolded
-survey      what a context is made of, from one to the next
-context     ContextView: the turns, where each stands and why, what was left out
-request     RequestView: method, URL, headers, size
-diff        DiffView: beside another request
-reply       ReplyView: what came back
-budget      BudgetView: where the tokens go
-tabs        View, ViewTabs: the line to choose one from
+rows_view  RowsView: a list of rows that are made when they come into sight
+context    ContextView: the turns with origin, rule and tokens, and what was left out
+request    RequestView: method, URL, headers, size
+diff       DiffView: compared with another request
+reply      ReplyView: the reply and the response as received
+budget     BudgetView: tokens by origin
 """
 
 from tui_chat.ui.inspector.tabs import View, ViewTabs
 from tui_chat.ui.inspector.views.budget import BudgetView
 from tui_chat.ui.inspector.views.context import ContextView
 from tui_chat.ui.inspector.views.diff import DiffView
-from tui_chat.ui.inspector.views.reply import Came, ReplyView
+from tui_chat.ui.inspector.views.reply import ReplyDetails, ReplyView
 from tui_chat.ui.inspector.views.request import SETTLED, RequestView
 from tui_chat.ui.inspector.views.rows_view import RowsView
 
 __all__ = [
     "SETTLED",
     "BudgetView",
-    "Came",
     "ContextView",
     "DiffView",
+    "ReplyDetails",
     "ReplyView",
     "RequestView",
     "RowsView",

@@ -1,4 +1,4 @@
-"""Where the tokens go: a bar for each origin, what is free, what falls out next."""
+"""The budget view: tokens by origin, what is free, and what is dropped next."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from tui_chat.ui.inspector.views.rows_view import (
     BLANK,
     Part,
     Piece,
-    Rows,
     RowsView,
+    ViewRows,
     first_words,
     line,
-    many,
-    said,
+    text_part,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ _LABEL = 16
 
 
 class BudgetView(RowsView):
-    """The account of one request."""
+    """Shows the token budget of a request."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -50,23 +49,23 @@ class BudgetView(RowsView):
         self._dropped = 0
 
     def show(self, composed: Composed, pinned: Collection[str] = ()) -> None:
-        """Show a request's account. `pinned`: ids of the messages that always stay."""
+        """Show the budget of a request. `pinned` are ids of messages that are never dropped."""
         envelope = composed.envelope
         self._shares, self._budget = self._account(envelope, pinned), envelope.budget
         self._dropped = len(envelope.dropped)
         self.rebuild()
 
     def forget(self) -> None:
-        """Let go of the account."""
+        """Drop the budget."""
         super().forget()
         self._account = Accountant()
         self._shares = self._budget = None
 
-    def build(self, width: int) -> Rows:
-        """Lay the account out."""
+    def build(self, width: int) -> ViewRows:
+        """Lay the budget out."""
         shares, budget = self._shares, self._budget
         if shares is None:
-            return Rows()
+            return ViewRows()
         about = "" if budget is None or budget.exact else "~"
         parts: list[Part] = [_total(shares, about), *_bar(shares, width), BLANK]
         whole = shares.limit or max(shares.used, 1)
@@ -97,8 +96,11 @@ class BudgetView(RowsView):
         parts += self._what_next(shares, width)
         if budget is not None:
             how = budget.how or f"counted with {budget.counter}"
-            parts += [BLANK, many(said(f"{how[0].upper()}{how[1:]}.", width, "", "muted"))]
-        return Rows(parts)
+            parts += [
+                BLANK,
+                text_part(f"{how[0].upper()}{how[1:]}.", width, "", "muted"),
+            ]
+        return ViewRows(parts)
 
     def _what_next(self, shares: Shares, width: int) -> list[Part]:
         parts: list[Part] = []
@@ -125,7 +127,7 @@ def _total(shares: Shares, about: str) -> Part:
 
 
 def _bar(shares: Shares, width: int) -> list[Part]:
-    """Draw all of it in one line of the pane's width."""
+    """Draw the whole budget as one bar as wide as the pane."""
     amounts: list[tuple[str, int, str]] = [
         ("█", share.tokens, share.kind.value) for share in shares.shares
     ]
@@ -140,17 +142,17 @@ def _bar(shares: Shares, width: int) -> list[Part]:
 
 
 def _amount(name: str, tokens: int, whole: int, told: str, style: str, width: int) -> Part:
-    """Draw one kind: its name, its tokens, a bar of its own."""
+    """Draw a kind of origin: name, tokens, share and bar."""
     share = tokens / whole if whole else 0.0
     figures = f"{tokens:>9,} {share:>6.1%} "
     room = max(width - _LABEL - len(figures) - 2, 0)
     long = min(max(round(room * share), 1 if tokens else 0), room)
-    says = f"{name}: {counted(tokens, 'token')}" + (f", {told}" if told else "")
+    hint = f"{name}: {counted(tokens, 'token')}" + (f", {told}" if told else "")
     return line(
         ("■ ", style),
         (f"{name:<{_LABEL - 2}}", ""),
         (figures, "strong"),
         ("━" * long, style),
         (f" {told}" if told and len(told) < room - long else "", "muted"),
-        says=says,
+        hint=hint,
     )

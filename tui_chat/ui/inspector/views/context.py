@@ -1,11 +1,10 @@
-"""The context before any protocol had its say: which turns, from where, why there, at what cost.
+"""The context view: the turns before encoding, with origin, placement rule and tokens.
 
-1. The turns stand in zones: what comes first of all, the preset's list, the chat history, the
-   list again. A zone says how many turns it has and what they cost.
-2. A turn is one row; unfolded it has its rule and its whole text. What came from the same source
-   stays unfolded from keystroke to keystroke.
-3. What is not sent has its zone too, each with its reason: who looks for a missing message finds
-   it here.
+1. Turns are in zones: system messages first, the preset's list, the chat history, the list
+   again. The heading of a zone has its turns and tokens.
+2. A turn is one row; unfolded it has its rule and its whole text. It stays unfolded from
+   keystroke to keystroke, by its source.
+3. What is not sent has a zone too, each message with the reason.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from tui_chat.ui.inspector.text_fitting import counted, cut
 from tui_chat.ui.inspector.views.rows_view import (
     BLANK,
     Part,
-    Row,
-    Rows,
     RowsView,
+    ViewRow,
+    ViewRows,
     first_words,
     line,
-    many,
-    said,
-    sides,
+    made_rows,
+    spread,
+    text_rows,
 )
 
 if TYPE_CHECKING:
@@ -49,20 +48,20 @@ _ZONES = {
 }
 
 
-class Survey:
-    """Looks at one context after the other; costs the turns that were not there before."""
+class ContextCounts:
+    """Zones and counts of a context; the next context costs its new turns only."""
 
     def __init__(self) -> None:
         self.zones: list[tuple[str, int, int]] = []
-        """The runs of turns in one zone: its name, its first turn and the one behind it."""
+        """The zones: name, index of the first turn, index after the last."""
         self.ids = Counter[str]()
-        """How many turns came from each source other than the history, by its id."""
+        """Number of turns of each source other than the history, by its id."""
         self.anchors = Counter[str]()
-        """How many turns were placed by each anchor."""
+        """Number of turns placed at each anchor."""
         self._turns: tuple[Turn, ...] = ()
 
-    def take(self, turns: tuple[Turn, ...]) -> None:
-        """Look at the turns of another context."""
+    def update(self, turns: tuple[Turn, ...]) -> None:
+        """Count the turns of another context."""
         same = same_objects(self._turns, turns)
         self._count(self._turns[same:], -1)
         self._count(turns[same:], 1)
@@ -90,25 +89,25 @@ _ROLES: dict[MessageRole, str] = {
     "tool": "tool",
 }
 _FAR = 100
-"""Rows, either way, among which the cursor looks for what it was on."""
+"""ViewRows in each direction in which the cursor's source is looked for."""
 _UNFOLD = "unfold"
 _UNFOLD_DROPPED = "unfold dropped"
 _GO_TO_DROPPED = "go to dropped"
 
 
 class ContextView(RowsView):
-    """The turns of an envelope."""
+    """Shows the turns of an envelope."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._envelope: ChatEnvelope | None = None
         self._preset: Preset | None = None
-        self._surveyed = Survey()
+        self._counts = ContextCounts()
         self._open: set[tuple[OriginKind, str]] = set()
         self._dropped_open = False
         self._at_end = True
         self._wanted: Origin | None = None
-        """What the cursor is to go to as soon as there are rows."""
+        """The origin to go to once there are rows."""
 
     def show(self, composed: Composed) -> None:
         """Show a request's context."""
@@ -117,16 +116,16 @@ class ContextView(RowsView):
         self.rebuild()
 
     def forget(self) -> None:
-        """Let go of the context."""
+        """Drop the context."""
         super().forget()
         self._envelope = self._preset = self._wanted = None
-        self._surveyed = Survey()
+        self._counts = ContextCounts()
         self._at_end = True
 
     @property
     def origin_near_cursor(self) -> Origin | None:
-        """The source of the row under the cursor, or of the nearest row that has one; None while
-        the cursor stays at the end, whatever comes.
+        """The origin of the row under the cursor, or of the nearest row that has one; None while
+        the cursor stays at the end.
         """
         if self._at_end:
             return None
@@ -134,8 +133,9 @@ class ContextView(RowsView):
         return next((origin for origin in near if origin is not None), None)
 
     def reveal(self, origin: Origin) -> bool:
-        """Put the cursor on the turn that came from an origin, or on what tells why there is
-        none; False where neither is here.
+        """Put the cursor on the turn of an origin, or on the row that says why there is none.
+
+        Returns False if there is neither.
         """
         if not self._built_for:
             self._wanted = origin
@@ -153,7 +153,7 @@ class ContextView(RowsView):
         return True
 
     def _row_of(self, key: tuple[OriginKind, str]) -> int | None:
-        """Return the first row of a source. Of turns it is told without making their rows."""
+        """Return the first row of a source, without making the rows of turns."""
         kind, name = key
         for numbers, make in self.rows.parts():
             if isinstance(make, _Turns):
@@ -169,7 +169,7 @@ class ContextView(RowsView):
         return None
 
     def rebuild(self) -> None:
-        """Show what there is now; the cursor stays on what came from the same source."""
+        """Build the rows again; the cursor stays on the same source."""
         was = self.rows[self.cursor].origin if self.cursor < len(self.rows) else None
         super().rebuild()
         if self._built_for and self._wanted is not None:
@@ -184,13 +184,13 @@ class ContextView(RowsView):
                         self.set_cursor(number)
                     return
 
-    def choose(self, row: Row) -> bool:
+    def choose(self, row: ViewRow) -> bool:
         """Fold and unfold."""
-        if row.does == _UNFOLD_DROPPED:
+        if row.action == _UNFOLD_DROPPED:
             self._dropped_open = not self._dropped_open
-        elif row.does == _GO_TO_DROPPED:
+        elif row.action == _GO_TO_DROPPED:
             return self._envelope is not None and self.reveal(self._envelope.dropped[-1].origin)
-        elif row.does == _UNFOLD and row.origin is not None:
+        elif row.action == _UNFOLD and row.origin is not None:
             self._open ^= {_key(row.origin)}
         else:
             return False
@@ -199,42 +199,42 @@ class ContextView(RowsView):
         self.set_cursor(at)
         return True
 
-    def build(self, width: int) -> Rows:
+    def build(self, width: int) -> ViewRows:
         """Lay the turns out in their zones."""
         envelope = self._envelope
-        return Rows() if envelope is None else Rows(self._parts(envelope, width))
+        return ViewRows() if envelope is None else ViewRows(self._parts(envelope, width))
 
     def _parts(self, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
         turns, tokens = envelope.turns, envelope.tokens or (0,) * len(envelope.turns)
-        self._surveyed.take(turns)
-        zones = self._surveyed.zones
+        self._counts.update(turns)
+        zones = self._counts.zones
         for number, (name, start, stop) in enumerate(zones):
             if number:
                 yield BLANK
             cost = counted(sum(tokens[start:stop]), "token")
             told = f"{counted(stop - start, 'turn')} · {cost}"
-            yield line(*sides(width, ((name, "heading"),), told))
+            yield line(*spread(width, ((name, "heading"),), told))
             if name == "Chat history" and envelope.dropped:
                 yield from self._dropped(envelope, width)
             yield from self._zone(turns, tokens, range(start, stop), width)
-        missing = _missing(self._surveyed, self._preset)
+        missing = _missing(self._counts, self._preset)
         if missing or envelope.dropped:
             yield BLANK
             yield line(("Not sent", "heading"))
             if envelope.dropped:
-                yield _gone_row(envelope, width)
-            yield many([_missing_row(message, why, width) for message, why in missing])
+                yield _dropped_link(envelope, width)
+            yield made_rows([_missing_row(message, why, width) for message, why in missing])
 
     def _zone(
         self, turns: Sequence[Turn], tokens: Sequence[int], zone: range, width: int
     ) -> Iterator[Part]:
-        """Yield the turns of a zone: rows made when they are seen, around what is unfolded."""
+        """Yield the turns of a zone: rows made when visible, around the unfolded ones."""
         at = zone.start
         if self._open:
             for index in zone:
                 if _key(turns[index].origin) in self._open:
                     yield self._folded(turns, tokens, at, index + 1, width)
-                    yield many(_unfolded(turns[index], width))
+                    yield made_rows(_unfolded(turns[index], width))
                     at = index + 1
         yield self._folded(turns, tokens, at, zone.stop, width)
 
@@ -249,9 +249,9 @@ class ContextView(RowsView):
         sign = "▾" if self._dropped_open else "▸"
         why = "The newest messages that fit are kept; pinned ones always, calls with their results."
         yield line(
-            *sides(width, ((f"{sign} {len(dropped):,} left out to fit", "warning"),), f"{cost:,}"),
-            does=_UNFOLD_DROPPED,
-            says=why,
+            *spread(width, ((f"{sign} {len(dropped):,} left out to fit", "warning"),), f"{cost:,}"),
+            action=_UNFOLD_DROPPED,
+            hint=why,
         )
         if self._dropped_open:
             yield len(dropped), _Turns(dropped, (), 0, width, self._open)
@@ -259,16 +259,16 @@ class ContextView(RowsView):
 
 @dataclass(frozen=True, slots=True)
 class _Turns:
-    """Makes the rows of turns, from one on."""
+    """Makes the rows of turns from an index on."""
 
     turns: Sequence[Turn | Dropped]
     tokens: Sequence[int]
     start: int
     width: int
     open: Set[tuple[OriginKind, str]]
-    """The sources that are unfolded."""
+    """The unfolded sources."""
 
-    def __call__(self, number: int) -> Row:
+    def __call__(self, number: int) -> ViewRow:
         turn = self.turns[self.start + number]
         if isinstance(turn, Dropped):
             return _dropped_row(turn, self.width)
@@ -277,7 +277,7 @@ class _Turns:
 
 
 def _outward(number: int, count: int) -> Iterator[int]:
-    """Yield the numbers below `count` around one, nearest first, as far as an edit moves things."""
+    """Yield row numbers around one, nearest first, as far as an edit moves rows."""
     if number < count:
         yield number
     for distance in range(1, _FAR):
@@ -290,30 +290,30 @@ def _key(origin: Origin) -> tuple[OriginKind, str]:
     return origin.kind, origin.id
 
 
-def _where(turn: Turn) -> str:
-    """Say in a word or two where a turn was put, where that is not plain from its zone."""
+def _placement(turn: Turn) -> str:
+    """Return where a turn was placed, if its zone does not say so; at most two words."""
     place = turn.placement
     match place.kind:
         case "before" | "after":
-            return f"{place.kind} {_called(place.anchor)}"
+            return f"{place.kind} {_anchor_name(place.anchor)}"
         case "depth":
             return f"depth {place.depth if place.asked is None else place.asked}"
         case "draft" if turn.origin.kind is OriginKind.DRAFT:
             return "draft"
         case "skeleton" if place.anchor:
-            return f"at {_called(place.anchor)}"
+            return f"at {_anchor_name(place.anchor)}"
         case _:
             return ""
 
 
-def _called(anchor: str) -> str:
+def _anchor_name(anchor: str) -> str:
     return "history" if anchor == "__CHAT_HISTORY__" else anchor
 
 
-def _turn_row(turn: Turn, tokens: int, is_open: bool, width: int) -> Row:
+def _turn_row(turn: Turn, tokens: int, is_open: bool, width: int) -> ViewRow:
     kind = turn.origin.kind
     pieces = [("▎", kind), (f"{_ROLES[turn.role]:<7}", "strong")]
-    if where := _where(turn):
+    if where := _placement(turn):
         pieces.append((f"{cut(where, max(width // 4, 8))} ", "link" if kind != "draft" else kind))
     if kind not in (OriginKind.HISTORY, OriginKind.DRAFT) and turn.origin.name:
         pieces.append((f"{cut(turn.origin.name, max(width // 4, 8))}  ", kind))
@@ -322,48 +322,48 @@ def _turn_row(turn: Turn, tokens: int, is_open: bool, width: int) -> Row:
         calls = ", ".join(call.name for call in turn.tool_calls)
         words = f"calls {calls}" if calls else counted(len(turn.parts), "file")
     pieces.append((words, "" if is_open else "muted"))
-    return Row(
-        sides(width, pieces, f"{tokens:,}"),
+    return ViewRow(
+        spread(width, pieces, f"{tokens:,}"),
         turn.origin,
         _UNFOLD,
         turn.placement.rule,
     )
 
 
-def _unfolded(turn: Turn, width: int) -> list[Row]:
+def _unfolded(turn: Turn, width: int) -> list[ViewRow]:
     origin = turn.origin
-    rows = said(f"{origin.label}. {turn.placement.rule}", width, "  │ ", "muted", origin)
-    rows += said(turn.text.plain, width, "  │ ", "", origin)
+    rows = text_rows(f"{origin.label}. {turn.placement.rule}", width, "  │ ", "muted", origin)
+    rows += text_rows(turn.text.plain, width, "  │ ", "", origin)
     for call in turn.tool_calls:
-        rows += said(f"calls {call.name}({call.arguments})", width, "  │ ", "setting", origin)
+        rows += text_rows(f"calls {call.name}({call.arguments})", width, "  │ ", "setting", origin)
     for part in turn.parts:
-        rows += said(f"{part.kind} {part.name or part.mime}", width, "  │ ", "setting", origin)
+        rows += text_rows(f"{part.kind} {part.name or part.mime}", width, "  │ ", "setting", origin)
     return rows
 
 
-def _gone_row(envelope: ChatEnvelope, width: int) -> Part:
-    """Lead from the end, where one looks for what is missing, to what was left out."""
+def _dropped_link(envelope: ChatEnvelope, width: int) -> Part:
+    """Return the row at the end that leads to the dropped messages."""
     words = counted(len(envelope.dropped), "message")
     pieces = (("┆", "bar"), (f"{words} of the history", "history"))
-    says = "Enter shows them, each with its tokens."
-    return line(*sides(width, pieces, "left out to fit"), does=_GO_TO_DROPPED, says=says)
+    hint = "Enter shows them, each with its tokens."
+    return line(*spread(width, pieces, "left out to fit"), action=_GO_TO_DROPPED, hint=hint)
 
 
-def _dropped_row(dropped: Dropped, width: int) -> Row:
+def _dropped_row(dropped: Dropped, width: int) -> ViewRow:
     pieces = (
         ("┆", "bar"),
         (f"{_ROLES[dropped.role]:<7}", "muted"),
         (first_words(dropped.preview, width), "muted"),
     )
-    return Row(
-        sides(width, pieces, f"{dropped.tokens:,}"),
+    return ViewRow(
+        spread(width, pieces, f"{dropped.tokens:,}"),
         dropped.origin,
-        says=f"Left out to fit: keeping it would have cost {counted(dropped.tokens, 'token')}.",
+        hint=f"Left out to fit: keeping it would have cost {counted(dropped.tokens, 'token')}.",
     )
 
 
-def _missing(surveyed: Survey, preset: Preset | None) -> list[tuple[PresetMessage, str]]:
-    """Return what stands in the preset and not in the context, each with the reason."""
+def _missing(counts: ContextCounts, preset: Preset | None) -> list[tuple[PresetMessage, str]]:
+    """Return the preset messages that are not in the context, each with the reason."""
     if preset is None:
         return []
     found: list[tuple[PresetMessage, str]] = []
@@ -371,9 +371,9 @@ def _missing(surveyed: Survey, preset: Preset | None) -> list[tuple[PresetMessag
         if not message.enabled:
             why = "disabled"
         elif message.is_anchor:
-            empty = not surveyed.anchors[message.anchor_id] and message.type != "chat_history"
+            empty = not counts.anchors[message.anchor_id] and message.type != "chat_history"
             why = "an anchor at which nothing stands" if empty else ""
-        elif not surveyed.ids[message.id]:
+        elif not counts.ids[message.id]:
             why = "says nothing" if not message.content.strip() else "nothing is left of it here"
         else:
             why = ""
@@ -382,8 +382,8 @@ def _missing(surveyed: Survey, preset: Preset | None) -> list[tuple[PresetMessag
     return found
 
 
-def _missing_row(message: PresetMessage, why: str, width: int) -> Row:
+def _missing_row(message: PresetMessage, why: str, width: int) -> ViewRow:
     sign = "⚓ " if message.is_anchor else ""
     pieces = (("┆", "bar"), (sign, "muted"), (f"{message.name or message.id}  ", "preset"))
     origin = Origin(OriginKind.PRESET, message.id, message.name)
-    return Row(sides(width, pieces, why), origin, says=f"{origin.label} is not sent: {why}.")
+    return ViewRow(spread(width, pieces, why), origin, hint=f"{origin.label} is not sent: {why}.")

@@ -1,10 +1,10 @@
-"""A request beside another one: what is gone, what is new, line by line of their pretty text.
+"""The diff view: a request beside another one, line by line of the laid-out bodies.
 
-1. Equal lines fold away but for a few around what differs. Only the rows in sight are made.
-2. Of two lines that stand for each other the changed part is marked; a long line is cut so that
-   its change is in sight, and unfolds to all of it.
-3. Comparing goes with the typing for as long as it is quick; else it waits for a pause, and is
-   done in a thread.
+1. Equal lines are folded except a few around differences. Only visible rows are made.
+2. The changed part of a line is marked; a long line is cut so that the change is in sight, and
+   unfolds to all of it.
+3. While comparing is quick it follows each keystroke; else it waits for a pause and runs in a
+   thread.
 """
 
 from __future__ import annotations
@@ -22,20 +22,19 @@ from tui_chat.analysis import Difference, difference
 from tui_chat.analysis.difference import CONTEXT, Run, changed_part
 from tui_chat.models.payload import Payload
 from tui_chat.models.pretty import Line
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin
-from tui_chat.ui.inspector.drawn_row import kind_shown
-from tui_chat.ui.inspector.hostile import shown
+from tui_chat.ui.inspector.drawn_row import display_kind
 from tui_chat.ui.inspector.text_fitting import counted, cut
 from tui_chat.ui.inspector.views.rows_view import (
     Part,
     Piece,
-    Row,
-    Rows,
     RowsView,
+    ViewRow,
+    ViewRows,
     line,
-    many,
-    said,
-    sides,
+    spread,
+    text_part,
 )
 
 if TYPE_CHECKING:
@@ -43,14 +42,14 @@ if TYPE_CHECKING:
 
 CHOOSE = "choose what to compare with"
 QUICK = 0.006
-"""Seconds that comparing may take to be done with every keystroke."""
+"""Seconds up to which comparing follows each keystroke."""
 PAUSE = 0.25
-"""Seconds without a keystroke after which what is slow is compared."""
+"""Seconds without a keystroke after which a slow comparison runs."""
 _UNFOLD = "unfold line "
 
 
 class DiffView(RowsView):
-    """The difference between a request and the one it is held against."""
+    """Shows the difference of a request from another one."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -65,11 +64,11 @@ class DiffView(RowsView):
 
     @property
     def against(self) -> Payload | None:
-        """What requests are compared with."""
+        """The body to compare with."""
         return self._was
 
     def compare_with(self, name: str, was: Payload | None, why: str = "") -> None:
-        """Compare with another body from now on; None with the reason why there is none."""
+        """Set the body to compare with; None with the reason in `why`."""
         if (name, was, why) == (self._name, self._was, self._why):
             return
         if was is not self._was:
@@ -79,14 +78,14 @@ class DiffView(RowsView):
         self._compare()
 
     def show(self, composed: Composed) -> None:
-        """Show a request beside the other."""
+        """Compare a request."""
         if composed.payload is self._now:
             return
         self._now = composed.payload
         self._compare()
 
     def forget(self) -> None:
-        """Let go of both bodies."""
+        """Drop both bodies."""
         super().forget()
         self._was = self._now = self._found = None
         self._name, self._took = "", 0.0
@@ -105,9 +104,9 @@ class DiffView(RowsView):
             self._took = perf_counter() - begun
             self.rebuild()
         else:
-            self._timer = self.set_timer(PAUSE, self._compare_aside)
+            self._timer = self.set_timer(PAUSE, self._compare_in_thread)
 
-    async def _compare_aside(self) -> None:
+    async def _compare_in_thread(self) -> None:
         was, now = self._was, self._now
         if was is None or now is None:
             return
@@ -118,18 +117,18 @@ class DiffView(RowsView):
             self._found = found
             self.rebuild()
 
-    def choose(self, row: Row) -> bool:
+    def choose(self, row: ViewRow) -> bool:
         """Unfold a line, or fold it again."""
-        if not row.does.startswith(_UNFOLD):
+        if not row.action.startswith(_UNFOLD):
             return False
-        side, _, number = row.does.removeprefix(_UNFOLD).partition(" ")
+        side, _, number = row.action.removeprefix(_UNFOLD).partition(" ")
         self._open ^= {(side, int(number))}
         self.rebuild()
         return True
 
-    def build(self, width: int) -> Rows:
+    def build(self, width: int) -> ViewRows:
         """Lay the difference out."""
-        return Rows(self._parts(width))
+        return ViewRows(self._parts(width))
 
     def _parts(self, width: int) -> Iterator[Part]:
         found = self._found
@@ -139,10 +138,12 @@ class DiffView(RowsView):
         name = cut(self._name or "nothing yet", width - 22)
         head = (("against ", "muted"), (name, "link"), (" a", "muted"))
         yield line(
-            *sides(width, head, told), does=CHOOSE, says="Enter or a: compare with something else."
+            *spread(width, head, told),
+            action=CHOOSE,
+            hint="Enter or a: compare with something else.",
         )
         if found is None:
-            yield many(said(self._why or "Comparing…", width, "", "muted"))
+            yield text_part(self._why or "Comparing…", width, "", "muted")
             return
         last = len(found.runs) - 1
         for index, run in enumerate(found.runs):
@@ -184,10 +185,10 @@ class DiffView(RowsView):
         beside: tuple[Payload, range] | None,
         width: int,
     ) -> Iterator[Part]:
-        """Yield lines of one side; `beside` are those of the other that they stand for."""
+        """Yield lines of one side; `beside` are the corresponding lines of the other."""
 
         def rows(start: int, stop: int) -> Part:
-            def row(index: int) -> Row:
+            def row(index: int) -> ViewRow:
                 at = start + index
                 here = payload.lines[numbers[at]]
                 part = None
@@ -203,7 +204,7 @@ class DiffView(RowsView):
             if side == sign and number in numbers:
                 index = numbers.index(number)
                 yield rows(at, index + 1)
-                yield many(said(_plain(payload.lines[number]), width, f"{sign} │ "))
+                yield text_part(_plain(payload.lines[number]), width, f"{sign} │ ")
                 at = index + 1
         yield rows(at, len(numbers))
 
@@ -212,8 +213,8 @@ def _plain(line: Line) -> str:
     return "".join(piece.text for piece in line.pieces)
 
 
-def _row(line: Line, sign: str, changed: range | None, width: int, unfold: str) -> Row:
-    """Draw a line of the one or the other side in one row."""
+def _row(line: Line, sign: str, changed: range | None, width: int, unfold: str) -> ViewRow:
+    """Draw a line of either side in one row."""
     ground = {"-": "gone", "+": "new"}.get(sign, "")
     indent = "  " * min(line.indent, 4)
     room = max(width - len(indent) - 2, 8)
@@ -228,7 +229,7 @@ def _row(line: Line, sign: str, changed: range | None, width: int, unfold: str) 
     origin: Origin | None = None
     for piece in line.pieces:
         end = at + len(piece.text)
-        name = kind_shown(piece).value if sign != " " else "muted"
+        name = display_kind(piece).value if sign != " " else "muted"
         if name != "glue" and origin is None:
             origin = piece.origin
         cuts = {max(at, start), end}
@@ -237,17 +238,17 @@ def _row(line: Line, sign: str, changed: range | None, width: int, unfold: str) 
         edges = sorted(edge for edge in cuts if max(at, start) <= edge <= end)
         for low, high in pairwise(edges):
             high = min(high, low + room)
-            text = shown(piece.text[low - at : high - at])
+            text = sanitize(piece.text[low - at : high - at], "exact")
             part = changed is not None and changed.start <= low < changed.stop
             pieces.append((text, f"{name} {ground}{'-part' if part and ground else ''}".strip()))
             used += cell_len(text)
         at = end
         if used > room:
             break
-    does = unfold if length > room else ""
+    action = unfold if length > room else ""
     if used > room:
-        says = "Enter shows the whole line."
+        hint = "Enter shows the whole line."
     else:
         pieces.append((" " * (room - used), ground))
-        says = ""
-    return Row(tuple(pieces), origin, does, says)
+        hint = ""
+    return ViewRow(tuple(pieces), origin, action, hint)

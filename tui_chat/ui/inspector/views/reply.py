@@ -1,4 +1,4 @@
-"""What came back: the reply as we read it, and its events as they were received."""
+"""The reply view: the reply as parsed, and the response as received."""
 
 from __future__ import annotations
 
@@ -10,18 +10,26 @@ from itertools import pairwise
 from tui_chat.models.message import Message
 from tui_chat.models.received import Received
 from tui_chat.models.reply import Usage
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry
-from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.row_wrapping import LEAST, breaks
 from tui_chat.ui.inspector.text_fitting import cut, size_in_words
-from tui_chat.ui.inspector.views.rows_view import BLANK, Part, Row, Rows, RowsView, line, many, said
+from tui_chat.ui.inspector.views.rows_view import (
+    BLANK,
+    Part,
+    RowsView,
+    ViewRow,
+    ViewRows,
+    line,
+    text_part,
+)
 
 _TIME = 10
-"""Cells for the time, and as many where there is none."""
+"""Cells of the time of arrival."""
 
 
-def told(received: Received) -> str:
-    """Say what it is, in a few words."""
+def response_summary(received: Received) -> str:
+    """Return status, media type and size in words."""
     words = [f"HTTP {received.status}", received.media or "no media type"]
     words.append(size_in_words(received.size))
     if b"\r\n" in received.body:
@@ -29,8 +37,8 @@ def told(received: Received) -> str:
     return ", ".join(words)
 
 
-def lines_of(received: Received, width: int) -> Iterator[Part]:
-    """Yield the rows of a response; each is made when it is looked at."""
+def response_rows(received: Received, width: int) -> Iterator[Part]:
+    """Yield the rows of a response, each line with its time of arrival."""
     if received.gone:
         words = f"The first {size_in_words(received.gone)} were not kept."
         yield line(("  ", ""), (words, "warning"))
@@ -40,7 +48,7 @@ def lines_of(received: Received, width: int) -> Iterator[Part]:
     for raw in received.body.split(b"\n"):
         number = bisect_right(ends, at)
         time = f"{received.times[number][0] / 1000:>8.2f}s " if number < len(ends) else ""
-        text = shown(raw.removesuffix(b"\r").decode("utf-8", "replace"))
+        text = sanitize(raw.removesuffix(b"\r").decode("utf-8", "replace"), "exact")
         cuts = [0, *breaks(text, room, room), len(text)]
         lead = time if number != before and text else ""
         yield len(cuts) - 1, _row(text, cuts, lead.ljust(_TIME))
@@ -48,13 +56,13 @@ def lines_of(received: Received, width: int) -> Iterator[Part]:
         at += len(raw) + 1
 
 
-def _row(text: str, cuts: list[int], lead: str) -> Callable[[int], Row]:
+def _row(text: str, cuts: list[int], lead: str) -> Callable[[int], ViewRow]:
     rows = list(pairwise(cuts))
 
-    def row(number: int) -> Row:
+    def row(number: int) -> ViewRow:
         start, end = rows[number]
         head = lead if number == 0 else " " * _TIME
-        return Row(((head, "bar"), (text[start:end], "muted")))
+        return ViewRow(((head, "bar"), (text[start:end], "muted")))
 
     return row
 
@@ -64,56 +72,56 @@ _UNFOLD_RAW = "unfold raw"
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
-    """A reply, with what is known of how it came."""
+class ReplyDetails:
+    """A reply and how it was received."""
 
     entry: Entry
     message: Message
-    """What has arrived so far; the entry's own once it has ended."""
+    """The message so far; the entry's own once the reply has ended."""
     received: Received | None = None
-    """The response as it was received; None where it is not kept."""
+    """The response as received; None if it is not kept."""
     unheard: str = ""
-    """Why there is no `received`, in a sentence."""
+    """The reason why `received` is None, as a sentence."""
     told: str = ""
-    """What the forecast said of it, beside what was reported."""
+    """The forecast compared with the reported usage, as a sentence."""
 
 
 class ReplyView(RowsView):
-    """The reply to the request, or the last one of the branch."""
+    """Shows the reply to the request, or the last one of the branch."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._came: Came | None = None
+        self._reply: ReplyDetails | None = None
         self._raw_open = False
 
-    def show(self, came: Came | None) -> None:
+    def show(self, reply: ReplyDetails | None) -> None:
         """Show a reply; None for none yet."""
-        if came != self._came or not self._built_for:
-            self._came = came
+        if reply != self._reply or not self._built_for:
+            self._reply = reply
             self.rebuild()
 
     def forget(self) -> None:
-        """Let go of the reply."""
+        """Drop the reply."""
         super().forget()
-        self._came = None
+        self._reply = None
 
-    def choose(self, row: Row) -> bool:
+    def choose(self, row: ViewRow) -> bool:
         """Fold and unfold the raw events."""
-        if row.does != _UNFOLD_RAW:
+        if row.action != _UNFOLD_RAW:
             return False
         self._raw_open = not self._raw_open
         self.rebuild()
         return True
 
-    def build(self, width: int) -> Rows:
+    def build(self, width: int) -> ViewRows:
         """Lay the reply out."""
-        if self._came is None:
+        if self._reply is None:
             words = "No reply yet. What comes back is shown here."
-            return Rows([many(said(words, width, "", "muted"))])
-        return Rows(self._parts(self._came, width))
+            return ViewRows([text_part(words, width, "", "muted")])
+        return ViewRows(self._parts(self._reply, width))
 
-    def _parts(self, came: Came, width: int) -> Iterator[Part]:
-        entry, message = came.entry, came.message
+    def _parts(self, reply: ReplyDetails, width: int) -> Iterator[Part]:
+        entry, message = reply.entry, reply.message
         state = {"complete": "good", "streaming": "link", "stopped": "warning"}
         names = [name for name in (entry.model, entry.endpoint) if name]
         who = cut(" at ".join(names) or "by a model that is not known", width - 14)
@@ -122,46 +130,46 @@ class ReplyView(RowsView):
         how += [f"{entry.seconds:.1f} s"] if entry.seconds is not None else []
         how += _usage(entry.usage)
         if how:
-            yield many(said(" · ".join(how), width, "", ""))
-        if came.told:
-            yield many(said(came.told, width, "", "muted"))
+            yield text_part(" · ".join(how), width, "", "")
+        if reply.told:
+            yield text_part(reply.told, width, "", "muted")
         if entry.error:
-            yield many(said(entry.error, width, "", "error"))
+            yield text_part(entry.error, width, "", "error")
         if entry.advice:
-            yield many(said(entry.advice, width, "", "muted"))
+            yield text_part(entry.advice, width, "", "muted")
         thoughts = [block for block in message.semantics.reasoning if block.text]
         hidden = len(message.semantics.reasoning) - len(thoughts)
         if thoughts or hidden:
             yield BLANK
             yield line(("Reasoning", "heading"))
             for block in thoughts:
-                yield many(said(block.text, width, "  ", "muted"))
+                yield text_part(block.text, width, "  ", "muted")
             if hidden:
                 yield line((f"  {hidden} blocks that only the provider can read", "bar"))
         if message.content:
             yield BLANK
             yield line(("Content", "heading"))
-            yield many(said(message.content, width, "  "))
+            yield text_part(message.content, width, "  ")
         if message.semantics.refusal:
             yield BLANK
             yield line(("Refusal", "heading"))
-            yield many(said(message.semantics.refusal, width, "  ", "warning"))
+            yield text_part(message.semantics.refusal, width, "  ", "warning")
         for call in message.tool_calls:
             yield BLANK
             yield line(("Calls ", "heading"), (cut(call.name, width - 8), "setting"))
-            yield many(said(call.arguments, width, "  "))
-        yield from self._raw(came, width)
+            yield text_part(call.arguments, width, "  ")
+        yield from self._raw(reply, width)
 
-    def _raw(self, came: Came, width: int) -> Iterator[Part]:
+    def _raw(self, reply: ReplyDetails, width: int) -> Iterator[Part]:
         yield BLANK
-        if came.received is None:
-            yield many(said(f"As received: {came.unheard or NOT_KEPT}", width, "", "bar"))
+        if reply.received is None:
+            yield text_part(f"As received: {reply.unheard or NOT_KEPT}", width, "", "bar")
             return
         sign = "▾" if self._raw_open else "▸"
-        words = cut(f"{sign} As received: {told(came.received)}", width)
-        yield line((words, "heading"), does=_UNFOLD_RAW)
+        words = cut(f"{sign} As received: {response_summary(reply.received)}", width)
+        yield line((words, "heading"), action=_UNFOLD_RAW)
         if self._raw_open:
-            yield from lines_of(came.received, width)
+            yield from response_rows(reply.received, width)
 
 
 def _usage(usage: Usage) -> list[str]:

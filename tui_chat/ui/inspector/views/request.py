@@ -1,4 +1,4 @@
-"""The request around the body: what is asked of whom, with which headers; the key never."""
+"""The request view: method, URL and headers with the key masked, and the size of the body."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 
 from tui_chat.ui.inspector.text_fitting import size_in_words
-from tui_chat.ui.inspector.views.rows_view import BLANK, Part, Row, Rows, RowsView, line, many, said
+from tui_chat.ui.inspector.views.rows_view import (
+    BLANK,
+    Part,
+    RowsView,
+    ViewRow,
+    ViewRows,
+    line,
+    text_part,
+)
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
 
 MASK = "••••••••"
 SETTLED = 0.25
-"""Seconds without a keystroke after which the bytes are made for their size and digest."""
+"""Seconds without a keystroke after which the body is encoded for its size and digest."""
 
 COPY_CURL, COPY_HTTP = "copy as curl", "copy as HTTP"
 
@@ -33,57 +41,57 @@ class RequestView(RowsView):
         """Size and digest of the body; None until typing pauses."""
 
     def show(self, composed: Composed) -> None:
-        """Show a request; its size and digest follow when nothing else comes."""
+        """Show a request; size and digest follow when typing pauses."""
         if composed is self._composed and self._body is not None:
             return
         self._composed, self._body = composed, None
         self.rebuild()
-        self.set_timer(SETTLED, lambda: self._weigh(composed))
+        self.set_timer(SETTLED, lambda: self._show_encoded_size(composed))
 
     def forget(self) -> None:
-        """Let go of the request."""
+        """Drop the request."""
         super().forget()
         self._composed = self._body = None
 
-    def _weigh(self, composed: Composed) -> None:
+    def _show_encoded_size(self, composed: Composed) -> None:
         if composed is self._composed and self.is_attached:
             payload = composed.payload
             self._body = len(payload.body), payload.sha256
             self.rebuild()
 
     def action_offer(self, what: str) -> None:
-        """Ask for one of the things a row offers."""
-        self.post_message(self.Chosen(Row((), does=what)))
+        """Post an action as a row would."""
+        self.post_message(self.RowSelected(ViewRow((), action=what)))
 
-    def build(self, width: int) -> Rows:
+    def build(self, width: int) -> ViewRows:
         """Lay out the request's lines."""
         composed = self._composed
         if composed is None:
-            return Rows()
+            return ViewRows()
         parts: list[Part] = [
             line((f"{composed.method} ", "strong"), ("to ", "muted"), (composed.endpoint.name, "")),
-            many(said(composed.url, width, "  ")),
+            text_part(composed.url, width, "  "),
             BLANK,
             line(("Headers", "heading")),
         ]
         for name, value in composed.headers:
-            parts.append(many(said(f"{name}: {value}", width, "  ")))
+            parts.append(text_part(f"{name}: {value}", width, "  "))
         if composed.key_header is not None:
             name, prefix = composed.key_header
             key = (f"  {name}: {prefix}", ""), (MASK, "warning")
-            parts.append(line(*key, says="The key is put in when the request leaves; never shown."))
+            parts.append(line(*key, hint="The key is put in when the request leaves; never shown."))
         size, digest = self._body or (0, "")
         told = size_in_words(size) if self._body else "…"
         parts += [
             BLANK,
             line(("Body", "heading")),
             line((f"  {told}", ""), (" of JSON", "muted")),
-            many(said(f"SHA-256 {digest or '…'}", width, "  ", "muted")),
+            text_part(f"SHA-256 {digest or '…'}", width, "  ", "muted"),
             BLANK,
-            line(("  y ", "strong"), ("Copy as curl", "link"), does=COPY_CURL, says=_CURL),
-            line(("  Y ", "strong"), ("Copy as HTTP", "link"), does=COPY_HTTP, says=_HTTP),
+            line(("  y ", "strong"), ("Copy as curl", "link"), action=COPY_CURL, hint=_CURL),
+            line(("  Y ", "strong"), ("Copy as HTTP", "link"), action=COPY_HTTP, hint=_HTTP),
         ]
-        return Rows(parts)
+        return ViewRows(parts)
 
 
 _CURL = "A shell command that sends the same bytes; the key is a variable."

@@ -1,4 +1,8 @@
-"""A view that is a list of rows: only those in sight are made; one of them has the cursor."""
+"""The list under every view but the payload: rows in parts, made when they come into sight.
+
+A view returns its rows for a width (`build`), as parts: so many rows, and a function that makes
+each of them. A context of 10,000 turns costs the rows on the screen.
+"""
 
 from __future__ import annotations
 
@@ -16,45 +20,44 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.inspector.hostile import shown
 from tui_chat.ui.inspector.row_wrapping import LEAST, breaks
 from tui_chat.ui.inspector.text_fitting import cut
-from tui_chat.ui.widgets.palette import Palette
-from tui_chat.ui.widgets.thin_scroll import ThinScrollView
+from tui_chat.ui.widgets.row_list import RowList
 
 Piece: TypeAlias = tuple[str, str]
-"""Text without line breaks, and the names of its styles, parted by blanks."""
+"""Text without line breaks, and the names of its styles, separated by spaces."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A row of the screen."""
+class ViewRow:
+    """A row of a view, one line high."""
 
     pieces: tuple[Piece, ...]
     origin: Origin | None = None
-    """Where what it shows came from."""
-    does: str = ""
-    """What Enter or a click asks for; empty where there is nothing to ask for."""
-    says: str = ""
-    """More of it in a sentence, for the line below."""
+    """The origin of what it shows."""
+    action: str = ""
+    """What Enter or a click does; empty for nothing."""
+    hint: str = ""
+    """A sentence about the row, for the status line."""
 
     @property
     def text(self) -> str:
-        """The row without its colours."""
+        """The row without its styles."""
         return "".join(text for text, _ in self.pieces)
 
 
-Part: TypeAlias = tuple[int, Callable[[int], Row]]
-"""So many rows, and what makes each by its number in the part."""
+Part: TypeAlias = tuple[int, Callable[[int], ViewRow]]
+"""A number of rows, and what makes each of them from its index in the part."""
 
 
-class Rows(Sequence[Row]):
+class ViewRows(Sequence[ViewRow]):
     """Rows in parts; making one costs nothing for the others."""
 
     def __init__(self, parts: Iterable[Part] = ()) -> None:
         self._starts: list[int] = []
-        self._make: list[Callable[[int], Row]] = []
+        self._make: list[Callable[[int], ViewRow]] = []
         self._length = 0
         for count, make in parts:
             if count:
@@ -65,17 +68,17 @@ class Rows(Sequence[Row]):
     def __len__(self) -> int:
         return self._length
 
-    def parts(self) -> Iterator[tuple[range, Callable[[int], Row]]]:
-        """Yield the numbers of each part's rows, and what makes them."""
-        stops = (*self._starts, self._length)[1:]  # nothing, where there are no parts
+    def parts(self) -> Iterator[tuple[range, Callable[[int], ViewRow]]]:
+        """Yield the row numbers of each part, and what makes its rows."""
+        stops = (*self._starts, self._length)[1:]  # empty if there are no parts
         for start, stop, make in zip(self._starts, stops, self._make, strict=True):
             yield range(start, stop), make
 
     @overload
-    def __getitem__(self, index: int) -> Row: ...
+    def __getitem__(self, index: int) -> ViewRow: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+    def __getitem__(self, index: slice) -> Sequence[ViewRow]: ...
+    def __getitem__(self, index: int | slice) -> ViewRow | Sequence[ViewRow]:
         if isinstance(index, slice):
             return [self[at] for at in range(*index.indices(self._length))]
         if not 0 <= index < self._length:
@@ -84,26 +87,23 @@ class Rows(Sequence[Row]):
         return self._make[part](index - self._starts[part])
 
 
-def one(row: Row) -> Part:
-    """Return a part of a row that is already made."""
-    return 1, lambda _: row
-
-
-def many(rows: Sequence[Row]) -> Part:
+def made_rows(rows: Sequence[ViewRow]) -> Part:
     """Return a part of rows that are already made."""
     return len(rows), rows.__getitem__
 
 
-def line(*pieces: Piece, origin: Origin | None = None, does: str = "", says: str = "") -> Part:
+def line(*pieces: Piece, origin: Origin | None = None, action: str = "", hint: str = "") -> Part:
     """Return a part of one row."""
-    return one(Row(pieces, origin, does, says))
+    return made_rows((ViewRow(pieces, origin, action, hint),))
 
 
 BLANK = line(("", ""))
 
 
-def sides(width: int, left: Sequence[Piece], right: str, style: str = "muted") -> tuple[Piece, ...]:
-    """Return pieces with a text at the right edge, where there is room for both."""
+def spread(
+    width: int, left: Sequence[Piece], right: str, style: str = "muted"
+) -> tuple[Piece, ...]:
+    """Return pieces with a text at the right edge; the left side is cut to make room for it."""
     room = width - cell_len(right) - 1
     fitted: list[Piece] = []
     for text, name in left:
@@ -115,39 +115,44 @@ def sides(width: int, left: Sequence[Piece], right: str, style: str = "muted") -
     return (*fitted, (" " * (max(room, 0) + 1), ""), (right, style))
 
 
-MOST = 2_000
-"""Rows of one text that are shown; it is told how many more there are."""
+_TEXT_ROWS = 2_000
+"""Most rows shown of one text."""
 
 
-def said(
+def text_rows(
     text: str, width: int, lead: str = "    ", style: str = "", origin: Origin | None = None
-) -> list[Row]:
-    """Return the rows of a text, each behind `lead`."""
+) -> list[ViewRow]:
+    """Return a wrapped text as rows, each behind `lead`; hidden characters are marked."""
     room = max(width - len(lead), LEAST)
-    rows: list[Row] = []
-    for line in text.split("\n"):
-        drawn = shown(line)
+    rows: list[ViewRow] = []
+    for paragraph in text.split("\n"):
+        drawn = sanitize(paragraph, "exact")
         cuts = [0, *breaks(drawn, room, room), len(drawn)]
         rows += [
-            Row(((lead, "muted"), (drawn[start:end], style)), origin)
+            ViewRow(((lead, "muted"), (drawn[start:end], style)), origin)
             for start, end in pairwise(cuts)
         ]
-        if len(rows) > MOST:
-            more = Row(((lead, ""), ("… and so on", "muted")), origin)
-            return [*rows[:MOST], more]
+        if len(rows) > _TEXT_ROWS:
+            more = ViewRow(((lead, ""), ("… and so on", "muted")), origin)
+            return [*rows[:_TEXT_ROWS], more]
     return rows
 
 
-def first_words(text: str, most: int) -> str:
-    """Return how a text begins, on one line."""
-    return shown(" ".join(text[: most * 4].split())[: most * 2])
+def text_part(text: str, width: int, lead: str = "    ", style: str = "") -> Part:
+    """Return the rows of a text as a part."""
+    return made_rows(text_rows(text, width, lead, style))
+
+
+def first_words(text: str, width: int) -> str:
+    """Return how a text begins, on one line: at most twice `width` characters."""
+    return sanitize(" ".join(text[: width * 4].split())[: width * 2], "exact")
 
 
 _STYLES = ("muted", "strong", "heading", "warning", "error", "good", "link", "new", "gone")
 
 
-class RowsView(ThinScrollView, can_focus=True, inherit_bindings=False):
-    """Shows the rows that `build` makes for a width."""
+class RowsView(RowList):
+    """Shows the rows that `build` returns for a width."""
 
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -157,15 +162,12 @@ class RowsView(ThinScrollView, can_focus=True, inherit_bindings=False):
         "rows--gone-part",
         "rows--bar",
         "rows--cursor",
+        "rows--hover",
         "rows--focused",
     }
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown", "page(1)", "Page down", show=False),
-        Binding("home,g", "go(0)", "Top", show=False),
-        Binding("end,G", "go(-1)", "End", show=False),
+        Binding("g", "first", "Top", show=False),
+        Binding("G", "last", "End", show=False),
         Binding("enter,space", "choose", "Open", show=False),
     ]
     DEFAULT_CSS = """
@@ -194,99 +196,107 @@ class RowsView(ThinScrollView, can_focus=True, inherit_bindings=False):
         & > .rows--gone-part { background: $error 40%; }
         & > .rows--bar { color: $foreground-disabled; }
         & > .rows--cursor { background: $surface; }
+        & > .rows--hover { background: $foreground 5%; }
         & > .rows--focused { background: $panel; }
     }
     """
 
-    class Pointed(Message):
-        """The cursor is on another row, or its row shows something else."""
+    class RowHighlighted(Message):
+        """The cursor moved to another row, or its row shows something else."""
 
-        def __init__(self, row: Row | None) -> None:
+        def __init__(self, row: ViewRow | None) -> None:
             super().__init__()
             self.row = row
 
-    class Chosen(Message):
-        """The user asks for what a row offers."""
+    class RowSelected(Message):
+        """The user wants what a row offers."""
 
-        def __init__(self, row: Row) -> None:
+        def __init__(self, row: ViewRow) -> None:
             super().__init__()
             self.row = row
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.rows = Rows()
-        self.cursor = 0
+        super().__init__("rows", id=id)
+        self.rows = ViewRows()
         self._at_end = False
-        """Whether the cursor stays on the last row, whatever comes."""
-        self._pointed: Row | None = None
-        self._palette = Palette(self, "rows")
+        """True if the cursor stays on the last row, whatever is added."""
+        self._highlighted: ViewRow | None = None
         self._built_for = 0
-        self._drawn: dict[int, tuple[tuple[Row | None, str, int], Strip]] = {}
-        """What stands on each line of the screen, and what it shows."""
+        """The width for which the rows were built; 0 before that."""
+        self._drawn: dict[int, tuple[tuple[ViewRow | None, str, int], Strip]] = {}
+        """For each line of the screen what it shows, and its strip. A keystroke rebuilds the rows
+        and then repaints only the lines that changed."""
 
-    def build(self, width: int) -> Rows:
+    def build(self, width: int) -> ViewRows:
         """Return the rows for a width in cells."""
         raise NotImplementedError
 
-    def choose(self, row: Row) -> bool:
-        """Do what a row offers, where the view can by itself; False leaves it to the owner."""
+    def choose(self, row: ViewRow) -> bool:
+        """Do what a row offers, if the view can do so itself; else return False."""
         return False
 
     @property
-    def room(self) -> int:
-        """Cells that a row has."""
-        return self.scrollable_content_region.width
+    def row_count(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    @property
+    def row_here(self) -> ViewRow | None:
+        """The row under the cursor."""
+        return self.rows[self.cursor] if self.cursor < len(self.rows) else None
 
     def forget(self) -> None:
-        """Let go of what is shown; what is shown next is of another conversation."""
-        self.rows, self.cursor, self._pointed, self._built_for = Rows(), 0, None, 0
+        """Drop all rows, because another conversation is shown next."""
+        self.rows, self.cursor, self._highlighted, self._built_for = ViewRows(), 0, None, 0
         self._drawn.clear()
 
     def rebuild(self) -> None:
-        """Show what there is now; the cursor stays where it is, or at the end."""
-        width = self._built_for = self.room
-        if width <= 0:  # out of sight, also where it just comes back: then `on_resize` lays it out
+        """Build the rows again; the cursor keeps its row number, or stays at the end."""
+        width = self._built_for = self.scrollable_content_region.width
+        if width <= 0:  # not displayed; `resized` follows when it is
             return
         self.rows = self.build(width)
         self.virtual_size = Size(width, len(self.rows))
         last = max(len(self.rows) - 1, 0)
         self.cursor = last if self._at_end else min(self.cursor, last)
-        if self._at_end:
-            self.scroll_to(y=max(len(self.rows) - self.size.height, 0), animate=False, force=True)
+        self._scroll_to_end()
         for y in range(self.size.height):
             before = self._drawn.get(y)
             if self.render_line(y) is not (before[1] if before else None):
                 self.refresh(Region(0, y, self.size.width, 1))
-        self._tell()
+        self._post_highlighted()
 
-    def on_resize(self) -> None:
-        """Lay out again where the width changed."""
-        if self.room != self._built_for:
-            self.rebuild()
-        elif self._at_end:
+    def _scroll_to_end(self) -> None:
+        if self._at_end:
             self.scroll_to(y=max(len(self.rows) - self.size.height, 0), animate=False, force=True)
 
+    def resized(self) -> None:
+        """Build the rows for another width."""
+        if self.scrollable_content_region.width != self._built_for:
+            self.rebuild()
+        else:
+            self._scroll_to_end()
+
     def notify_style_update(self) -> None:
-        """Forget colours that a theme or a focus changed."""
+        """Forget the lines drawn in the old styles."""
         super().notify_style_update()
-        self._palette.clear()
         self._drawn.clear()
 
     def render_line(self, y: int) -> Strip:
-        """Draw one visible row."""
+        """Render a line of the screen, or return the strip that was rendered for the same row."""
         number = self.scroll_offset.y + y
         row = self.rows[number] if number < len(self.rows) else None
-        over = ""
-        if number == self.cursor and number < len(self.rows):
-            over = "focused" if self.has_focus else "cursor"
-        shows = row, over, self.size.width
+        emphasis = "" if row is None else self.emphasis(number)
+        if emphasis == "cursor" and self.has_focus:
+            emphasis = "focused"
+        shows = row, emphasis, self.size.width
         before = self._drawn.get(y)
         if before is None or before[0] != shows:
             self._drawn[y] = before = shows, self._paint(*shows)
         return before[1]
 
-    def _paint(self, row: Row | None, over: str, width: int) -> Strip:
-        plain = self._palette(over)
+    def _paint(self, row: ViewRow | None, emphasis: str, width: int) -> Strip:
+        plain = self.palette(emphasis)
         if row is None:
             return Strip.blank(width, plain)
         segments: list[Segment] = []
@@ -295,69 +305,34 @@ class RowsView(ThinScrollView, can_focus=True, inherit_bindings=False):
             cells = cell_len(text)
             if used + cells > width:
                 text, cells = set_cell_size(text, width - used), width - used
-            segments.append(Segment(text, self._palette(*names.split(), over)))
+            segments.append(Segment(text, self.palette(*names.split(), emphasis)))
             used += cells
         segments.append(Segment(" " * (width - used), plain))
         return Strip(segments, width)
 
-    def _tell(self) -> None:
+    def _post_highlighted(self) -> None:
         row = self.row_here
-        if row != self._pointed:
-            self._pointed = row
-            self.post_message(self.Pointed(row))
+        if row != self._highlighted:
+            self._highlighted = row
+            self.post_message(self.RowHighlighted(row))
 
-    def tell_again(self) -> None:
-        """Say what the cursor is on, also where that did not change."""
-        self._pointed = None
-        self._tell()
+    def post_highlighted_again(self) -> None:
+        """Post what the cursor is on, even if that did not change."""
+        self._highlighted = None
+        self._post_highlighted()
 
-    @property
-    def row_here(self) -> Row | None:
-        """The row under the cursor."""
-        return self.rows[self.cursor] if self.cursor < len(self.rows) else None
-
-    def set_cursor(self, number: int) -> None:
-        """Put the cursor on a row and have it in sight."""
-        last = max(len(self.rows) - 1, 0)
-        self.cursor = max(0, min(number, last))
-        self._at_end = self._at_end and self.cursor == last
-        top, height = self.scroll_offset.y, self.size.height
-        if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False, force=True)
-        elif self.cursor >= top + height:
-            self.scroll_to(y=self.cursor - height + 1, animate=False, force=True)
-        self.refresh()
-        self._tell()
-
-    def action_move(self, rows: int) -> None:
-        """Move the cursor by rows."""
-        self.set_cursor(self.cursor + rows)
-
-    def action_page(self, pages: int) -> None:
-        """Move by a pane, less one row that stays as a guide."""
-        self.set_cursor(self.cursor + max(self.size.height - 1, 1) * pages)
-
-    def action_go(self, number: int) -> None:
-        """Go to a row; -1 is the last."""
-        self.set_cursor(number if number >= 0 else len(self.rows) - 1)
+    def cursor_moved(self) -> None:
+        """Leave the end if the cursor left it, and post the row."""
+        self._at_end = self._at_end and self.cursor == max(len(self.rows) - 1, 0)
+        self._post_highlighted()
 
     def action_choose(self) -> None:
         """Do what the row under the cursor offers."""
-        if self.cursor < len(self.rows):
-            row = self.rows[self.cursor]
-            if not self.choose(row):
-                self.post_message(self.Chosen(row))
+        if (row := self.row_here) is not None and not self.choose(row):
+            self.post_message(self.RowSelected(row))
 
-    def on_click(self, event: events.Click) -> None:
-        """Put the cursor under the mouse; what unfolds does so at once, the rest on a double."""
-        offset = event.get_content_offset(self)
-        number = self.scroll_offset.y + offset.y if offset is not None else len(self.rows)
-        if number < len(self.rows):
-            self.set_cursor(number)
-            if self.rows[number].does or event.chain == 2:
-                self.action_choose()
-
-    def rows_shown(self) -> Iterator[str]:
-        """Yield the text of the visible rows, for tests and for screen readers."""
-        for y in range(self.size.height):
-            yield self.render_line(y).text.rstrip()
+    def row_clicked(self, row: int, event: events.Click) -> None:
+        """Put the cursor on a row; do what it offers, on a double click if that is elsewhere."""
+        self.set_cursor(row)
+        if self.rows[row].action or event.chain == 2:
+            self.action_choose()

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import any_text
-from tui_chat.ui.inspector.hostile import name_of, pieces, shown
+from tui_chat.models.sanitize import character_name, exact_runs, sanitize
 
 
 @pytest.mark.parametrize(
@@ -30,20 +30,20 @@ from tui_chat.ui.inspector.hostile import name_of, pieces, shown
     ],
 )
 def test_what_is_drawn(text: str, expected: str) -> None:
-    assert shown(text) == expected
-    assert "".join(drawn for drawn, _ in pieces(text)) == expected
+    assert sanitize(text, "exact") == expected
+    assert "".join(drawn for drawn, _ in exact_runs(text)) == expected
 
 
 @given(any_text)
 def test_nothing_drawn_is_a_control_or_an_override(text: str) -> None:
-    drawn = shown(text)
+    drawn = sanitize(text, "exact")
     assert not any(c < " " or "\x7f" <= c <= "\x9f" or "\u202a" <= c <= "\u202e" for c in drawn)
-    assert shown(drawn) == drawn
+    assert sanitize(drawn, "exact") == drawn
 
 
 def test_ordinary_text_is_the_same_object() -> None:
     text = "nothing to see " * 10
-    assert shown(text) is text
+    assert sanitize(text, "exact") is text
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_ordinary_text_is_the_same_object() -> None:
     ],
 )
 def test_hidden_characters_have_names(marked: str, name: str) -> None:
-    assert name_of(marked) == name
+    assert character_name(marked) == name

@@ -1,11 +1,11 @@
-"""From what was typed to a query.
+"""Search queries as they are typed: words, and filters such as `from:user` and `after:7d`.
 
-1. `name:value` is a filter where the name is one of ours; a value with spaces stands in quotes.
-   Everything else is words to look for, as it was typed.
-2. A name of a role, model, endpoint or tag may be typed in part: it stands for the one that
-   has it. Where several have it, or none, that is told, and nothing is left out.
-3. A day is `2026`, `2026-01`, `2026-01-31`, `today`, `yesterday`, or so many days or weeks ago:
-   `7d`, `2w`. It begins at midnight here; `after:` has it with it, `before:` has not.
+1. `name:value` is a filter if the name is in `FILTERS`; a value with spaces is quoted. Everything
+   else is words to search for, as typed.
+2. The name of a role, model, endpoint or tag may be typed in part and stands for the only one that
+   contains it. If several or none do, that is reported and the filter has no effect.
+3. A day is `2026`, `2026-01`, `2026-01-31`, `today`, `yesterday`, or a number of days or weeks ago:
+   `7d`, `2w`. It begins at local midnight; `after:` includes it, `before:` excludes it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Literal
 from tui_chat.models.message import MessageRole
 from tui_chat.models.search import Query
 
-Order = Literal["rank", "newest"]
+SortOrder = Literal["rank", "newest"]
 
 _FILTER = re.compile(r'(?<!\S)(\w+):("[^"]*"?|\S*)')
 _DAY = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
@@ -31,13 +31,13 @@ _WRITERS: dict[str, MessageRole] = {
     "tool": "tool",
     "system": "system",
 }
-MOST = 4
-"""Names to offer at most."""
+_NAMES_OFFERED = 4
+"""Most names listed if a filter fits several."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """The names that there are."""
+class KnownNames:
+    """The names that filters can have."""
 
     role: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Known:
     tag: tuple[str, ...] = ()
 
     def names(self, filter_: str) -> tuple[str, ...]:
-        """Return what may stand after a filter."""
+        """Return the values of a filter."""
         match filter_:
             case "role":
                 return self.role
@@ -65,16 +65,16 @@ FILTERS = ("role", "model", "endpoint", "tag", "from", "after", "before")
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
-    """What was typed, understood."""
+class ParsedQuery:
+    """A query and what could not be parsed."""
 
     query: Query
     faults: tuple[str, ...] = field(default=())
-    """What of it could not be understood, in words; it was left out."""
+    """Why filters were ignored, a sentence each."""
 
 
-def understood(typed: str, known: Known, now: float, order: Order) -> Typed:
-    """Return the query that a text means; `now` in seconds since the epoch."""
+def parse_query(typed: str, known: KnownNames, now: float, order: SortOrder) -> ParsedQuery:
+    """Parse a text; `now` is in seconds since the epoch."""
     query = Query("", order=order)
     faults: list[str] = []
     words: list[str] = []
@@ -92,10 +92,10 @@ def understood(typed: str, known: Known, now: float, order: Order) -> Typed:
         except ValueError as fault:
             faults.append(str(fault))
     words.append(typed[at:])
-    return Typed(replace(query, text=" ".join(" ".join(words).split())), tuple(faults))
+    return ParsedQuery(replace(query, text=" ".join(" ".join(words).split())), tuple(faults))
 
 
-def _filtered(query: Query, name: str, value: str, known: Known, now: float) -> Query:
+def _filtered(query: Query, name: str, value: str, known: KnownNames, now: float) -> Query:
     match name:
         case "role":
             return replace(query, role_name=_one_of(name, value, known.role))
@@ -124,7 +124,7 @@ def _one_of(name: str, value: str, known: tuple[str, ...]) -> str:
         return fitting[0]
     if not fitting:
         raise ValueError(f"No {name} is called “{value}”.")
-    shown = ", ".join(fitting[:MOST]) + (" …" if len(fitting) > MOST else "")
+    shown = ", ".join(fitting[:_NAMES_OFFERED]) + (" …" if len(fitting) > _NAMES_OFFERED else "")
     raise ValueError(f"{name}: {shown}?")
 
 
@@ -148,13 +148,13 @@ def _day(name: str, value: str, now: float) -> float:
 
 
 def _back(today: datetime, days: int) -> float:
-    """Return the midnight some days before, by the clock here."""
+    """Return the local midnight some days earlier."""
     day = today.replace(tzinfo=None) - timedelta(days=days)
     return day.astimezone().timestamp()
 
 
-def completed(typed: str, known: Known) -> str:
-    """Return the text with its last word completed, if that is a filter or its value."""
+def complete_filter(typed: str, known: KnownNames) -> str:
+    """Return the text with its last word completed, if it begins a filter or a value."""
     begun, _, last = typed.rpartition(" ") if '"' not in typed else _last_quoted(typed)
     name, colon, value = last.partition(":")
     space = " " if begun else ""

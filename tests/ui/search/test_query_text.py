@@ -1,4 +1,4 @@
-"""From what was typed to a query."""
+"""Parsing typed queries."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_chat.models.search import Query
-from tui_chat.ui.search.typed import Known, completed, understood
+from tui_chat.ui.search.query_text import KnownNames, complete_filter, parse_query
 
 NOON = 1_767_268_800.0
 """2026-01-01 12:00 UTC, a Thursday."""
-KNOWN = Known(
+KNOWN = KnownNames(
     role=("Editor", "Story writer"),
     model=("gpt-4o", "gpt-4o-mini", "claude-opus"),
     endpoint=("openai", "local"),
@@ -62,7 +62,7 @@ def day(text: str) -> float:
     ],
 )
 def test_words_and_filters(typed: str, query: Query) -> None:
-    found = understood(typed, KNOWN, NOON, "rank")
+    found = parse_query(typed, KNOWN, NOON, "rank")
     assert (found.query, found.faults) == (query, ())
 
 
@@ -78,7 +78,7 @@ def test_words_and_filters(typed: str, query: Query) -> None:
     ],
 )
 def test_what_is_not_understood_is_told_and_left_out(typed: str, fault: str) -> None:
-    found = understood(f"a {typed}", KNOWN, NOON, "newest")
+    found = parse_query(f"a {typed}", KNOWN, NOON, "newest")
     assert (found.query, found.faults) == (Query("a", order="newest"), (fault,))
 
 
@@ -97,11 +97,11 @@ def test_what_is_not_understood_is_told_and_left_out(typed: str, fault: str) -> 
     ],
 )
 def test_tab_completes(typed: str, whole: str) -> None:
-    assert completed(typed, KNOWN) == whole
+    assert complete_filter(typed, KNOWN) == whole
 
 
 @given(st.text(alphabet=st.sampled_from('abcdefortgmlu:"# 0123-中\\x00\ud800'), max_size=30))
 def test_no_text_is_wrong(typed: str) -> None:
-    found = understood(typed, KNOWN, NOON, "rank")
+    found = parse_query(typed, KNOWN, NOON, "rank")
     assert len(found.query.text) <= len(typed)
-    completed(typed, KNOWN)
+    complete_filter(typed, KNOWN)

@@ -1,4 +1,4 @@
-"""Two presets as a difference of their JSON."""
+"""A dialog with the difference of two presets, as JSON."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from textual.app import App, ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
-from tui_chat.models.visible import visible
+from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.dialogs.base import Dialog, set_title
 
-MOST_LINES = 2_000
+_MOST_LINES = 2_000
 
 
 def difference(before: str, after: str) -> list[str]:
-    """Return the lines of a unified difference, without its head; empty where there is none."""
+    """Return the lines of a unified diff without its header; empty if the texts are equal."""
     return list(_lines(before.splitlines(), after.splitlines()))
 
 
 def _lines(before: list[str], after: list[str]) -> Iterator[str]:
     for number, line in enumerate(unified_diff(before, after, lineterm="", n=2)):
-        if number >= 2:  # the names of files that are none
+        if number >= 2:  # skips the two file names
             yield line
 
 
-class Differ(Dialog[None]):
-    """Shows what is other in a preset."""
+class PresetDiff(Dialog[None]):
+    """Shows the difference of two presets."""
 
     DEFAULT_CSS = """
-    Differ > Vertical { width: 110; height: 90%; }
-    Differ VerticalScroll { height: 1fr; max-height: 100%; }
+    PresetDiff > Vertical { width: 110; height: 90%; }
+    PresetDiff VerticalScroll { height: 1fr; max-height: 100%; }
     """
 
     def __init__(self, title: str, before: str, after: str) -> None:
@@ -50,21 +50,21 @@ class Differ(Dialog[None]):
             yield Static("Esc closes this", classes="hint")
 
     def on_mount(self) -> None:
-        """Let the lines scroll."""
+        """Focus the lines, for keys to scroll."""
         self.query_one(VerticalScroll).focus()
 
     def _text(self) -> Text:
         text = Text()
         variables = cast("App[None]", self.app).theme_variables  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
         colours = {"+": variables.get("text-success", ""), "-": variables.get("text-error", "")}
-        for line in self._found[:MOST_LINES]:
-            shown = visible(line)
+        for line in self._found[:_MOST_LINES]:
+            shown = sanitize(line)
             if line.startswith("@@"):
                 text.append("⋯\n", style="dim")
             else:
                 # Theme colours may carry an opacity, which is not a style's.
                 style = colours.get(line[:1], "").split(" ")[0]
                 text.append(shown + "\n", style=style if style.startswith("#") else "")
-        if len(self._found) > MOST_LINES:
-            text.append(f"and {len(self._found) - MOST_LINES:,} lines more\n", style="dim")
+        if len(self._found) > _MOST_LINES:
+            text.append(f"and {len(self._found) - _MOST_LINES:,} lines more\n", style="dim")
         return text if self._found else Text("They are the same.")

@@ -1,48 +1,49 @@
-"""A row of the editor as pieces of text with the names of their styles."""
+"""A row of the preset editor as pieces of text with style names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 
 from tui_chat.library.editing import OutlineRow
 from tui_chat.models.envelope import Level, Turn
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage
-from tui_chat.models.visible import one_line
-from tui_chat.ui.presets.facts import Facts
+from tui_chat.models.sanitize import one_line
+from tui_chat.ui.presets.request_facts import RequestFacts
+from tui_chat.ui.widgets.row_list import clipped
 
 Piece = tuple[str, str]
-"""Text, and the name of its style; empty for the plain one."""
+"""Text, and the name of its style; empty for plain."""
 
-BOX = (1, 4)
-"""Columns of the box that enables: from, to before."""
+CHECKBOX = (1, 4)
+"""Columns of the checkbox: first, and the one after the last."""
 _ROLES = {"system": "sys", "user": "usr", "assistant": "ast", "tool": "tool"}
-ANCHORS = {
+_ANCHOR_NAMES = {
     "chat_history": "Chat history",
     "user_profile": "User profile",
     "placeholder": "Placeholder",
 }
-MARKS = {Level.ERROR: "✗", Level.WARNING: "▲", Level.INFO: "i"}
+_SYMBOLS = {Level.ERROR: "✗", Level.WARNING: "▲", Level.INFO: "i"}
 
 
-def called(message: PresetMessage) -> str:
-    """Return what a message is called in the list."""
+def display_name(message: PresetMessage) -> str:
+    """Return the name of a message in the list."""
     generic = message.type == "chat_history" or message.id == message.type
-    named = message.name or (ANCHORS.get(message.type, "") if generic else "")
+    named = message.name or (_ANCHOR_NAMES.get(message.type, "") if generic else "")
     return one_line(named or message.id, 80) or "(no name)"
 
 
 def row_pieces(
     row: OutlineRow,
     tokens: int | None,
-    facts: Facts,
+    facts: RequestFacts,
     names: dict[str, str],
     width: int,
     *,
     unsaved: bool,
 ) -> list[Piece]:
-    """Return a row's pieces, as wide as `width`. `names` are those of the anchors, by id."""
+    """Return the pieces of a row, `width` cells in all. `names` are those of the anchors, by id."""
     if row.message is None:
         return _ghost(row, facts, width)
     message = row.message
@@ -56,22 +57,22 @@ def row_pieces(
         return _anchor(row, message, left, figure, facts, width)
     mark = _ROLES.get(message.role, message.role)
     left.append((f"{mark} ", "off" if row.disabled else message.role))
-    # Without messages to stand between, the history is drawn as it will be.
+    # Without messages to lie between, the history is drawn as it will be.
     is_clamped = len(facts.history) > 1 and any(n.code == "depth-clamped" for n in row.notes)
     place = _place(row, names, is_clamped=is_clamped) if width >= 34 else ""
-    place = f"{place} {_mark(message)}".strip()
+    place = f"{place} {_cache_mark(message)}".strip()
     right: list[Piece] = [(f" {place} ", "place"), (figure, "tokens")]
     room = width - _width(left) - _width(right)
-    name = clipped(called(message), max(room, 1))
-    middle = [(name, "off" if row.disabled else "name"), *_said_of(row, room - cell_len(name))]
+    name = clipped(display_name(message), max(room, 1))
+    middle = [(name, "off" if row.disabled else "name"), *_preview(row, room - cell_len(name))]
     gap = max(room - _width(middle), 0)
     return [*left, *middle, (" " * gap, ""), *right]
 
 
-def _said_of(row: OutlineRow, room: int) -> list[Piece]:
-    """Return a message's first words, and what is worth knowing of it; at least a mark for that.
+def _preview(row: OutlineRow, room: int) -> list[Piece]:
+    """Return the first words of a message and its info note, at least the note's symbol.
 
-    That its depth was clamped, its place tells.
+    A clamped depth is shown by the place instead.
     """
     assert row.message is not None
     told = [n for n in row.notes if n.level is Level.INFO and n.code != "depth-clamped"]
@@ -79,11 +80,11 @@ def _said_of(row: OutlineRow, room: int) -> list[Piece]:
     if not told:
         return [(f"  {clipped(words, room - 2)}", "preview")] if words and room >= 10 else []
     if room < 20:
-        return [(clipped(f" {MARKS[Level.INFO]}", room), "info")]
+        return [(clipped(f" {_SYMBOLS[Level.INFO]}", room), "info")]
     said = clipped(words, room // 3)
-    # The row says already what it is about.
+    # The row names the message already.
     sentence = one_line(told[0].sentence).removeprefix(f"“{row.message.name or row.message.id}” ")
-    note = f"  {MARKS[Level.INFO]} {sentence}"
+    note = f"  {_SYMBOLS[Level.INFO]} {sentence}"
     before = [(f"  {said}", "preview")] if said else []
     return [*before, (clipped(note, room - _width(before)), "info")]
 
@@ -93,10 +94,10 @@ def _anchor(
     message: PresetMessage,
     left: list[Piece],
     figure: str,
-    facts: Facts,
+    facts: RequestFacts,
     width: int,
 ) -> list[Piece]:
-    name = called(message)
+    name = display_name(message)
     said = {"chat_history": _history_words(facts), "user_profile": facts.profile[0]}
     detail = said.get(message.type, "")
     lore = facts.lore.get(message.anchor_id, 0)
@@ -107,7 +108,7 @@ def _anchor(
     elif message.type == "user_profile":
         figure = _figure(facts.profile[1], sent=True) if facts.profile[0] else _figure(None)
     style = "off" if row.disabled else "anchor"
-    detail = f"{detail} {_mark(message)}".strip()
+    detail = f"{detail} {_cache_mark(message)}".strip()
     tail = f" {detail} " if detail else ""
     head = f"◆ {name} "
     room = width - _width(left) - cell_len(figure)
@@ -117,18 +118,18 @@ def _anchor(
     return [*left, (head, style), (line, "line"), (tail, "place"), (figure, "tokens")]
 
 
-def _mark(message: PresetMessage) -> str:
+def _cache_mark(message: PresetMessage) -> str:
     lifetime = message.cache_control
     return f"⛁ {lifetime}" if lifetime else ""
 
 
-def _history_words(facts: Facts) -> str:
+def _history_words(facts: RequestFacts) -> str:
     count = len(facts.history)
     said = f"{count:,} message{'s' * (count != 1)}" if count else "nothing said yet"
     return f"{said}, {facts.dropped:,} dropped" if facts.dropped else said
 
 
-def _ghost(row: OutlineRow, facts: Facts, width: int) -> list[Piece]:
+def _ghost(row: OutlineRow, facts: RequestFacts, width: int) -> list[Piece]:
     figure = _figure(None)
     count = len(facts.history)
     match row.ghost:
@@ -140,12 +141,12 @@ def _ghost(row: OutlineRow, facts: Facts, width: int) -> list[Piece]:
             words = f"the history goes last: {_history_words(facts)}"
             figure = _figure(facts.history_tokens)
         case "oldest":
-            words = _said(facts.history[:1], "the oldest message")
+            words = _turn_preview(facts.history[:1], "the oldest message")
         case "newest":
-            words = _said(facts.history[-1:] if count > 1 else (), "the newest message")
+            words = _turn_preview(facts.history[-1:] if count > 1 else (), "the newest message")
         case "message":
             turn = facts.history_at(row.depth or 0)
-            words = _said((turn,) if turn else (), "a message")
+            words = _turn_preview((turn,) if turn else (), "a message")
         case "draft":
             words = "what you type" if facts.is_typed else "the message to answer"
             words = f"{words}: {facts.draft[0]}" if facts.draft[0] else words
@@ -160,7 +161,7 @@ def _ghost(row: OutlineRow, facts: Facts, width: int) -> list[Piece]:
     return [(left, ""), (words + pad, "ghost"), (figure, "ghost")]
 
 
-def _said(turns: Sequence[Turn], otherwise: str) -> str:
+def _turn_preview(turns: Sequence[Turn], otherwise: str) -> str:
     if not turns:
         return otherwise
     turn = turns[0]
@@ -194,19 +195,12 @@ def _figure(tokens: int | None, *, sent: bool = True) -> str:
 
 
 def note_pieces(sentence: str, level: Level, indent: int, width: int) -> list[Piece]:
-    """Return the pieces of a note's own line."""
+    """Return the pieces of the line of a note."""
     left = "     " + "  " * indent
-    text = clipped(f"{MARKS[level]} {one_line(sentence)}", max(width - len(left) - 1, 1))
+    text = clipped(f"{_SYMBOLS[level]} {one_line(sentence)}", max(width - len(left) - 1, 1))
     pad = " " * max(width - len(left) - cell_len(text), 0)
     return [(left, ""), (text + pad, str(level))]
 
 
 def _width(pieces: list[Piece]) -> int:
     return sum(cell_len(text) for text, _ in pieces)
-
-
-def clipped(text: str, width: int) -> str:
-    """Return a text that is at most so wide, its cut shown."""
-    if cell_len(text) <= width:
-        return text
-    return f"{chop_cells(text, width - 1)[0]}…" if width > 1 else "…"[: max(width, 0)]

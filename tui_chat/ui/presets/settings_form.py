@@ -1,4 +1,4 @@
-"""The preset's own form: its name, where system messages go, its variables; told at once."""
+"""The form of a preset's settings: name, placement of system messages, variables."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Input, Static
 
 from tui_chat.models.preset import Preset
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
-from tui_chat.models.visible import one_line
-from tui_chat.ui.presets.edit_form import EditForm
-from tui_chat.ui.presets.field import Field
-from tui_chat.ui.presets.options import Options
+from tui_chat.ui.presets.form_fields import ChoiceField, EditForm, FormField
 
 _PLACEMENTS = (("hoist", "all first"), ("in_place", "where they are put"))
 
 
-class Variable(Horizontal):
-    """A variable's line: its name and its value. Without a name it is none."""
+class VariableRow(Horizontal):
+    """A variable's name and value; without a name it is not a variable."""
 
     DEFAULT_CSS = """
-    Variable {
+    VariableRow {
         height: 1;
         .variable-name { width: 24; }
         .sign { width: 3; color: $foreground 72%; padding: 0 1; }
@@ -33,23 +31,25 @@ class Variable(Horizontal):
 
     def __init__(self) -> None:
         super().__init__()
-        self.word = Field(placeholder="name", classes="variable-name", select_on_focus=False)
-        self.value = Field(placeholder="value", select_on_focus=False)
+        self.name_field = FormField(
+            placeholder="name", classes="variable-name", select_on_focus=False
+        )
+        self.value = FormField(placeholder="value", select_on_focus=False)
 
     def compose(self) -> ComposeResult:
-        """Put the value behind the name."""
-        yield self.word
+        """Put the value after the name."""
+        yield self.name_field
         yield Static("=", classes="sign")
         yield self.value
 
     @property
-    def said(self) -> tuple[str, str]:
-        """Name and value, as they are typed."""
-        return clean(self.word.value).strip(), clean(self.value.value)
+    def typed(self) -> tuple[str, str]:
+        """Name and value as typed."""
+        return clean(self.name_field.value).strip(), clean(self.value.value)
 
 
 class SettingsForm(EditForm):
-    """Shows what a preset is besides its messages; posts every change."""
+    """Shows a preset's settings; posts every change."""
 
     DEFAULT_CSS = """
     SettingsForm {
@@ -61,19 +61,19 @@ class SettingsForm(EditForm):
     def __init__(self) -> None:
         super().__init__()
         self._preset = Preset("")
-        self.name_field = Field(placeholder="name", id="settings-name", select_on_focus=False)
-        self._placement = Options(_PLACEMENTS, id="settings-system")
+        self.name_field = FormField(placeholder="name", id="settings-name", select_on_focus=False)
+        self._placement = ChoiceField(_PLACEMENTS, id="settings-system")
         self._labels = {
             "name": Static(classes="label"),
             "system_placement": Static(classes="label"),
             "variables": Static(classes="label"),
         }
-        self._variables = [Variable()]
+        self._variables = [VariableRow()]
         self._list = VerticalScroll(*self._variables, id="settings-variables", can_focus=False)
         self._kept = Static(classes="hint")
 
     def compose(self) -> ComposeResult:
-        """Lay the fields out over the variables."""
+        """Put the fields over the variables."""
         with Horizontal():
             yield self._labels["name"]
             yield self.name_field
@@ -86,7 +86,7 @@ class SettingsForm(EditForm):
         yield self._kept
 
     def show(self, preset: Preset, saved: Preset) -> None:
-        """Show a preset; what is typed already is left alone, what is not saved is marked."""
+        """Show a preset; text being typed is left alone, unsaved fields are marked."""
         self._preset = preset
         words = {
             "name": "Name",
@@ -98,9 +98,9 @@ class SettingsForm(EditForm):
             label.update(mark + words[field])
         with self.prevent(Input.Changed):
             self.name_field.fill(preset.name)
-            if self._said() != dict(preset.variables):
+            if self._typed() != dict(preset.variables):
                 self._fill(preset.variables)
-        self._grow(len([line for line in self._variables if line.said[0]]) + 1)
+        self._grow(len([line for line in self._variables if line.typed[0]]) + 1)
         self._placement.choose(preset.system_placement)
         kept = ", ".join(one_line(key, 40) for key in preset.extras)
         self._kept.update(f"Also in the file, and kept: {kept}" if kept else "")
@@ -108,25 +108,25 @@ class SettingsForm(EditForm):
 
     def _fill(self, variables: Mapping[str, str]) -> None:
         self._grow(len(variables))
-        said = [*variables.items(), *[("", "")] * (len(self._variables) - len(variables))]
-        for line, (name, value) in zip(self._variables, said, strict=True):
-            line.word.fill(name)
+        typed = [*variables.items(), *[("", "")] * (len(self._variables) - len(variables))]
+        for line, (name, value) in zip(self._variables, typed, strict=True):
+            line.name_field.fill(name)
             line.value.fill(value)
 
     def _grow(self, count: int) -> None:
-        """Have at least so many lines; those below them that say nothing are hidden."""
-        new = [Variable() for _ in range(count - len(self._variables))]
+        """Make sure there are so many lines, and hide empty ones below them."""
+        new = [VariableRow() for _ in range(count - len(self._variables))]
         self._variables += new
         self._list.mount_all(new)
         for number, line in enumerate(self._variables):
-            line.display = number < count or line.has_focus_within or any(line.said)
+            line.display = number < count or line.has_focus_within or any(line.typed)
 
-    def _said(self) -> dict[str, str]:
-        """Return the variables as they are typed; a name that is there twice counts once."""
+    def _typed(self) -> dict[str, str]:
+        """Return the variables as typed; a name that occurs twice counts once."""
         found: dict[str, str] = {}
         for line in self._variables:
-            name, value = line.said
-            line.word.set_class(name in found, "-invalid")
+            name, value = line.typed
+            line.name_field.set_class(name in found, "-invalid")
             if name and name not in found:
                 found[name] = value
         return found
@@ -138,14 +138,14 @@ class SettingsForm(EditForm):
             name = clean(event.value).strip()
             event.input.set_class(not name, "-invalid")
             if name and name != self._preset.name:
-                self.tell({"name": name}, "name")
+                self.post_change({"name": name}, "name")
             return
-        said = self._said()
-        if said != dict(self._preset.variables):
+        typed = self._typed()
+        if typed != dict(self._preset.variables):
             at = next(n for n, line in enumerate(self._variables) if event.input in line.children)
-            self.tell({"variables": MappingProxyType(said)}, f"variable {at}")
+            self.post_change({"variables": MappingProxyType(typed)}, f"variable {at}")
 
-    @on(Options.Chosen)
-    def _chosen(self, event: Options.Chosen) -> None:
+    @on(ChoiceField.ChoiceMade)
+    def _chosen(self, event: ChoiceField.ChoiceMade) -> None:
         event.stop()
-        self.tell({"system_placement": event.value})
+        self.post_change({"system_placement": event.value})

@@ -1,4 +1,4 @@
-"""What a key does to the message under the cursor: one edit, with words for the undo list."""
+"""The edits that keys make of the message under the cursor, each with a label for the undo list."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tui_chat.models.preset import (
     PresetMessage,
     PresetMessageType,
 )
-from tui_chat.models.visible import one_line
+from tui_chat.models.sanitize import one_line
 
 KINDS: tuple[tuple[PresetMessageType, str, str], ...] = (
     ("message", "Message", "something to send"),
@@ -37,49 +37,52 @@ _ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One edit."""
+class LabelledEdit:
+    """The preset after an edit."""
 
     preset: Preset
     label: str
 
 
-def step(drawn: Outline, index: int, what: str) -> Step | None:
-    """Return what an action makes of a preset; None where it makes nothing of it."""
-    preset = drawn.preset
+def edit_for(outline: Outline, index: int, action: str) -> LabelledEdit | None:
+    """Return the edit that an action makes; None if it changes nothing here."""
+    preset = outline.preset
     message = preset.messages[index]
     name = quoted(message)
-    match what:
+    match action:
         case "enable":
             word = "disable" if message.enabled else "enable"
-            return Step(
+            return LabelledEdit(
                 change_message(preset, index, enabled=not message.enabled), f"{word} {name}"
             )
         case "duplicate":
-            return Step(duplicate_message(preset, index), f"duplicate {name}")
+            return LabelledEdit(duplicate_message(preset, index), f"duplicate {name}")
         case "delete":
-            return Step(remove_message(preset, index), f"delete {name}")
+            return LabelledEdit(remove_message(preset, index), f"delete {name}")
         case "up" | "down":
-            slot = next_slot(drawn, index, -1 if what == "up" else 1)
+            slot = next_slot(outline, index, -1 if action == "up" else 1)
             if slot is None:
                 return None
-            return Step(put_in_slot(preset, index, slot), f"move {name} {slot.description}")
+            return LabelledEdit(put_in_slot(preset, index, slot), f"move {name} {slot.description}")
         case "role":
             at = _ROLES.index(message.role) + 1 if message.role in _ROLES else 0
             role = _ROLES[at % len(_ROLES)]
-            return Step(change_message(preset, index, role=role), f"let {role} say {name}")
+            return LabelledEdit(change_message(preset, index, role=role), f"let {role} say {name}")
         case "mark" if message.type != "placeholder":
             lifetime = _NEXT_MARK[message.cache_control]
             words = f"mark {name} for {lifetime}" if lifetime else f"take the mark off {name}"
-            return Step(change_message(preset, index, cache_control=lifetime), words)
+            return LabelledEdit(change_message(preset, index, cache_control=lifetime), words)
         case "higher" | "lower":
-            return _deeper(preset, index, -1 if what == "higher" else 1)
+            return _change_depth(preset, index, -1 if action == "higher" else 1)
         case _:
             return None
 
 
-def _deeper(preset: Preset, index: int, by: int) -> Step | None:
-    """Change a depth, which keeps the end that it counts from; what has none, gets one."""
+def _change_depth(preset: Preset, index: int, by: int) -> LabelledEdit | None:
+    """Change the depth of a message by a step; it keeps the end that it counts from.
+
+    A message without a depth gets -1.
+    """
     message = preset.messages[index]
     depth = message.insertion_point
     if message.is_anchor:
@@ -91,19 +94,19 @@ def _deeper(preset: Preset, index: int, by: int) -> Step | None:
     else:
         fields = {"insertion_point": depth + by}
     after = change_message(preset, index, **fields)
-    return Step(after, f"move {quoted(message)} to depth {fields['insertion_point']}")
+    return LabelledEdit(after, f"move {quoted(message)} to depth {fields['insertion_point']}")
 
 
-def after_delete(drawn: Outline, index: int) -> int:
-    """Return the list index, once a message is deleted, of the row that stood next to its row."""
-    rows, at = drawn.rows, drawn.row_of(index)
+def after_delete(outline: Outline, index: int) -> int:
+    """Return the list index, after a deletion, of the message next to the deleted one."""
+    rows, at = outline.rows, outline.row_of(index)
     near = (*rows[at + 1 :], *reversed(rows[:at]))
     found = next((row.index for row in near if row.message is not None), -1)
     return found - (found > index)
 
 
 def with_new(preset: Preset, row: OutlineRow | None, kind: str) -> Preset:
-    """Return the preset with a new message or anchor behind the one under the cursor."""
+    """Return the preset with a new message or anchor after the one under the cursor."""
     at = row.index + 1 if row is not None and row.index >= 0 else None
     found: PresetMessageType = next(each for each, _, _ in KINDS if each == kind)
     if found == "message":
@@ -111,8 +114,8 @@ def with_new(preset: Preset, row: OutlineRow | None, kind: str) -> Preset:
     return add_message(preset, PresetMessage(found, "user", type=found), at)
 
 
-def where(row: OutlineRow, names: Mapping[str, str]) -> str:
-    """Tell in a sentence where a row stands; `names` are what its anchors are called."""
+def placement_sentence(row: OutlineRow, names: Mapping[str, str]) -> str:
+    """Return a sentence about where a row is placed; `names` are those of the anchors, by id."""
     message = row.message
     assert message is not None
     called = names.get(row.anchor, row.anchor)
@@ -134,5 +137,5 @@ def where(row: OutlineRow, names: Mapping[str, str]) -> str:
 
 
 def quoted(message: PresetMessage) -> str:
-    """Return what a message is called in the undo list."""
+    """Return the name of a message in the undo list."""
     return f"“{one_line(message.name or message.id, 40)}”"

@@ -1,4 +1,4 @@
-"""What a composed request tells of a preset's rows: what they cost, and what stands between."""
+"""What a composed request says about the rows of a preset: their cost, and what is between them."""
 
 from __future__ import annotations
 
@@ -10,59 +10,59 @@ from tui_chat.library.editing import OutlineRow
 from tui_chat.models.envelope import Note, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import PresetMessage
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import OriginKind
-from tui_chat.models.visible import one_line
 from tui_chat.tokens import TURN_OVERHEAD, counter_for
 
-PREVIEW = 120
-"""Characters of a message's beginning."""
+_PREVIEW = 120
+"""Characters shown of a message."""
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """Of one request."""
+class RequestFacts:
+    """The facts of one request."""
 
     sent: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
-    """Tokens of the preset messages that are sent, by id; of doubled ids, in order."""
+    """Tokens of the preset messages sent, by id; in order for an id that occurs twice."""
     role: tuple[str, int] = ("", 0)
-    """Name and tokens of the role's prompt; no name where there is none."""
+    """Name and tokens of the role's prompt; an empty name for no role."""
     profile: tuple[str, int] = ("", 0)
     history: tuple[Turn, ...] = ()
-    """What of the history is sent, oldest first."""
+    """The history messages sent, oldest first."""
     history_tokens: int = 0
     dropped: int = 0
-    """Messages of the history that did not fit."""
+    """History messages that did not fit."""
     draft: tuple[str, int] = ("", 0)
-    """First words and tokens of what is being typed, or of the message to be answered."""
+    """First words and tokens of the draft, or of the message to be answered."""
     is_typed: bool = True
-    """False if the draft's place is taken by a stored message."""
+    """False if a stored message takes the draft's place."""
     lore: dict[str, int] = field(default_factory=dict[str, int])
-    """Lore entries that stand at an anchor, by its id."""
+    """Number of lore entries at each anchor, by its id."""
     shown: int = 2
-    """Messages of the history that have a row of their own."""
+    """History messages that have a row of their own."""
     count: Callable[[PresetMessage], int] | None = None
-    """What a message would cost that is not sent; without its macros."""
+    """Returns the cost of a message that is not sent, its macros unexpanded."""
     notes: tuple[Note, ...] | None = None
-    """What there is to say, but for what concerns single messages of the history."""
+    """The notes, except those about single history messages."""
 
     @property
     def total(self) -> int:
-        """Tokens of all the preset's messages that are sent."""
+        """Tokens of all preset messages sent."""
         return sum(map(sum, self.sent.values()))
 
     def history_at(self, depth: int) -> Turn | None:
-        """Return the message of the history in front of which a negative depth lies, or behind
-        which a positive one does.
+        """Return the history message before which a negative depth lies, or after which a
+        positive one does.
         """
         index = depth - 1 if depth > 0 else len(self.history) + depth + 1
         return self.history[index] if 0 <= index < len(self.history) else None
 
 
-NO_FACTS = Facts()
+NO_FACTS = RequestFacts()
 
 
-def facts_of(composed: Composed) -> Facts:
-    """Look a request through."""
+def facts_of(composed: Composed) -> RequestFacts:
+    """Return the facts of a request."""
     envelope = composed.envelope
     sent: dict[str, list[int]] = {}
     lore: dict[str, int] = {}
@@ -73,7 +73,7 @@ def facts_of(composed: Composed) -> Facts:
         origin = turn.origin
         match origin.kind:
             case OriginKind.HISTORY if turn.placement.kind == "draft":
-                draft, is_typed = (one_line(turn.text.plain, PREVIEW), tokens), False
+                draft, is_typed = (one_line(turn.text.plain, _PREVIEW), tokens), False
             case OriginKind.HISTORY:
                 history.append(turn)
             case OriginKind.PRESET:
@@ -83,14 +83,14 @@ def facts_of(composed: Composed) -> Facts:
             case OriginKind.PROFILE:
                 profile = origin.name or origin.id, tokens
             case OriginKind.DRAFT:
-                draft = one_line(turn.text.plain, PREVIEW), tokens
+                draft = one_line(turn.text.plain, _PREVIEW), tokens
             case OriginKind.LORE:
                 anchor = turn.placement.anchor
                 lore[anchor] = lore.get(anchor, 0) + 1
             case _:
                 pass
     budget = envelope.budget
-    return Facts(
+    return RequestFacts(
         sent,
         role,
         profile,
@@ -101,11 +101,11 @@ def facts_of(composed: Composed) -> Facts:
         is_typed,
         lore,
         count=_count_for(composed),
-        notes=tuple(filter(_is_no_messages, composed.notes)),
+        notes=tuple(filter(_is_not_about_history, composed.notes)),
     )
 
 
-def _is_no_messages(note: Note) -> bool:
+def _is_not_about_history(note: Note) -> bool:
     return note.origin is None or note.origin.kind is not OriginKind.HISTORY
 
 
@@ -129,9 +129,9 @@ def _count_for(composed: Composed) -> Callable[[PresetMessage], int]:
     return would_cost
 
 
-def costs(rows: Sequence[OutlineRow], facts: Facts) -> dict[int, int]:
-    """Return tokens by the list index of the message: what it costs as it is sent, or would cost
-    if it were on; nothing for an anchor.
+def costs(rows: Sequence[OutlineRow], facts: RequestFacts) -> dict[int, int]:
+    """Return the tokens of messages by list index: the cost as sent, or of a disabled message
+    what it would cost; nothing for an anchor.
     """
     left = {name: iter(tokens) for name, tokens in facts.sent.items()}
     found: dict[int, int] = {}

@@ -1,0 +1,299 @@
+"""The session list as groups: which sessions are shown, under which heading, on which line.
+
+1. Sessions are grouped by time, folder or tag, and keep their order, newest first, in a group.
+2. By time, pinned sessions are the first group; otherwise they come first in their group.
+   Archived sessions are always the last group. By tag, a session appears under each of its tags.
+3. A heading takes one line, a session two. Lines are counted by group, so that finding what a
+   line shows costs the same however many sessions there are.
+4. The rows of the cursor are the sessions, and the headings of folded groups.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import chain
+from math import inf
+from typing import Literal
+
+from tui_chat.models.session import SessionSummary
+
+Grouping = Literal["time", "folder", "tag"]
+"""What sessions are grouped by."""
+GROUPINGS: tuple[Grouping, ...] = ("time", "folder", "tag")
+
+ARCHIVED = "archived"
+"""Key of the group of archived sessions."""
+_YEARS = 40
+"""Years with a group of their own; older sessions are one group."""
+
+Summaries = Sequence[SessionSummary]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionGroup:
+    """Sessions under one heading."""
+
+    key: str
+    """Identifies the group while it exists, so that it stays folded."""
+    title: str
+    sessions: Summaries
+
+
+def grouped(summaries: Summaries, by: Grouping, now: float) -> tuple[SessionGroup, ...]:
+    """Return the groups that are not empty, in order; `now` is in seconds since the epoch."""
+    shown = [summary for summary in summaries if not summary.archived]
+    match by:
+        case "time":
+            pinned = [summary for summary in shown if summary.pinned]
+            rest = [summary for summary in shown if not summary.pinned] if pinned else shown
+            groups = [SessionGroup("pinned", "Pinned", pinned), *_by_time(rest, now)]
+        case "folder":
+            groups = _by_name(shown, lambda summary: (summary.folder,), "folder", "No folder")
+        case "tag":
+            groups = _by_name(shown, lambda summary: summary.tags or ("",), "tag", "No tags")
+    archived = [summary for summary in summaries if summary.archived]
+    groups.append(SessionGroup(ARCHIVED, "Archived", archived))
+    return tuple(group for group in groups if group.sessions)
+
+
+def _by_time(summaries: Summaries, now: float) -> list[SessionGroup]:
+    starts, titles = _spans(now)
+    found: dict[int, list[SessionSummary]] = {}
+    span: list[SessionSummary] = []
+    first, end = inf, -inf
+    for summary in summaries:  # most lie in the span of the previous one
+        if not first <= summary.updated < end:
+            index = bisect_right(starts, summary.updated)
+            first = starts[index - 1] if index else -inf
+            end = starts[index] if index < len(starts) else inf
+            span = found.setdefault(index, [])
+        span.append(summary)
+    return [
+        SessionGroup(f"time:{titles[index]}", titles[index], found[index])
+        for index in sorted(found, reverse=True)
+    ]
+
+
+def day_of(moment: float) -> float:
+    """Return the local midnight at which the day of a moment began."""
+    return _midnight(moment).timestamp()
+
+
+def _midnight(moment: float) -> datetime:
+    here = datetime.fromtimestamp(moment, UTC).astimezone()
+    return here.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _spans(now: float) -> tuple[list[float], list[str]]:
+    """Return the beginnings of the spans of time, ascending, and their names; the first name is
+    that of everything older.
+    """
+    today = _midnight(now)
+    spans: list[tuple[datetime, str]] = [
+        (today, "Today"),
+        (_back(today, 1), "Yesterday"),
+        (_back(today, 7), "Last 7 days"),
+    ]
+    month = today.replace(day=1)
+    for _ in range(12):
+        title = f"{month:%B}" if month.year == today.year else f"{month:%B %Y}"
+        spans.append((month, title))
+        month = _midnight((month - timedelta(days=1)).timestamp()).replace(day=1)
+    year = spans[-1][0].year
+    spans += [(_midnight_of_year(year - n), str(year - n)) for n in range(_YEARS)]
+    known: dict[float, str] = {}
+    for start, title in spans:
+        if all(start.timestamp() < other for other in known):
+            known[start.timestamp()] = title
+    ascending = sorted(known)
+    return ascending, ["Earlier", *(known[start] for start in ascending)]
+
+
+def _back(day: datetime, days: int) -> datetime:
+    """Return the midnight some days earlier, across changes of the clock too."""
+    return _midnight((day - timedelta(days=days) + timedelta(hours=6)).timestamp())
+
+
+def _midnight_of_year(year: int) -> datetime:
+    return datetime(year, 1, 1).astimezone()
+
+
+def _by_name(
+    summaries: Summaries,
+    names: Callable[[SessionSummary], Iterable[str]],
+    kind: Grouping,
+    nameless: str,
+) -> list[SessionGroup]:
+    found: defaultdict[str, list[SessionSummary]] = defaultdict(list)
+    for pinned in (True, False):
+        for summary in summaries:
+            if summary.pinned is pinned:
+                for name in names(summary):
+                    found[name].append(summary)
+    order = sorted(found, key=lambda name: (not name, name.casefold(), name))
+    return [SessionGroup(f"{kind}:{name}", name or nameless, found[name]) for name in order]
+
+
+SESSION_LINES = 2
+"""Lines of a session."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupHeading:
+    """The line that names a group."""
+
+    group: SessionGroup
+    is_folded: bool
+    row: int | None
+    """Its row if the group is folded; the cursor skips others."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLine:
+    """A line of a session."""
+
+    session: SessionSummary
+    row: int
+    line: int
+    """0 for its first line."""
+
+
+class GroupLayout:
+    """Groups, some of them folded to their heading."""
+
+    def __init__(self, groups: tuple[SessionGroup, ...] = (), folded: Collection[str] = ()) -> None:
+        self.groups = groups
+        self._folded = [group.key in folded for group in groups]
+        self._first_lines: list[int] = []
+        self._first_rows: list[int] = []
+        self.line_count = 0
+        """Number of lines."""
+        self.row_count = 0
+        """Number of rows of the cursor."""
+        for group, is_folded in zip(groups, self._folded, strict=True):
+            self._first_lines.append(self.line_count)
+            self._first_rows.append(self.row_count)
+            self.line_count += 1 if is_folded else 1 + SESSION_LINES * len(group.sessions)
+            self.row_count += 1 if is_folded else len(group.sessions)
+
+    def at_line(self, line: int) -> GroupHeading | SessionLine | None:
+        """Return what a line shows; None below the last."""
+        if not 0 <= line < self.line_count:
+            return None
+        index = bisect_right(self._first_lines, line) - 1
+        group, first = self.groups[index], self._first_rows[index]
+        below = line - self._first_lines[index] - 1
+        if below < 0:
+            is_folded = self._folded[index]
+            return GroupHeading(group, is_folded, first if is_folded else None)
+        nth, part = divmod(below, SESSION_LINES)
+        return SessionLine(group.sessions[nth], first + nth, part)
+
+    def item_at(self, row: int) -> SessionSummary | SessionGroup | None:
+        """Return the session of a row, or the folded group."""
+        if not 0 <= row < self.row_count:
+            return None
+        index = bisect_right(self._first_rows, row) - 1
+        group = self.groups[index]
+        return group if self._folded[index] else group.sessions[row - self._first_rows[index]]
+
+    def group_at(self, row: int) -> SessionGroup | None:
+        """Return the group that a row belongs to."""
+        if not 0 <= row < self.row_count:
+            return None
+        return self.groups[bisect_right(self._first_rows, row) - 1]
+
+    def lines_of(self, row: int) -> tuple[int, int]:
+        """Return the first line of a row and its number of lines.
+
+        The heading counts as part of the first session of a group.
+        """
+        index = bisect_right(self._first_rows, row) - 1
+        first = self._first_lines[index]
+        if self._folded[index]:
+            return first, 1
+        nth = row - self._first_rows[index]
+        return (
+            (first, 1 + SESSION_LINES)
+            if nth == 0
+            else (first + 1 + SESSION_LINES * nth, SESSION_LINES)
+        )
+
+    def row_of(self, session_id: str) -> int | None:
+        """Return the first row of a session; of a folded one, the row of its group."""
+        for group, first, is_folded in zip(
+            self.groups, self._first_rows, self._folded, strict=True
+        ):
+            for nth, session in enumerate(group.sessions):
+                if session.session_id == session_id:
+                    return first if is_folded else first + nth
+        return None
+
+    def row_of_group(self, key: str) -> int | None:
+        """Return the first row of a group."""
+        for group, row in zip(self.groups, self._first_rows, strict=True):
+            if group.key == key:
+                return row
+        return None
+
+    def between(self, first: int, last: int) -> list[SessionSummary]:
+        """Return the sessions between two rows, both included, in either order."""
+        first, last = sorted((first, last))
+        found = (self.item_at(row) for row in range(first, last + 1))
+        return [each for each in found if isinstance(each, SessionSummary)]
+
+    def sessions(self) -> list[SessionSummary]:
+        """Return all sessions that are not folded away, from top to bottom."""
+        pairs = zip(self.groups, self._folded, strict=True)
+        return list(chain.from_iterable(g.sessions for g, is_folded in pairs if not is_folded))
+
+
+class SessionFilter:
+    """Finds sessions that contain all words, in title, role, model or folder; `#word` begins a tag.
+
+    The searched texts are made when something is first typed.
+    """
+
+    def __init__(self, summaries: Sequence[SessionSummary] = ()) -> None:
+        self._summaries = summaries
+        self._texts: list[str] | None = None
+        self._last: tuple[list[str], Sequence[int]] | None = None
+
+    def __call__(self, typed: str) -> Sequence[SessionSummary]:
+        """Return the matching sessions, in their order."""
+        words = typed.casefold().split()
+        words = [f"\n{word}" if word.startswith("#") else word for word in words if word != "#"]
+        if not words:
+            return self._summaries
+        texts = self.prepare()
+        matching = self._candidates(words)
+        for word in words:
+            matching = [index for index in matching if word in texts[index]]
+        self._last = words, matching
+        return [self._summaries[index] for index in matching]
+
+    def prepare(self) -> Sequence[str]:
+        """Return the texts to search, made at first use."""
+        if self._texts is None:
+            self._texts = [_text(summary) for summary in self._summaries]
+        return self._texts
+
+    def _candidates(self, words: list[str]) -> Sequence[int]:
+        """Return the indexes to search: one more letter can only exclude more sessions."""
+        if self._last is not None:
+            before, found = self._last
+            if len(before) <= len(words) and all(
+                old in new for old, new in zip(before, words, strict=False)
+            ):
+                return found
+        return range(len(self._summaries))
+
+
+def _text(summary: SessionSummary) -> str:
+    tags = "\n#" + "\n#".join(summary.tags) if summary.tags else ""
+    text = f"{summary.title}\n{summary.role_name}\n{summary.model}\n{summary.folder}{tags}"
+    return text.casefold()
