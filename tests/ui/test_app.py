@@ -387,7 +387,7 @@ async def test_what_is_told_for_a_while_leaves_the_request_in_sight(tmp_path: Pa
         told, request = app.screen.query("Toast").first(), app.query_one(Inspector)
         assert told.region
         assert not told.region.overlaps(request.region)
-        app.complain(InputError("It failed.", advice="Try."))
+        app.show_error(InputError("It failed.", advice="Try."))
         for number in range(5):
             app.notify(f"Copied {number}.", markup=False)
             app.notify(f"Copied {number}.", markup=False)

@@ -102,7 +102,7 @@ class TuiChat(
     def on_mount(self) -> None:
         """Show the first frame, then lay the workspace."""
         for fault in self._theme_faults:
-            self.complain(fault)
+            self.show_error(fault)
         self.bind_keys()
         self.watch_theme_files()
         self._chat.show("New chat", "", ())

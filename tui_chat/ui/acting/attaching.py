@@ -28,7 +28,7 @@ class Attaching(Drafting):
         try:
             attachment = await asyncio.to_thread(read_attachment, path)
         except InputError as fault:
-            self.complain(fault)
+            self.show_error(fault)
             return
         if all(attachment.path != other.path for other in self._attachments):
             self.show_attachments((*self._attachments, attachment))
@@ -50,7 +50,7 @@ class Attaching(Drafting):
         if self._attachments:
             self.show_attachments(())
         else:
-            self.complain(InputError("Nothing is attached.", advice="@ attaches a file."))
+            self.show_error(InputError("Nothing is attached.", advice="@ attaches a file."))
 
     def action_attach(self) -> None:
         """Begin to type the path of a file; what is offered for it can be chosen."""
@@ -64,7 +64,7 @@ class Attaching(Drafting):
         try:
             text = await edit_in_editor(self, self._composer.text)
         except InputError as fault:
-            self.complain(fault)
+            self.show_error(fault)
             return
         if text != self._composer.text:
             self._composer.rewrite(text)

@@ -89,7 +89,7 @@ class Carrying(Drafting):
             try:
                 await run_in_terminal(self, (*program, *options, "view", "--", str(path)))
             except InputError as fault:
-                self.complain(fault)
+                self.show_error(fault)
 
     @work(group="dialog", exclusive=True)
     async def action_export(self) -> None:
@@ -98,7 +98,7 @@ class Carrying(Drafting):
 
         workspace = self.workspace
         if workspace is None or workspace.state.session is None:
-            self.complain(_nothing_yet())
+            self.show_error(_nothing_yet())
             return
         kind = await ask_format(self)
         if kind is None:
@@ -111,7 +111,7 @@ class Carrying(Drafting):
         from tui_chat.ui.dialogs.file_questions import ask_export_path, format_and_path
 
         if self.workspace is None or self.workspace.state.session is None:
-            self.complain(_nothing_yet())
+            self.show_error(_nothing_yet())
             return
         kind, path = format_and_path(argument)
         if not path:
@@ -124,7 +124,7 @@ class Carrying(Drafting):
 
         workspace = self.workspace
         if workspace is None or workspace.state.session is None:
-            self.complain(_nothing_yet())
+            self.show_error(_nothing_yet())
             return
         session_id, path = workspace.state.session.session_id, typed_path(typed)
         exists = path.exists()
@@ -162,7 +162,7 @@ class Carrying(Drafting):
 
         workspace = self.workspace
         if workspace is None or workspace.state.session is None:
-            self.complain(_nothing_yet())
+            self.show_error(_nothing_yet())
             return
         screen = BranchScreen(
             await workspace.branches.tree(), workspace.state.entries, workspace.branches.path_to

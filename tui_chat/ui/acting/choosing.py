@@ -37,7 +37,7 @@ class Choosing(Drafting):
 
         workspace = self.workspace
         if workspace is None or workspace.state.session is None:
-            self.complain(InputError("A session has a title once it has a message."))
+            self.show_error(InputError("A session has a title once it has a message."))
         elif title := await ask_title(self, workspace.state.session.title):
             await workspace.sessions.rename(workspace.state.session.session_id, title)
 
@@ -45,7 +45,7 @@ class Choosing(Drafting):
         """Give the shown session this title."""
         workspace = self.workspace
         if workspace is None or workspace.state.session is None:
-            self.complain(InputError("A session has a title once it has a message."))
+            self.show_error(InputError("A session has a title once it has a message."))
         else:
             await workspace.sessions.rename(workspace.state.session.session_id, title)
 
@@ -66,7 +66,7 @@ class Choosing(Drafting):
         if name in endpoints:
             if not endpoints[name].models:
                 advice = f"Name one: {name}/MODEL."
-                self.complain(InputError(f"No model of “{name}” is known.", advice=advice))
+                self.show_error(InputError(f"No model of “{name}” is known.", advice=advice))
                 return
             self._protocol = None
             await workspace.settings.set_model(name, endpoints[name].models[0])
@@ -89,7 +89,7 @@ class Choosing(Drafting):
             await workspace.presets.choose(name)
         else:
             known = ", ".join(workspace.library.names("presets"))
-            self.complain(
+            self.show_error(
                 InputError(f"There is no preset “{name}”.", advice=f"There are: {known}.")
             )
 
@@ -131,7 +131,9 @@ class Choosing(Drafting):
         )
         if role is None:
             known = ", ".join(each.name for each in workspace.state.roles)
-            self.complain(InputError(f"There is no role “{name}”.", advice=f"There are: {known}."))
+            self.show_error(
+                InputError(f"There is no role “{name}”.", advice=f"There are: {known}.")
+            )
         elif workspace.state.session is not None:
             await self.begin(role.role_id)
         else:

@@ -84,7 +84,7 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
     def _reject(self, line: CommandCall | UnknownCommand, fault: InputError) -> None:
         if parse_command(self._composer.text) == line:  # else more was typed meanwhile
             self._composer.select_all()
-        self.complain(fault)
+        self.show_error(fault)
 
     # --- candidates ----------------------------------------------------------------------
 

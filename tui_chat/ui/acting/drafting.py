@@ -128,7 +128,7 @@ class Drafting(Shell):
         if is_first or len(typed) > LONG_DRAFT or self._is_long(workspace.state.entries):
             self._compose_in_thread(workspace, session_id, typed)
         else:
-            with self.surviving("The request cannot be composed."):
+            with self.report_errors("The request cannot be composed."):
                 composed = workspace.requests.compose(
                     message_text(typed), self._protocol, self.parts
                 )
@@ -147,7 +147,7 @@ class Drafting(Shell):
 
     @work(group="compose", exclusive=True, thread=True, description="compose")
     def _compose_in_thread(self, workspace: Workspace, session_id: str, typed: str) -> None:
-        with self.surviving("The request cannot be composed."):
+        with self.report_errors("The request cannot be composed."):
             composed = workspace.requests.compose(message_text(typed), self._protocol, self.parts)
             self.call_from_thread(self._show_composed, session_id, typed, composed)
 
@@ -267,7 +267,7 @@ class Drafting(Shell):
             try:
                 found.append(await asyncio.to_thread(read_attachment, Path(file)))
             except InputError as fault:
-                self.complain(fault)
+                self.show_error(fault)
         self.show_attachments(tuple(found))
 
     async def keep_draft(self) -> None:

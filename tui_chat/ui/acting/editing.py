@@ -257,7 +257,7 @@ class Editing(Drafting):
         try:
             found = await asyncio.to_thread(load_sillytavern_preset, typed_path(named))
         except InputError as fault:
-            self.complain(fault)
+            self.show_error(fault)
             return
         await workspace.presets.add(found.preset)
         lines = [one_line(note.sentence, 200) for note in found.notes[:_MOST_TOLD]]
@@ -287,7 +287,7 @@ class Editing(Drafting):
             try:
                 other = dump_preset(workspace.presets.read(name))
             except InputError as fault:
-                self.complain(fault)
+                self.show_error(fault)
             else:
                 title = f"{workspace.state.preset_name}, then {name}"
                 await self.push_screen_wait(PresetDiff(title, now, other))
@@ -318,7 +318,7 @@ class Editing(Drafting):
                 else:
                     return
         except InputError as fault:
-            self.complain(fault)
+            self.show_error(fault)
 
     @work(group="dialog", exclusive=True)
     async def on_preset_pane_content_requested(self, event: PresetPane.ContentRequested) -> None:
@@ -333,4 +333,4 @@ class Editing(Drafting):
             if text != before and pane is not None and not pane.rewrite(event.message, text):
                 raise InputError("The message is no longer there.", advice="Its text was: " + text)
         except InputError as fault:
-            self.complain(fault)
+            self.show_error(fault)

@@ -146,7 +146,7 @@ class Hearing(Editing):
             case UnsavedWritesChanged():
                 self._chat.activity.is_saved = not change.reason
             case Failed():
-                self.complain(change.error)
+                self.show_error(change.error)
 
     @property
     def _undo_key(self) -> str:

@@ -40,7 +40,7 @@ class Helping(Shell):
         for written, keys in self._config.keys:
             name = RENAMED_IDS.get(written, written)
             if name not in actions:
-                self.complain(
+                self.show_error(
                     InputError(
                         f"[keys] names “{name}”, which is not an action.",
                         advice=f"Actions: {', '.join(sorted(actions))}.",
@@ -54,7 +54,7 @@ class Helping(Shell):
         self._keys_now = {action.id: keymap.get(action.id, action.keys) for action in ACTIONS}
         for key, names in self._shared_keys():
             listed = " and ".join(f"“{name}”" for name in names)
-            self.complain(
+            self.show_error(
                 InputError(
                     f"[keys] gives {key_name(key)} to {listed}.",
                     advice="Only one of them can have it.",
@@ -79,7 +79,7 @@ class Helping(Shell):
             key = parse_key(written)
         except ValueError as fault:
             advice = "Keys are written as help shows them: Ctrl+N, F9, Alt+Enter, ?"
-            self.complain(InputError(f"[keys] {action}: {fault}.", advice=advice))
+            self.show_error(InputError(f"[keys] {action}: {fault}.", advice=advice))
             return ""
         if key in INDISTINGUISHABLE:
             why = f"{key_name(key)} is {INDISTINGUISHABLE[key]} in a terminal."
@@ -87,7 +87,7 @@ class Helping(Shell):
             why = f"{key_name(key)} is needed to type, to move and to send."
         else:
             return key
-        self.complain(InputError(f"[keys] {action}: {why}"))
+        self.show_error(InputError(f"[keys] {action}: {why}"))
         return ""
 
     def _shared_keys(self) -> Iterator[tuple[str, list[str]]]:

@@ -85,7 +85,7 @@ class Looking(Shell):
             return
         before = self.current_theme
         for fault in self._read_themes():
-            self.complain(fault)
+            self.show_error(fault)
         if self.current_theme != before:
             self.mutate_reactive(App.theme)
 
@@ -100,7 +100,9 @@ class Looking(Shell):
             keep_choice(self._theme_note, name, self._config.theme)
         else:
             known = ", ".join(sorted(self.available_themes))
-            self.complain(InputError(f"There is no theme “{name}”.", advice=f"There are: {known}."))
+            self.show_error(
+                InputError(f"There is no theme “{name}”.", advice=f"There are: {known}.")
+            )
 
     @work(group="dialog", exclusive=True)
     async def action_choose_theme(self) -> None:

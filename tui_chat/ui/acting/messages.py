@@ -68,7 +68,7 @@ class Messages(Drafting):
         if sent is None:
             return
         if sent.composed is None or self._panes.inspector is None:
-            self.complain(InputError("The request of this reply is gone.", advice=sent.why))
+            self.show_error(InputError("The request of this reply is gone.", advice=sent.why))
             return
         self._panes.open("inspector")
         self._panes.inspector.show(sent.composed)

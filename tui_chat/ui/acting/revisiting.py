@@ -39,7 +39,7 @@ class Revisiting(Inspecting, Tracing):
             return
         if composed is None:
             fault = "What was sent is no longer kept, and cannot be composed again."
-            self.complain(InputError(fault, advice=sent.why))
+            self.show_error(InputError(fault, advice=sent.why))
             return
         self._look_at(Seen(composed, told_of(sent), workspace.state.session_id, entry))
 
@@ -87,7 +87,7 @@ class Revisiting(Inspecting, Tracing):
         try:
             await asyncio.to_thread(path.write_text, text, encoding="utf-8")
         except OSError as error:
-            self.complain(InputError(f"{path} cannot be written: {error.strerror}."))
+            self.show_error(InputError(f"{path} cannot be written: {error.strerror}."))
         else:
             self.notify(f"The turn is in {path}.", markup=False)
 
@@ -98,5 +98,5 @@ class Revisiting(Inspecting, Tracing):
         entry = last_reply(self.workspace.state.entries) if self.workspace is not None else None
         if entry is not None:
             return entry
-        self.complain(InputError("There is no reply yet."))
+        self.show_error(InputError("There is no reply yet."))
         return None

@@ -121,7 +121,7 @@ class Shell(Telling):
         self._close_messages_no_wait()
 
     @contextmanager
-    def surviving(self, fault: str) -> Generator[None]:
+    def report_errors(self, fault: str) -> Generator[None]:
         """Show an error instead of ending the app, whatever is raised; `fault` says what failed.
         For what depends on a session's content: the other sessions must stay within reach.
         """
@@ -134,9 +134,9 @@ class Shell(Telling):
 
     def _show_fault(self, error: TuiChatError) -> None:
         if threading.current_thread() is threading.main_thread():
-            self.complain(error)
+            self.show_error(error)
         else:
-            self.call_from_thread(self.complain, error)
+            self.call_from_thread(self.show_error, error)
 
     def copy_to_clipboard(self, text: str) -> None:
         """Put a text on the clipboard, by the terminal and past it. With an escape in it, it could

@@ -59,7 +59,7 @@ class Supposing(Inspecting):
                 return
             captured = read_captured(text)
         except InputError as fault:
-            self.complain(fault)
+            self.show_error(fault)
             return
         composed = workspace.requests.from_envelope(captured.envelope, captured.protocol)
         words = f"captured {captured.protocol.label} request"
@@ -76,7 +76,7 @@ class Supposing(Inspecting):
         captured = seen.captured if seen is not None else None
         if workspace is None or seen is None or captured is None:
             advice = f"“Open a captured request” is in the palette ({self.key_of['palette']})."
-            self.complain(InputError("No captured request is open.", advice=advice))
+            self.show_error(InputError("No captured request is open.", advice=advice))
             return
         name = await ask_text(self, "Name of the session and its preset", "Captured")
         if name is not None:

@@ -170,7 +170,7 @@ class Talking(Commanding):
         """Ask again for the last reply, whatever became of it, or for one that is missing."""
         workspace = self.workspace
         if workspace is None or not workspace.state.entries:
-            self.complain(InputError("Nothing has been said in this session yet."))
+            self.show_error(InputError("Nothing has been said in this session yet."))
         else:
             await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
 
@@ -201,7 +201,7 @@ class Talking(Commanding):
 
         url = event.url
         if not url.startswith(("https://", "http://")):
-            self.complain(InputError("Only web links can be opened.", advice=url[:200]))
+            self.show_error(InputError("Only web links can be opened.", advice=url[:200]))
         elif await confirm_open_link(self, url) and not await to_thread(open_link, url):
             self.copy_to_clipboard(url)
             self.notify(

@@ -63,7 +63,7 @@ class Telling(App[None]):
         message = sanitize(message)
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
-    def complain(self, error: TuiChatError) -> None:
+    def show_error(self, error: TuiChatError) -> None:
         """Tell what is wrong and what to do about it."""
         words = f"{error}\n{error.advice}".strip()
         self.notify(words, severity="error", timeout=12, markup=False)
