@@ -24,7 +24,7 @@ not know each other.
     models          frozen values, text that knows its origins, the payload
     errors          what can go wrong, and whose fault it is
 
-A keystroke goes: ui -> workspace.composed -> compose -> build_context -> encode -> render -> ui. A
+A keystroke goes: ui -> workspace.requests -> compose -> build_context -> encode -> render -> ui. A
 message sent takes the very object of the last keystroke: workspace -> send -> providers.
 """
 

@@ -100,7 +100,7 @@ async def test_a_request_that_cannot_be_composed_is_told_and_the_app_goes_on(
     async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
         assert app.workspace is not None
-        monkeypatch.setattr(app.workspace, "composed", fail)
+        monkeypatch.setattr(app.workspace.requests, "compose", fail)
         await pilot.press("x")
         await until(pilot, lambda: "The request cannot be composed." in told(app))
         assert app.is_running

@@ -44,7 +44,7 @@ async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_tim
             assert gate.wait(30)
             return at_once(*given)
 
-        monkeypatch.setattr(workspace, "composed", later)
+        monkeypatch.setattr(workspace.requests, "compose", later)
         await workspace.sessions.open(long)
         transcript = app.query_one(ChatPane).transcript
         await until(pilot, lambda: len(transcript.entries) == 2)
