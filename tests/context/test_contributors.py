@@ -34,7 +34,7 @@ def test_the_documented_contributor_adds_its_line():
     turn = next(t for t in composed.envelope.turns if t.origin.id == "reminder")
     assert turn.origin.label == "lore entry “Reminder in long conversations”"
     assert turn.placement.rule == (
-        "It is said in talks of more than two messages. "
+        "Added to conversations of more than two messages. "
         "Its depth -2 is before the newest message of the history."
     )
 
