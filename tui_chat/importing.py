@@ -23,8 +23,8 @@ from typing import IO, TYPE_CHECKING, TypeAlias
 
 from tui_chat.errors import InputError
 from tui_chat.files import open_file
-from tui_chat.interop.conversations import KNOWN, read_conversations
-from tui_chat.interop.found import Found
+from tui_chat.interop.format_detection import KNOWN, read_conversations
+from tui_chat.interop.transcript_builder import FoundConversation
 
 if TYPE_CHECKING:
     from tui_chat.models.transcript import Imported, Transcript
@@ -115,7 +115,7 @@ async def import_files(
     return reports
 
 
-def _count(report: Report, found: Found, imported: Imported) -> None:
+def _count(report: Report, found: FoundConversation, imported: Imported) -> None:
     if imported.fault:
         report.fault(found.place, imported.fault)
         return
@@ -131,7 +131,7 @@ def _count(report: Report, found: Found, imported: Imported) -> None:
         report.notes.update(found.notes)
 
 
-_Batch: TypeAlias = "list[tuple[Report, Found, Transcript]]"
+_Batch: TypeAlias = "list[tuple[Report, FoundConversation, Transcript]]"
 
 
 def _batches(reports: Iterable[Report]) -> Iterator[_Batch]:
@@ -156,7 +156,7 @@ def _batches(reports: Iterable[Report]) -> Iterator[_Batch]:
         yield batch
 
 
-def _found(report: Report) -> Iterator[Found]:
+def _found(report: Report) -> Iterator[FoundConversation]:
     try:
         if report.path.is_dir():
             yield from _lying_in(report.path, report)
@@ -176,7 +176,7 @@ def _reason(error: OSError | ValueError) -> str:
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
-def _lying_in(folder: Path, report: Report) -> Iterator[Found]:
+def _lying_in(folder: Path, report: Report) -> Iterator[FoundConversation]:
     """Read the conversations of a folder's files, one after the other; links are not followed."""
     files: list[Path] = []
     for name, below, names in os.walk(folder):
@@ -194,12 +194,12 @@ def _lying_in(folder: Path, report: Report) -> Iterator[Found]:
                     yield found
         except OSError as error:
             held = True
-            yield Found(place, fault=f"cannot be read: {_reason(error)}")
+            yield FoundConversation(place, fault=f"cannot be read: {_reason(error)}")
     if not held:
         raise InputError("there are no conversations in the folder", advice=KNOWN)
 
 
-def _archived(file: IO[bytes], report: Report) -> Iterator[Found]:
+def _archived(file: IO[bytes], report: Report) -> Iterator[FoundConversation]:
     """Read the conversations of an archive's files, one after the other."""
     held = False
     try:
@@ -232,16 +232,16 @@ def _may_hold(name: str) -> bool:
     return name.lower().endswith((".json", ".jsonl"))
 
 
-def _conversations(name: str, file: IO[bytes], report: Report) -> Iterator[Found]:
+def _conversations(name: str, file: IO[bytes], report: Report) -> Iterator[FoundConversation]:
     """Read one of many files; accounts, feedback and lists lie beside the conversations."""
     for found in read_conversations(_pieces(file, report)):
         if not (found.unknown or found.passed_over):
             yield _within(name, found)
 
 
-def _within(name: str, found: Found) -> Found:
+def _within(name: str, found: FoundConversation) -> FoundConversation:
     place = f"{name}: {found.place}" if found.place else name
-    return Found(place, found.transcript, found.fault, found.notes, found.advice)
+    return FoundConversation(place, found.transcript, found.fault, found.notes, found.advice)
 
 
 def _pieces(file: IO[bytes], report: Report) -> Iterator[bytes]:

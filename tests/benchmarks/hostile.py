@@ -26,7 +26,7 @@ from textual import events
 
 from tests.benchmarks.stage import SIZE, fill, laid, make_app, memory, until
 from tests.providers.hostile_server import CASES, HostileServer, serve_hostile
-from tui_chat.cli.interpreter import share_heap, tune_interpreter
+from tui_chat.cli.interpreter import collect_seldom, share_heap
 
 PATIENCE = 15.0
 """Seconds until Esc is pressed."""
@@ -81,7 +81,7 @@ async def suffer(port: int, name: str) -> dict[str, Any]:
         app = make_app(Path(folder), "mirror", (server.endpoint(name),))
         async with app.run_test(size=SIZE) as pilot:
             await laid(pilot)
-            tune_interpreter()
+            collect_seldom()
             workspace = app.workspace
             assert workspace is not None
             await workspace.settings.set_model("hostile", "m")

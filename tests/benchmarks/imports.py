@@ -34,7 +34,7 @@ from tests.interop.exports import (
 from tui_chat.cli.interpreter import collect_seldom
 from tui_chat.exporting import exported, write_file
 from tui_chat.importing import import_files
-from tui_chat.interop.conversations import read_conversations
+from tui_chat.interop.format_detection import read_conversations
 from tui_chat.store import Store
 
 _clock = time.perf_counter

@@ -33,7 +33,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
-from tui_chat.cli.interpreter import tune_interpreter
+from tui_chat.cli.interpreter import collect_seldom
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Session
@@ -159,7 +159,7 @@ async def with_long_session(count: int) -> AsyncGenerator[tuple[TuiChat, Pilot[N
             await workspace.sessions.open("long")
             await until(pilot, lambda: len(workspace.state.entries) >= count)
             await say(pilot, "One more thing.")
-            tune_interpreter()  # as the command does
+            collect_seldom()  # as the command does
             yield app, pilot
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.benchmarks.shapes import LARGE
 from tests.benchmarks.stage import SIZE, fill, laid, make_app, paint, quiet, until
-from tui_chat.cli.interpreter import share_heap, tune_interpreter
+from tui_chat.cli.interpreter import collect_seldom, share_heap
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
@@ -48,7 +48,7 @@ async def opened(shape: str, folder: Path) -> tuple[float, float]:
     app = make_app(folder, "mirror")
     async with app.run_test(size=SIZE) as pilot:
         await laid(pilot)
-        tune_interpreter()  # as the command does
+        collect_seldom()  # as the command does
         workspace = app.workspace
         assert workspace is not None
         transcript = app.query_one(ChatPane).transcript

@@ -27,7 +27,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
 from tests.benchmarks.shapes import REPLIES, conversation, reply_of
-from tui_chat.cli.interpreter import tune_interpreter
+from tui_chat.cli.interpreter import collect_seldom
 from tui_chat.models.message import Message
 from tui_chat.models.reply import Reply, TextDelta, advance
 from tui_chat.models.session import Entry
@@ -249,7 +249,7 @@ async def main() -> None:
     many = await reading(MESSAGES)
     print(f"opening {MESSAGES:,} costs {many / few:.1f} times what 100 cost")
     gc.collect()
-    tune_interpreter()  # as the app does
+    collect_seldom()  # as the app does
     for name in REPLIES:
         await streaming(name)
         await growing(name)

@@ -37,7 +37,7 @@ from tests.benchmarks.stage import (
     report,
     until,
 )
-from tui_chat.cli.interpreter import share_heap, tune_interpreter
+from tui_chat.cli.interpreter import collect_seldom, share_heap
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import ChatPane
 
@@ -50,7 +50,7 @@ async def reading(folder: Path) -> None:
     app = make_app(folder, "mirror")
     async with app.run_test(size=SIZE) as pilot:
         await laid(pilot)
-        tune_interpreter()  # as the command does
+        collect_seldom()  # as the command does
         workspace = app.workspace
         assert workspace is not None
         transcript = app.query_one(ChatPane).transcript

@@ -13,7 +13,7 @@ from tui_chat.cli import main
 from tui_chat.compose import compose
 from tui_chat.config import Config
 from tui_chat.context import Inputs, Settings
-from tui_chat.interop.history import read_history
+from tui_chat.interop.messages import read_history
 from tui_chat.library import load_preset, load_role
 from tui_chat.models.endpoint import Protocol
 

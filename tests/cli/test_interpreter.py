@@ -12,7 +12,7 @@ from tui_chat.cli import interpreter
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library has no such thing")
 async def test_what_is_free_is_given_back_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    find = interpreter._of_the_c_library  # pyright: ignore[reportPrivateUsage]
+    find = interpreter._c_library_function  # pyright: ignore[reportPrivateUsage]
     trim, given, enough = find("malloc_trim"), list[int](), asyncio.Event()
     assert trim is not None
     assert find("no_such_function") is None
@@ -24,7 +24,7 @@ async def test_what_is_free_is_given_back_again_and_again(monkeypatch: pytest.Mo
         return given[-1]
 
     monkeypatch.setattr(interpreter, "_SECONDS", 0.0)
-    monkeypatch.setattr(interpreter, "_of_the_c_library", lambda name: give)  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(interpreter, "_c_library_function", lambda name: give)  # pyright: ignore[reportUnknownLambdaType]
     interpreter.keep_heap_small()
     await enough.wait()
     monkeypatch.setattr(interpreter, "_SECONDS", 1e9)
@@ -35,6 +35,6 @@ async def test_where_there_is_another_c_library_nothing_is_asked_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("sys.platform", "win32")
-    assert interpreter._of_the_c_library("malloc_trim") is None  # pyright: ignore[reportPrivateUsage]
+    assert interpreter._c_library_function("malloc_trim") is None  # pyright: ignore[reportPrivateUsage]
     interpreter.share_heap()
     interpreter.keep_heap_small()

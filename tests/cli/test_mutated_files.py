@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from tui_chat.analysis import read_captured
+from tui_chat.cli.captured import read_reply
 from tui_chat.cli.convert import convert
 from tui_chat.cli.preset_cases import load_case
-from tui_chat.cli.read_reply import read_reply
 from tui_chat.errors import InputError
-from tui_chat.interop.conversations import read_conversations
-from tui_chat.interop.history import read_history
+from tui_chat.interop.format_detection import read_conversations
+from tui_chat.interop.messages import read_history
 from tui_chat.library import parse_preset, parse_profile, parse_role
 from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.library.preset_check import check_preset

@@ -28,7 +28,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tui_chat.cli.ids import new_id
+from tui_chat.cli.app import new_id
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, Settings

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tui_chat import paths
-from tui_chat.cli.app import shelf
+from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies, serve
@@ -90,7 +90,7 @@ async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]
                 {"loopback.invalid": lambda: LoopbackTransport(on_request=on_request)},
                 sleep=no_wait,
             ),
-            shelf(config),
+            open_library(config),
             now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
             clock=clock,
             new_id=lambda: f"ws{next(numbers):06}",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from tui_chat.interop.branch import shown_branch
-from tui_chat.interop.conversations import read_conversations
-from tui_chat.interop.found import Found
+from tui_chat.interop.format_detection import read_conversations
+from tui_chat.interop.readable_parts import shown_branch
+from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.models.message import Message
 from tui_chat.models.transcript import Transcript
 
 
-def read(value: object) -> list[Found]:
+def read(value: object) -> list[FoundConversation]:
     """Everything found in a file: bytes as they are, anything else as JSON."""
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
     return list(read_conversations([data]))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.interop.exports import chatgpt, node
 from tests.interop.reading import only, read, said, shown
 from tui_chat.interop import chatgpt as reader
-from tui_chat.interop.branch import siblings
+from tui_chat.interop.readable_parts import siblings
 from tui_chat.models.message import Part
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.interop.exports import lines, tavern, tavern_header
 from tests.interop.reading import only, read, said, shown
 from tui_chat.interop import sillytavern as reader
-from tui_chat.interop.branch import siblings
+from tui_chat.interop.readable_parts import siblings
 
 
 def chat(*messages: dict[str, Any], **facts: Any) -> bytes:

@@ -12,7 +12,7 @@ from pathlib import Path
 from textual._wait import wait_for_idle
 from textual.pilot import Pilot
 
-from tui_chat.cli.app import shelf
+from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.models.endpoint import Retries
 from tui_chat.models.tool import Tool
@@ -73,7 +73,7 @@ def make_app(
                     )
                 }
             ),
-            shelf(config),
+            open_library(config),
             now=lambda: datetime(2026, 1, 1, 12, tzinfo=UTC),
             clock=lambda: 0.0,
             new_id=lambda: f"desk{next(numbers):06}",

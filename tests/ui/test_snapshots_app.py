@@ -12,7 +12,7 @@ from tests.ui.album import MEDIUM, NARROW, Album
 from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
 from tui_chat.cli import view
 from tui_chat.cli.app import open_workspace
-from tui_chat.cli.imports import Meter
+from tui_chat.cli.import_export import Meter
 from tui_chat.config import Config
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool

@@ -12,7 +12,7 @@ from tests.interop.exports import chatgpt, node
 from tests.ui.app_under_test import until
 from tui_chat.cli import view
 from tui_chat.cli.app import open_workspace
-from tui_chat.cli.imports import Meter
+from tui_chat.cli.import_export import Meter
 from tui_chat.config import Config
 from tui_chat.ui.viewer import ReadOnlyLine, Viewer
 

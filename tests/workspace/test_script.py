@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.e2e.conftest import Heard, settled
-from tui_chat.cli.app import shelf
+from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.offline import LoopbackTransport
 from tui_chat.providers import HttpClient
@@ -30,7 +30,7 @@ async def test_a_script_sends_regenerates_forks_and_switches_the_model(tmp_path:
             tmp_path / "chat.db", now=lambda: float(next(times)), new_id=lambda: f"m{next(ids)}"
         ),
         HttpClient({"loopback.invalid": LoopbackTransport}),
-        shelf(config),
+        open_library(config),
         now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
     )
     events = Heard()

@@ -1,23 +1,20 @@
 """The command line: the only composition root. Flags become a Config, a Config becomes a
 wired app or a headless command.
 
-commands    the commands and their flags
-app         opens the screen
-build       prints the request that the app would send
-convert     says a request body in another protocol
-read_reply  reads a recorded reply
-endpoints   lists the providers, and tests whether one works
-preset      checks presets (preset_check), runs their cases (preset_golden, preset_cases)
-db          looks after the database file (its flags: db_commands)
-imports     takes conversations in from files
-exports     writes sessions to files
-sessions    lists the sessions
-search      finds what was said
-view        opens the app on exported conversations, read-only
-output      all that is printed, made harmless
-open_store  the database, for headless commands
-interpreter sets Python up
-serve       the offline provider on a loopback socket
+commands          the commands and their flags; session_commands: those about conversations
+app               opens the screen: the composition root, with the store and the HTTP client
+build             prints the request that the app would send, or its envelope
+convert           converts a request body to another protocol
+captured          opens a captured request, reads a recorded reply
+preset            checks, imports and tests presets (the format of test cases: preset_cases)
+endpoints         lists and tests the providers (endpoint_checks), serves the offline one
+db                maintains the database file
+import_export     conversations from files and to files
+sessions          lists and searches sessions
+view              opens the app on exported conversations, read-only
+output            everything that is printed, made harmless
+files             files that commands are given, `-` among them
+interpreter       settings of Python and the C library
 
 Each command's module is imported when it is called: `--help` and the first frame need none
 of the others. Bad input exits with 2 and one sentence.

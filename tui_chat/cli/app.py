@@ -1,18 +1,19 @@
-"""Wiring the app: config, store, transport and screen are put together here and nowhere else."""
+"""The composition root: config, store, transport and screen are wired here and nowhere else."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tui_chat import paths
-from tui_chat.cli.ids import new_id
-from tui_chat.cli.interpreter import keep_heap_small, share_heap, tune_interpreter
+from tui_chat.cli.interpreter import collect_seldom, keep_heap_small, share_heap
 from tui_chat.cli.output import write_error
 from tui_chat.config import Config, load_config
 from tui_chat.errors import InputError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import httpx
 
     from tui_chat.library import Library
+    from tui_chat.providers import HttpClient
+    from tui_chat.store import Store
     from tui_chat.ui.app import TuiChat
     from tui_chat.workspace import Workspace
 
@@ -95,13 +98,13 @@ async def open_workspace(config: Config) -> Workspace:
             advice="Choose another place with --data-dir.",
         ) from error
     store = await Store.open(paths.database_file(config.data_dir), now=time.time, new_id=new_id)
-    tune_interpreter()
+    collect_seldom()
     keep_heap_small()
     return Workspace(
         config,
         store,
         HttpClient({"loopback.invalid": _loopback}),
-        shelf(config),
+        open_library(config),
         now=lambda: datetime.now().astimezone(),
         new_id=new_id,
     )
@@ -113,7 +116,7 @@ def _loopback() -> httpx.AsyncBaseTransport:
     return LoopbackTransport()
 
 
-def shelf(config: Config) -> Library:
+def open_library(config: Config) -> Library:
     """Return the user's presets, profiles, lorebooks and roles, and the presets we bring."""
     from tui_chat.library import Library
 
@@ -122,4 +125,28 @@ def shelf(config: Config) -> Library:
 
 def preset_files(config: Config) -> dict[str, Path]:
     """Return the preset files there are by name; the user's own hide ours of the same name."""
-    return shelf(config).files("presets")
+    return open_library(config).files("presets")
+
+
+def open_http_client() -> HttpClient:
+    """Return the HTTP client; nothing is loaded or connected before the first request."""
+    from tui_chat.providers import HttpClient
+
+    return HttpClient({"loopback.invalid": _loopback}, os.environ)
+
+
+@asynccontextmanager
+async def open_store(settings: Mapping[str, object]) -> AsyncGenerator[Store]:
+    """Open the database that the flags name while the block runs. Raises StoreError."""
+    from tui_chat.store import Store
+
+    collect_seldom()
+    path = paths.database_file(cast("Path | None", settings["data_dir"]))
+    async with await Store.open(path, now=time.time, new_id=new_id) as store:
+        yield store
+
+
+def new_id() -> str:
+    """Return 32 hex digits: 48 bits of milliseconds, then 80 random bits (as UUID 7 does)."""
+    milliseconds = time.time_ns() // 1_000_000
+    return f"{milliseconds & (1 << 48) - 1:012x}{secrets.randbits(80):020x}"

@@ -1,4 +1,4 @@
-"""`tui-chat build`: the request that the app would send, without the app."""
+"""`tui-chat build`: print the request that the app would send, or its envelope as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from tui_chat import paths
 from tui_chat.cli.app import preset_files
-from tui_chat.cli.envelope_json import envelope_json
 from tui_chat.cli.moment import moment
 from tui_chat.cli.output import write_body, write_json, write_line, write_request
 from tui_chat.compose import Composed, compose
@@ -17,7 +16,7 @@ from tui_chat.config import Config, load_config
 from tui_chat.context import Inputs, Settings
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, read_text
-from tui_chat.interop.history import read_history
+from tui_chat.interop.messages import read_history
 from tui_chat.library import (
     load_preset,
     load_profile,
@@ -25,10 +24,10 @@ from tui_chat.library import (
 )
 from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import Level
+from tui_chat.models.envelope import Budget, Level, Note, Turn
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.role import Role
-from tui_chat.models.text import clean
+from tui_chat.models.text import Origin, clean
 from tui_chat.protocols.detection import detect_protocol
 from tui_chat.recipe import read_turn
 from tui_chat.request_text import as_curl, as_http
@@ -141,3 +140,107 @@ def _show(composed: Composed, what: str) -> None:
             write_body(composed.payload.body)
             for note in composed.notes:
                 write_line(f"{note.level}: {note.sentence}", err=True)
+
+
+def envelope_json(composed: Composed) -> dict[str, Any]:
+    """Return `{"turns", "dropped", "notes", "tokens", "parameters"}`."""
+    envelope = composed.envelope
+    asked = envelope.parameters
+    settings = {
+        "model": asked.model,
+        "temperature": asked.temperature,
+        "max_tokens": asked.max_tokens,
+    }
+    return {
+        "turns": [
+            _turn_json(turn, tokens)
+            for turn, tokens in zip(envelope.turns, envelope.tokens, strict=True)
+        ],
+        "dropped": [
+            {
+                "role": dropped.role,
+                "preview": dropped.preview,
+                "tokens": dropped.tokens,
+                "origin": _origin_json(dropped.origin),
+            }
+            for dropped in envelope.dropped
+        ],
+        "notes": [note_json(note) for note in composed.notes],
+        "tokens": _budget_json(envelope.budget),
+        "parameters": {
+            name: {"value": sourced.value, "origin": _origin_json(sourced.origin)}
+            for name, sourced in settings.items()
+            if sourced is not None
+        },
+    }
+
+
+def _turn_json(turn: Turn, tokens: int) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "role": turn.role,
+        "content": turn.text.plain,
+        "origin": _origin_json(turn.origin),
+        "placement": _placement_json(turn),
+        "tokens": tokens,
+    }
+    if len(turn.text.spans) > 1:
+        body["spans"] = [
+            {"text": span.text, "origin": _origin_json(span.origin), "start": span.start}
+            for span in turn.text.spans
+        ]
+    if turn.tool_calls:
+        body["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in turn.tool_calls
+        ]
+    if turn.tool_call_id:
+        body["tool_call_id"] = turn.tool_call_id
+    return body
+
+
+def _placement_json(turn: Turn) -> dict[str, Any]:
+    placement = turn.placement
+    body: dict[str, Any] = {"kind": placement.kind, "rule": placement.rule}
+    if placement.anchor:
+        body["anchor"] = placement.anchor
+    if placement.depth is not None:
+        body["depth"] = placement.depth
+    return body
+
+
+def _origin_json(origin: Origin) -> dict[str, Any]:
+    body: dict[str, Any] = {"kind": origin.kind.value, "id": origin.id, "name": origin.name}
+    if origin.within is not None:
+        body["within"] = _origin_json(origin.within)
+    return body
+
+
+def note_json(note: Note) -> dict[str, Any]:
+    """Return a note as `{"level", "code", "sentence", "origin", "place"}`."""
+    return {
+        "level": note.level.value,
+        "code": note.code,
+        "sentence": note.sentence,
+        "origin": _origin_json(note.origin) if note.origin else None,
+        "place": note.place,
+    }
+
+
+def _budget_json(budget: Budget | None) -> dict[str, Any]:
+    if budget is None:
+        return {}
+    return {
+        "total": budget.total,
+        "fixed": budget.fixed,
+        "history": budget.history,
+        "dropped": budget.dropped,
+        "limit": budget.limit,
+        "reserve": budget.reserve,
+        "free": budget.free,
+        "counter": budget.counter,
+        "exact": budget.exact,
+    }

@@ -10,9 +10,9 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from tui_chat import __version__
-from tui_chat.cli.conversation_commands import COMMANDS
-from tui_chat.cli.db_commands import db
+from tui_chat.cli.db import db
 from tui_chat.cli.output import noticing_the_end, write_error, write_line
+from tui_chat.cli.session_commands import COMMANDS
 
 PROTOCOLS = ("openai_chat", "openai_responses", "anthropic", "gemini")
 """Spelled out: importing them would cost the first frame time."""
@@ -177,7 +177,7 @@ def inspect(settings: dict[str, object], file: Path) -> None:
     line; or an exported turn, composed again. It is explained there, converted, and becomes a
     session and a preset if that is wanted.
     """
-    from tui_chat.cli.inspect import run_inspect
+    from tui_chat.cli.captured import run_inspect
 
     run_inspect(settings, file)
 
@@ -192,7 +192,7 @@ def read(file: Path, protocol: str) -> None:
     "usage" and "error" as a JSON object; counts are the provider's own figures. A reply that
     was cut or refused is read as far as it came.
     """
-    from tui_chat.cli.read_reply import run_read
+    from tui_chat.cli.captured import run_read
     from tui_chat.models.endpoint import Protocol
 
     run_read(file, Protocol(protocol))
@@ -211,7 +211,7 @@ def preset_check(files: tuple[Path, ...], as_json: bool) -> None:
 
     A folder stands for the JSON files directly in it. Exits with 1 where there is an error.
     """
-    from tui_chat.cli.preset_check import run_check
+    from tui_chat.cli.preset import run_check
 
     run_check(files, as_json)
 
@@ -225,7 +225,7 @@ def preset_import(settings: dict[str, object], files: tuple[Path, ...], name: st
 
     Prints where each is; what was not taken over as it was is told on the standard error stream.
     """
-    from tui_chat.cli.preset_import import run_import
+    from tui_chat.cli.preset import run_import
 
     run_import(settings, files, name)
 
@@ -264,7 +264,7 @@ def preset_test(folders: tuple[Path, ...], update: bool) -> None:
     has "role" and "content"; "origin" ("preset", or "preset:reminder") and "placement"
     ("depth", or "depth 3") are compared where it has them. docs/presets.md tells the rest.
     """  # noqa: D301 -- click wants the character itself
-    from tui_chat.cli.preset_golden import run_test
+    from tui_chat.cli.preset import run_test
 
     run_test(folders, update)
 
@@ -274,7 +274,7 @@ def preset_test(folders: tuple[Path, ...], update: bool) -> None:
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
 def loopback(port: int, host: str) -> None:
     """Serve the offline provider on a loopback socket, for tests and other clients."""
-    from tui_chat.cli.serve import run_loopback
+    from tui_chat.cli.endpoints import run_loopback
 
     run_loopback(host, port)
 

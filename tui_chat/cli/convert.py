@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from tui_chat import paths
 from tui_chat.analysis import read_captured
-from tui_chat.cli.envelope_json import note_json
+from tui_chat.cli.build import note_json
 from tui_chat.cli.files import named, read_bytes
 from tui_chat.cli.output import write_body, write_json, write_line
 from tui_chat.config import load_config

@@ -1,4 +1,4 @@
-"""`tui-chat endpoints`: which there are, and whether one works."""
+"""`tui-chat endpoints`: list and test endpoints; `tui-chat loopback`: serve the offline one."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tui_chat import paths
-from tui_chat.cli.network import open_http_client
+from tui_chat.cli.app import open_http_client
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.config import LOOPBACK_URL, Config, load_config
+from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.sanitize import one_line
 
 if TYPE_CHECKING:
     from tui_chat.cli.endpoint_checks import Check
+
 
 _SIGNS = {"ok": "ok", "warning": "!!", "failed": "NO", "skipped": "--"}
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red", "skipped": "bright_black"}
@@ -33,7 +35,7 @@ def run_list(settings: dict[str, object], *, as_json: bool, look: bool) -> None:
         endpoints = merge_discovered(endpoints, found)
     running = {endpoint.base_url for endpoint in found}
     if as_json:
-        rows = [_row(endpoint, endpoint.base_url in running) for endpoint in endpoints]
+        rows = [_endpoint_json(endpoint, endpoint.base_url in running) for endpoint in endpoints]
         write_json(rows)
         return
     table = [("NAME", "PROTOCOL", "KEY", "MODELS", "BASE URL")]
@@ -61,7 +63,7 @@ async def _discover(endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
         await client.aclose()
 
 
-def _row(endpoint: Endpoint, running: bool) -> dict[str, Any]:
+def _endpoint_json(endpoint: Endpoint, running: bool) -> dict[str, Any]:
     return {
         "name": endpoint.name,
         "protocol": endpoint.protocol.value,
@@ -149,3 +151,30 @@ def _show(check: Check) -> None:
 def _config(settings: dict[str, object]) -> Config:
     config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
     return load_config(config_dir, Path(), os.environ, {})
+
+
+def run_loopback(host: str, port: int) -> None:
+    """Serve until interrupted. Raises InputError where the address cannot be had."""
+    try:
+        asyncio.run(_serve(host, port))
+    except KeyboardInterrupt:
+        write_line("Stopped.", err=True)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{host}:{port} cannot be served: {error}") from error
+
+
+async def _serve(host: str, port: int) -> None:
+    from tui_chat.offline import serve
+
+    async with serve(host=host, port=port) as server:
+        base = server.base_url
+        write_line(f"The offline provider answers at {base}, with any key, in four protocols:")
+        for name, url in (
+            ("OpenAI Chat", f"{base}/v1"),
+            ("OpenAI Responses", f"{base}/v1"),
+            ("Anthropic", base),
+            ("Gemini", base),
+        ):
+            write_line(f"  {name:<17} base URL {url}")
+        write_line("Ctrl+C stops it.")
+        await asyncio.Event().wait()

@@ -23,7 +23,7 @@ from tui_chat.context import Inputs, Settings
 from tui_chat.context.inputs import EPOCH
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, read_text
-from tui_chat.interop.history import read_history
+from tui_chat.interop.messages import read_history
 from tui_chat.library import (
     parse_preset,
     parse_profile,

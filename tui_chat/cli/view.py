@@ -15,9 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import cast
 
 from tui_chat import paths
-from tui_chat.cli.app import open_workspace, require_terminal, settled_config, show
-from tui_chat.cli.ids import new_id
-from tui_chat.cli.imports import Meter, tell_faults
+from tui_chat.cli.app import new_id, open_workspace, require_terminal, settled_config, show
+from tui_chat.cli.import_export import Meter, print_faults
 from tui_chat.cli.interpreter import share_heap
 from tui_chat.config import Config
 from tui_chat.errors import InputError
@@ -44,7 +43,7 @@ def run_view(settings: Mapping[str, object], files: Sequence[Path]) -> None:
         finally:
             meter.clear()
         for report in reports:
-            tell_faults(report)
+            print_faults(report)
         if not any(report.session_ids for report in reports):
             raise InputError("There is no conversation to show.")
         from tui_chat.ui.viewer import Viewer

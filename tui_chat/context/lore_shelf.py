@@ -48,7 +48,7 @@ class Candidate:
 
 
 @dataclass(slots=True)
-class Library:
+class Shelf:
     """Some books together, so arranged that a search costs what occurs, not what there is."""
 
     books: list[Book]
@@ -65,14 +65,14 @@ class Library:
     rounds: int = 1
 
 
-def shelf_of(inputs: Inputs) -> Library:
+def shelf_of(inputs: Inputs) -> Shelf:
     """Return the books arranged, once for the same books and names."""
     books = [_ready(book, inputs.user_name, inputs.char_name) for book in inputs.lorebooks]
     return _arrange(inputs.lorebooks, books)
 
 
 @recent_memo()
-def _arrange(books: tuple[Lorebook, ...], ready: list[Book]) -> Library:
+def _arrange(books: tuple[Lorebook, ...], ready: list[Book]) -> Shelf:
     candidates = [
         Candidate(number, book, ready[number], keyed)
         for number, book in enumerate(books)
@@ -80,7 +80,7 @@ def _arrange(books: tuple[Lorebook, ...], ready: list[Book]) -> Library:
         for keyed in ready[number].index.entries
     ]
     candidates.sort(key=lambda candidate: -candidate.keyed.entry.order)
-    shelf = Library(ready, candidates, deepest=[0] * len(books))
+    shelf = Shelf(ready, candidates, deepest=[0] * len(books))
     for rank, candidate in enumerate(candidates):
         if candidate.keyed.entry.constant:
             shelf.constants.append(rank)

@@ -24,7 +24,7 @@ from tui_chat.context.contributors import NOTHING_TO_ADD, Contribution
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.listed import NO_TEXTS, Listed, text_of
 from tui_chat.context.lore_keys import Found, Keyed, KeyIndex
-from tui_chat.context.lore_shelf import Candidate, Library, line_of, lore_origin, name_of, shelf_of
+from tui_chat.context.lore_shelf import Candidate, Shelf, line_of, lore_origin, name_of, shelf_of
 from tui_chat.context.scene import drawn
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.lorebook import LorebookEntry
@@ -50,7 +50,7 @@ def lorebooks(inputs: Inputs, count: Counter) -> Contribution:
 class _Search:
     """One search through the conversation for what the talk has come to."""
 
-    def __init__(self, inputs: Inputs, count: Counter, shelf: Library) -> None:
+    def __init__(self, inputs: Inputs, count: Counter, shelf: Shelf) -> None:
         self._inputs = inputs
         self._count = count
         self._shelf = shelf

@@ -1,13 +1,14 @@
-"""Reading and writing conversations as others write them. Pure: bytes in, values out, and back.
+"""Reading and writing conversations in the formats of other programs. Pure: bytes <-> values.
 
-conversations  all conversations of a file, whatever kind it is; it shows in the content
-own_json       our own JSON, without loss
-chatgpt  claude  sillytavern
-               the exports of others, one module each
-messages       JSON and JSON lines of unified messages, as conversations; history: as messages
-markdown  html for people to read; captions is what stands over a message in both
-json_pieces    JSON that arrives in pieces, value by value
-found          what readers hand out; branch: the way through a tree; moments: points in time
+format_detection     all conversations of a file, whatever its format
+own_json             our own JSON, without loss
+chatgpt, claude, sillytavern
+                     the exports of other programs
+messages             JSON and JSON lines of unified messages
+markdown, html       for people to read; readable_parts: what both show of a message and session
+json_stream          JSON that arrives in pieces, read value by value
+transcript_builder   a conversation while it is read, and the result or fault of reading it
+timestamps           times in the notations of other programs
 
-docs/formats.md tells what is read of each format and what is not.
+docs/formats.md says what is read of each format and what is not.
 """

@@ -21,8 +21,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tui_chat.interop.found import Growing, Unreadable
-from tui_chat.interop.moments import moment
+from tui_chat.interop.timestamps import parse_timestamp
+from tui_chat.interop.transcript_builder import TranscriptBuilder, UnreadableConversation
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
@@ -54,9 +54,9 @@ def is_conversation(said: JsonObject) -> bool:
 def read_conversation(said: JsonObject) -> tuple[Transcript, list[str]]:
     """Return the conversation and its notes. Raises Unreadable."""
     nodes = as_object(said.get("mapping"))
-    created, title = moment(said.get("create_time")), as_string(said.get("title"))
+    created, title = parse_timestamp(said.get("create_time")), as_string(said.get("title"))
     name = as_string(said.get("conversation_id")) or as_string(said.get("id"))
-    tree = Growing("chatgpt", *([name] if name else ["", title, str(created)]))
+    tree = TranscriptBuilder("chatgpt", *([name] if name else ["", title, str(created)]))
     if as_string(said.get("gizmo_id")):
         tree.notes.append(CUSTOM)
     model = as_string(said.get("default_model_slug"))
@@ -65,7 +65,7 @@ def read_conversation(said: JsonObject) -> tuple[Transcript, list[str]]:
         title=title,
         head_id=ends.get(as_string(said.get("current_node"))),
         created=created,
-        updated=moment(said.get("update_time")),
+        updated=parse_timestamp(said.get("update_time")),
         archived=said.get("is_archived") is True,
         pinned=said.get("is_starred") is True,
         model=model,
@@ -89,7 +89,7 @@ class _Before:
 
 @dataclass(slots=True)
 class _Reader:
-    tree: Growing
+    tree: TranscriptBuilder
     nodes: JsonObject
     model: str
     ends: dict[str, str] = field(default_factory=dict[str, str])
@@ -98,7 +98,7 @@ class _Reader:
     def read(self) -> dict[str, str]:
         children = self._children()
         if self.nodes and not children.get(None):
-            raise Unreadable(".mapping", "no message in it is the first")
+            raise UnreadableConversation(".mapping", "no message in it is the first")
         waiting = [(key, _Before()) for key in reversed(children.get(None, []))]
         seen = 0
         while waiting:
@@ -181,7 +181,7 @@ class _Reader:
             return before  # the empty system message, or a reply that never came
         if role != "assistant" and before.reasoning:
             before = self._only_thoughts(before)
-        entry_id, at = self.tree.id_of(key), moment(said.get("create_time"))
+        entry_id, at = self.tree.id_of(key), parse_timestamp(said.get("create_time"))
         if role == "tool":
             name = as_string(as_object(said.get("author")).get("name"))
             message = Message(

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tui_chat.interop.found import Growing, Unreadable
-from tui_chat.interop.moments import moment
+from tui_chat.interop.timestamps import parse_timestamp
+from tui_chat.interop.transcript_builder import TranscriptBuilder, UnreadableConversation
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
@@ -51,11 +51,15 @@ def is_passed_over(said: JsonObject) -> bool:
 def read_conversation(said: JsonObject) -> tuple[Transcript, list[str]]:
     """Return the conversation and its notes. Raises Unreadable."""
     title, name = as_string(said.get("name")), as_string(said.get("uuid"))
-    tree = Growing("claude", *([name] if name else ["", title, as_string(said.get("created_at"))]))
+    tree = TranscriptBuilder(
+        "claude", *([name] if name else ["", title, as_string(said.get("created_at"))])
+    )
     told = [as_object(each) for each in as_array(said.get("chat_messages"))]
     for index, each in enumerate(told):
         if as_string(each.get("sender")) not in ("human", "assistant"):
-            raise Unreadable(f".chat_messages[{index}].sender", "must be human or assistant")
+            raise UnreadableConversation(
+                f".chat_messages[{index}].sender", "must be human or assistant"
+            )
     keys = [as_string(each.get("uuid")) or str(index) for index, each in enumerate(told)]
     ends: dict[str, str | None] = {}
     model = as_string(said.get("model"))
@@ -66,8 +70,8 @@ def read_conversation(said: JsonObject) -> tuple[Transcript, list[str]]:
     transcript = tree.transcript(
         title=title,
         head_id=ends.get(shown) or (ends.get(keys[-1]) if keys else None),
-        created=moment(said.get("created_at")),
-        updated=moment(said.get("updated_at")),
+        created=parse_timestamp(said.get("created_at")),
+        updated=parse_timestamp(said.get("updated_at")),
         pinned=said.get("is_starred") is True,
         model=model,
     )
@@ -75,7 +79,7 @@ def read_conversation(said: JsonObject) -> tuple[Transcript, list[str]]:
 
 
 def _in_order(
-    keys: list[str], told: list[JsonObject], tree: Growing
+    keys: list[str], told: list[JsonObject], tree: TranscriptBuilder
 ) -> Iterator[tuple[str, str | None, JsonObject]]:
     """Yield key, parent's key and message, parents first."""
     by_key = dict(zip(keys, told, strict=True))
@@ -102,7 +106,7 @@ def _in_order(
 class _Speaker:
     """One message on its way to being one or several."""
 
-    tree: Growing
+    tree: TranscriptBuilder
     key: str
     said: JsonObject
     model: str
@@ -177,7 +181,7 @@ class _Speaker:
                 self._next_id(),
                 tool_call_id=call_id,
                 name=as_string(block.get("name")),
-                timestamp=moment(self.said.get("created_at")),
+                timestamp=parse_timestamp(self.said.get("created_at")),
                 semantics=MessageSemantics(failed=True) if failed else NO_MESSAGE_SEMANTICS,
             )
         )
@@ -197,7 +201,7 @@ class _Speaker:
                 self.text,
                 self._next_id(),
                 tool_calls=tuple(self.calls),
-                timestamp=moment(self.said.get("created_at")),
+                timestamp=parse_timestamp(self.said.get("created_at")),
                 semantics=semantics,
                 parts=tuple(self.parts),
             ),

@@ -15,8 +15,8 @@ from datetime import UTC, tzinfo
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from tui_chat.interop import captions
-from tui_chat.interop.branch import shown_branch, siblings
+from tui_chat.interop import readable_parts
+from tui_chat.interop.readable_parts import shown_branch, siblings
 from tui_chat.models.message import Part
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry
@@ -71,7 +71,7 @@ def page(transcript: Transcript, zone: tzinfo = UTC) -> Iterator[str]:
     """Write the page; times are told in `zone`."""
     shown = shown_branch(transcript)
     beside = siblings(transcript)
-    title = escape(captions.title(transcript))
+    title = escape(readable_parts.title(transcript))
     yield (
         '<!doctype html>\n<html>\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -80,7 +80,7 @@ def page(transcript: Transcript, zone: tzinfo = UTC) -> Iterator[str]:
         f"<title>{title}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n"
         f'<header>\n<h1 dir="auto">{title}</h1>\n<dl>\n'
     )
-    for name, fact in captions.about(transcript, len(shown), zone):
+    for name, fact in readable_parts.about(transcript, len(shown), zone):
         yield f"<dt>{name}</dt><dd>{escape(fact)}</dd>\n"
     yield "</dl>\n</header>\n<main>\n"
     for entry in shown:
@@ -91,8 +91,8 @@ def page(transcript: Transcript, zone: tzinfo = UTC) -> Iterator[str]:
 def _article(
     entry: Entry, among: Sequence[Entry], transcript: Transcript, zone: tzinfo
 ) -> Iterator[str]:
-    facts = captions.beside(entry, among.index(entry), len(among), zone)
-    speaker = escape(captions.speaker(entry.message, transcript))
+    facts = readable_parts.beside(entry, among.index(entry), len(among), zone)
+    speaker = escape(readable_parts.speaker(entry.message, transcript))
     yield (
         f'<article class="{entry.message.role}">\n'
         f"<header>{speaker}<small>{escape(' · '.join(facts))}</small></header>\n"
@@ -103,7 +103,7 @@ def _article(
         yield f"<details><summary>Other versions ({len(others)})</summary>\n"
         for other in others:
             place = among.index(other)
-            facts = captions.beside(other, place, len(among), zone)
+            facts = readable_parts.beside(other, place, len(among), zone)
             yield f"<p><small>{escape(' · '.join(facts))}</small></p>\n"
             yield from _body(other)
         yield "</details>\n"
@@ -112,7 +112,7 @@ def _article(
 
 def _body(entry: Entry) -> Iterator[str]:
     message = entry.message
-    if thought := captions.thoughts(message):
+    if thought := readable_parts.thoughts(message):
         yield _folded("Reasoning", _rendered(thought))
     if message.content:
         plain = message.role == "tool"
@@ -121,7 +121,7 @@ def _body(entry: Entry) -> Iterator[str]:
         yield _rendered(message.semantics.refusal)
     yield from map(_part, message.parts)
     for call in message.tool_calls:
-        yield _folded(f"Tool call: {sanitize(call.name)}", _plain(captions.arguments(call)))
+        yield _folded(f"Tool call: {sanitize(call.name)}", _plain(readable_parts.arguments(call)))
     if entry.error:
         yield f'<p class="error">{escape(sanitize(entry.error))}</p>\n'
 
@@ -139,7 +139,7 @@ def _rendered(text: str) -> str:
 
 
 def _part(part: Part) -> str:
-    words = captions.part_words(part)
+    words = readable_parts.part_words(part)
     if part.text:
         return _folded(words, _plain(part.text))
     if part.data and _PICTURE.fullmatch(part.mime) and _BASE64.fullmatch(part.data):

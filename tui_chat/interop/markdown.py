@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, tzinfo
 
-from tui_chat.interop import captions
-from tui_chat.interop.branch import shown_branch, siblings
+from tui_chat.interop import readable_parts
+from tui_chat.interop.readable_parts import shown_branch, siblings
 from tui_chat.models.message import Message, Part
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry
@@ -31,8 +31,8 @@ def markdown(transcript: Transcript, zone: tzinfo = UTC) -> Iterator[str]:
     """Write the session; times are told in `zone`."""
     shown = shown_branch(transcript)
     beside = siblings(transcript)
-    yield f"# {captions.title(transcript).translate(_HEADING)}\n\n"
-    for name, fact in captions.about(transcript, len(shown), zone):
+    yield f"# {readable_parts.title(transcript).translate(_HEADING)}\n\n"
+    for name, fact in readable_parts.about(transcript, len(shown), zone):
         yield f"- {name}: {fact.translate(_HEADING)}\n"
     for entry in shown:
         among = beside[entry.parent_id]
@@ -42,15 +42,15 @@ def markdown(transcript: Transcript, zone: tzinfo = UTC) -> Iterator[str]:
 
 def _heading(entry: Entry, place: int, count: int, transcript: Transcript, zone: tzinfo) -> str:
     words = [
-        captions.speaker(entry.message, transcript),
-        *captions.beside(entry, place, count, zone),
+        readable_parts.speaker(entry.message, transcript),
+        *readable_parts.beside(entry, place, count, zone),
     ]
     return f"\n---\n\n## {' · '.join(words).translate(_HEADING)}\n"
 
 
 def _body(entry: Entry) -> Iterator[str]:
     message = entry.message
-    if thought := captions.thoughts(message):
+    if thought := readable_parts.thoughts(message):
         yield _folded("Reasoning", _kept_in(sanitize(thought)))
     if message.content:
         text = sanitize(message.content)
@@ -66,11 +66,11 @@ def _body(entry: Entry) -> Iterator[str]:
 def _calls(message: Message) -> Iterator[str]:
     for call in message.tool_calls:
         name = " ".join(sanitize(call.name).split()).translate(_HEADING)
-        yield _folded(f"Tool call: {name}", _code(sanitize(captions.arguments(call)), "json"))
+        yield _folded(f"Tool call: {name}", _code(sanitize(readable_parts.arguments(call)), "json"))
 
 
 def _part(part: Part) -> str:
-    words = captions.part_words(part).translate(_HEADING)
+    words = readable_parts.part_words(part).translate(_HEADING)
     if part.text:
         return _folded(words, _code(sanitize(part.text)))
     if part.url.startswith(("http://", "https://")) and not re.search(r"[\s<>()]", part.url):

@@ -24,8 +24,8 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, cast
 
-from tui_chat.interop.found import Found, Unreadable, readable
-from tui_chat.interop.json_pieces import BadValue, JsonPieces
+from tui_chat.interop.json_stream import BadValue, JsonStream
+from tui_chat.interop.transcript_builder import FoundConversation, UnreadableConversation, readable
 from tui_chat.models.request import RequestRecord, Sent
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import sanitize
@@ -128,11 +128,11 @@ def check_version(said: JsonObject) -> None:
     """Refuse what a newer program wrote. Raises Unreadable."""
     version = said.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise Unreadable(".version", "must be a whole number from 1")
+        raise UnreadableConversation(".version", "must be a whole number from 1")
     if version > VERSION:
         writer = said.get("program")
         by = f" by {writer[:60]}" if isinstance(writer, str) else ""
-        raise Unreadable(
+        raise UnreadableConversation(
             ".version",
             f"the file was written{by} in version {version} of the format, and this program "
             f"knows {VERSION}",
@@ -140,14 +140,14 @@ def check_version(said: JsonObject) -> None:
         )
 
 
-def read_sessions(pieces: JsonPieces) -> Iterator[Found]:
+def read_sessions(pieces: JsonStream) -> Iterator[FoundConversation]:
     """Read the array of sessions, one by one."""
     for index in pieces.elements():
         place = f"$.sessions[{index}]"
         try:
             value = pieces.value()
         except BadValue as error:
-            yield Found(place, fault=str(error))
+            yield FoundConversation(place, fault=str(error))
         else:
             yield readable(place, value, _found, may_be_empty=True)
 
@@ -163,14 +163,14 @@ def read_session(said: JsonObject) -> Transcript:
     _check_session(session)
     role = None if said.get("role") is None else _read(Role, said["role"], ".role")
     if role is not None and role.role_id != session.role_id:
-        raise Unreadable(".role.role_id", "must be the session's")
+        raise UnreadableConversation(".role.role_id", "must be the session's")
     variables = as_object(said.get("variables"))
     for name, value in variables.items():
         if not isinstance(value, str):
-            raise Unreadable(f".variables.{name[:60]}", "must be a text")
+            raise UnreadableConversation(f".variables.{name[:60]}", "must be a text")
     told = said.get("messages", [])
     if not isinstance(told, list):
-        raise Unreadable(".messages", "must be a list")
+        raise UnreadableConversation(".messages", "must be a list")
     known: set[str] = set()
     entries = tuple(
         _entry(message, known, f".messages[{index}]")
@@ -178,9 +178,9 @@ def read_session(said: JsonObject) -> Transcript:
     )
     draft = said.get("draft", "")
     if not isinstance(draft, str):
-        raise Unreadable(".draft", "must be a text")
+        raise UnreadableConversation(".draft", "must be a text")
     if session.head_id is not None and session.head_id not in known:
-        raise Unreadable(".session.head_id", "must be one of the messages")
+        raise UnreadableConversation(".session.head_id", "must be one of the messages")
     return Transcript(
         session,
         entries,
@@ -195,17 +195,17 @@ def read_session(said: JsonObject) -> Transcript:
 def _each(said: JsonObject, name: str) -> Iterator[tuple[str, JsonObject]]:
     told = said.get(name, [])
     if not isinstance(told, list):
-        raise Unreadable(f".{name}", "must be a list")
+        raise UnreadableConversation(f".{name}", "must be a list")
     for index, each in enumerate(cast("list[object]", told)):
         if not isinstance(each, dict):
-            raise Unreadable(f".{name}[{index}]", "must be an object")
+            raise UnreadableConversation(f".{name}[{index}]", "must be an object")
         yield f".{name}[{index}]", cast("JsonObject", each)
 
 
 def _request(said: JsonObject, known: set[str], place: str) -> Sent:
     message_id = said.get("message_id")
     if not isinstance(message_id, str) or message_id not in known:
-        raise Unreadable(f"{place}.message_id", "must be one of the messages")
+        raise UnreadableConversation(f"{place}.message_id", "must be one of the messages")
     body = _body(said, place)
     record: RequestRecord = _read(RequestRecord, {**said, "body": None}, place)
     _check_time(record.created, f"{place}.created")
@@ -215,9 +215,9 @@ def _request(said: JsonObject, known: set[str], place: str) -> Sent:
         ("sha256", _SHA256, record.sha256),
     ):
         if not pattern.fullmatch(found):
-            raise Unreadable(f"{place}.{name}", "is none")
+            raise UnreadableConversation(f"{place}.{name}", "is none")
     if body is not None and sha256(body).hexdigest() != record.sha256:
-        raise Unreadable(f"{place}.body", "is not the one that `sha256` tells")
+        raise UnreadableConversation(f"{place}.body", "is not the one that `sha256` tells")
     return Sent(message_id, replace(record, body=body))
 
 
@@ -229,40 +229,44 @@ def _body(said: JsonObject, place: str) -> bytes | None:
         if isinstance(coded, str):
             return b64decode(coded, validate=True)
     except ValueError as error:  # a lone surrogate, or no base64
-        raise Unreadable(f"{place}.body", "must be a text, or base64 as `body_base64`") from error
+        raise UnreadableConversation(
+            f"{place}.body", "must be a text, or base64 as `body_base64`"
+        ) from error
     if text is not None or coded is not None:
-        raise Unreadable(f"{place}.body", "must be a text")
+        raise UnreadableConversation(f"{place}.body", "must be a text")
     return None
 
 
 def _revision(said: JsonObject, place: str) -> tuple[str, str]:
     kind, text = said.get("kind"), said.get("json")
     if not isinstance(kind, str) or kind not in _REVISIONS:
-        raise Unreadable(f"{place}.kind", f"must be one of {', '.join(_REVISIONS)}")
+        raise UnreadableConversation(f"{place}.kind", f"must be one of {', '.join(_REVISIONS)}")
     try:
         json.loads(text if isinstance(text, str) else "")
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"{place}.json", "must be the text of a JSON value") from error
+        raise UnreadableConversation(f"{place}.json", "must be the text of a JSON value") from error
     return kind, cast("str", text)
 
 
 def _entry(said: object, known: set[str], place: str) -> Entry:
     if not isinstance(said, dict):
-        raise Unreadable(place, "must be an object")
+        raise UnreadableConversation(place, "must be an object")
     plain = {k: v for k, v in cast("dict[str, Any]", said).items() if k not in _DERIVED}
     plain["message"] = said
     entry = _read(Entry, plain, place)
     message = entry.message
     _check_id(message.id, f"{place}.id")
     if message.id in known:
-        raise Unreadable(f"{place}.id", "another message before it has the same")
+        raise UnreadableConversation(f"{place}.id", "another message before it has the same")
     if entry.parent_id is not None and entry.parent_id not in known:
-        raise Unreadable(f"{place}.parent_id", "must be a message that stands before it")
+        raise UnreadableConversation(
+            f"{place}.parent_id", "must be a message that stands before it"
+        )
     known.add(message.id)
     _check_time(message.timestamp, f"{place}.timestamp")
     for field, seconds in (("seconds", entry.seconds), ("first", entry.first)):
         if seconds is not None and not 0 <= seconds < _LATEST:
-            raise Unreadable(f"{place}.{field}", "must be a number of seconds")
+            raise UnreadableConversation(f"{place}.{field}", "must be a number of seconds")
     _check_semantics(message.semantics, f"{place}.semantics")
     if entry.status == "streaming":  # written while it arrived; nothing more of it comes here
         plain["status"] = "interrupted"
@@ -277,17 +281,17 @@ def _check_session(session: Session) -> None:
     _check_time(session.created, ".session.created")
     _check_time(session.updated, ".session.updated")
     if session.max_tokens is not None and not 0 < session.max_tokens < _MOST:
-        raise Unreadable(".session.max_tokens", "must be a number of tokens")
+        raise UnreadableConversation(".session.max_tokens", "must be a number of tokens")
 
 
 def _check_id(found: str, place: str) -> None:
     if not _ID.fullmatch(found):
-        raise Unreadable(place, "must be 1 to 128 letters, digits and “_.:-”")
+        raise UnreadableConversation(place, "must be 1 to 128 letters, digits and “_.:-”")
 
 
 def _check_time(found: float | None, place: str) -> None:
     if found is not None and not 0 <= found < _LATEST:
-        raise Unreadable(place, "must be seconds since 1970")
+        raise UnreadableConversation(place, "must be seconds since 1970")
 
 
 def _check_semantics(semantics: MessageSemantics, place: str) -> None:
@@ -297,7 +301,7 @@ def _check_semantics(semantics: MessageSemantics, place: str) -> None:
         for index, piece in enumerate(layout.pieces):
             here = f"{place}.layout.pieces[{index}]"
             if piece.length < 0:
-                raise Unreadable(f"{here}.length", "must not be negative")
+                raise UnreadableConversation(f"{here}.length", "must not be negative")
             texts += [(f"{here}.data", piece.data), (f"{here}.cache", piece.cache)]
             texts.append((f"{here}.extras", piece.extras))
     if semantics.wire:
@@ -308,7 +312,7 @@ def _check_semantics(semantics: MessageSemantics, place: str) -> None:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            raise Unreadable(here, "must be the text of a JSON object")
+            raise UnreadableConversation(here, "must be the text of a JSON object")
 
 
 def _read(kind: type, said: object, place: str) -> Any:
@@ -320,11 +324,11 @@ def _read(kind: type, said: object, place: str) -> Any:
         raise _told(error, place) from error
 
 
-def _told(error: ValidationError, place: str) -> Unreadable:
+def _told(error: ValidationError, place: str) -> UnreadableConversation:
     fault = error.errors(include_url=False, include_input=False)[0]
     names = [name for name in fault["loc"] if name != "message"]
     path = "".join(f"[{name}]" if isinstance(name, int) else f".{name}" for name in names)
-    return Unreadable(place + path, fault["msg"][:1].lower() + fault["msg"][1:])
+    return UnreadableConversation(place + path, fault["msg"][:1].lower() + fault["msg"][1:])
 
 
 _ADAPTERS: dict[type, TypeAdapter[Any]] = {}

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from tui_chat.interop.found import Growing, Unreadable
-from tui_chat.interop.moments import moment
+from tui_chat.interop.timestamps import parse_timestamp
+from tui_chat.interop.transcript_builder import TranscriptBuilder, UnreadableConversation
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
@@ -53,10 +53,10 @@ def read_chat(lines: Sequence[tuple[str, JsonObject]]) -> tuple[Transcript, list
     told = lines[1:] if has_header else lines
     for place, said in told:
         if not isinstance(said.get("mes"), str):
-            raise Unreadable(f"{place}", "must be a message with its text in “mes”")
+            raise UnreadableConversation(f"{place}", "must be a message with its text in “mes”")
     facts = as_object(header.get("chat_metadata"))
     messages = [said for _, said in told]
-    tree = Growing("sillytavern", *_key(header, facts, messages))
+    tree = TranscriptBuilder("sillytavern", *_key(header, facts, messages))
     reader = _Reader(tree, _speakers(messages))
     for said in messages:
         reader.read(said)
@@ -65,7 +65,7 @@ def read_chat(lines: Sequence[tuple[str, JsonObject]]) -> tuple[Transcript, list
     return tree.transcript(
         title=_title(header, messages),
         head_id=reader.before,
-        created=moment(header.get("create_date")),
+        created=parse_timestamp(header.get("create_date")),
         variables=tuple(_variables(as_object(facts.get("variables")))),
     ), tree.notes
 
@@ -112,7 +112,7 @@ def _variables(said: JsonObject) -> Iterator[tuple[str, str]]:
 
 @dataclass(slots=True)
 class _Reader:
-    tree: Growing
+    tree: TranscriptBuilder
     speakers: dict[bool, set[str]]
     before: str | None = None
     """The last message of the shown branch."""
@@ -158,7 +158,7 @@ class _Reader:
             text,
             self._id((parent or "", role, shown_name, as_string(sent), text)),
             name=shown_name,
-            timestamp=moment(sent),
+            timestamp=parse_timestamp(sent),
             semantics=semantics,
             parts=tuple(self._pictures(extra)),
         )
@@ -184,7 +184,7 @@ class _Reader:
             )
             for index, each in enumerate(invoked)
         )
-        sent, at = as_string(said.get("send_date")), moment(said.get("send_date"))
+        sent, at = as_string(said.get("send_date")), parse_timestamp(said.get("send_date"))
         asked = self._id((self.before or "", "assistant", "", sent + to_json(invoked), ""))
         reply = Message("assistant", "", asked, tool_calls=calls, timestamp=at)
         self.before = self.tree.add(reply, self.before)
@@ -231,7 +231,10 @@ def _swipes(said: JsonObject) -> Iterator[tuple[str, JsonObject, bool]]:
 
 
 def _seconds(said: JsonObject) -> float | None:
-    began, ended = moment(said.get("gen_started")), moment(said.get("gen_finished"))
+    began, ended = (
+        parse_timestamp(said.get("gen_started")),
+        parse_timestamp(said.get("gen_finished")),
+    )
     if began is None or ended is None or ended < began:
         return None
     return round(ended - began, 3)

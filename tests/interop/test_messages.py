@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tui_chat.errors import InputError
-from tui_chat.interop.history import read_history
+from tui_chat.interop.messages import read_history
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import any_text
-from tui_chat.interop.json_pieces import BadText, BadValue, JsonPieces
+from tui_chat.interop.json_stream import BadText, BadValue, JsonStream
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**6), 10**6) | any_text,
@@ -24,7 +24,7 @@ def cut(data: bytes, size: int) -> Iterator[bytes]:
         yield data[start : start + size]
 
 
-def every(reader: JsonPieces) -> list[object]:
+def every(reader: JsonStream) -> list[object]:
     return [reader.value() for _ in reader.elements()]
 
 
@@ -33,7 +33,7 @@ def test_an_array_is_read_alike_however_it_is_cut(
     told: list[object], size: int, ascii_only: bool, indent: int | None
 ):
     data = json.dumps(told, ensure_ascii=ascii_only, indent=indent).encode()
-    reader = JsonPieces(cut(data, size))
+    reader = JsonStream(cut(data, size))
     assert every(reader) == told
     assert reader.peek() == ""
     assert reader.line == data.count(b"\n") + 1
@@ -41,14 +41,14 @@ def test_an_array_is_read_alike_however_it_is_cut(
 
 @given(st.dictionaries(any_text, values, max_size=6), st.integers(1, 40))
 def test_an_object_is_read_alike_however_it_is_cut(told: dict[str, object], size: int):
-    reader = JsonPieces(cut(json.dumps(told).encode(), size))
+    reader = JsonStream(cut(json.dumps(told).encode(), size))
     assert {key: reader.value() for key in reader.members()} == told
 
 
 @given(st.lists(values, min_size=1, max_size=6), st.integers(1, 40))
 def test_values_follow_each_other_and_know_their_lines(told: list[object], size: int):
     data = "\n".join(json.dumps(each) for each in told).encode()
-    reader = JsonPieces(cut(data, size))
+    reader = JsonStream(cut(data, size))
     read: list[object] = []
     while reader.peek():
         assert reader.line == len(read) + 1
@@ -58,7 +58,7 @@ def test_values_follow_each_other_and_know_their_lines(told: list[object], size:
 
 @given(st.binary(max_size=80), st.integers(1, 9))
 def test_any_bytes_end_in_values_or_in_a_told_fault(data: bytes, size: int):
-    reader = JsonPieces(cut(data, size))
+    reader = JsonStream(cut(data, size))
     try:
         while reader.peek():
             try:
@@ -71,7 +71,7 @@ def test_any_bytes_end_in_values_or_in_a_told_fault(data: bytes, size: int):
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_after_a_broken_value_the_rest_is_read(size: int):
-    reader = JsonPieces(cut(b'[1, {"a": tru}, [NaN], "x\\q", 1e999, {"b": 2}]', size))
+    reader = JsonStream(cut(b'[1, {"a": tru}, [NaN], "x\\q", 1e999, {"b": 2}]', size))
     read: list[object] = []
     for _ in reader.elements():
         try:
@@ -85,7 +85,7 @@ def test_after_a_broken_value_the_rest_is_read(size: int):
 @pytest.mark.parametrize("size", [1, 7, 10_000])
 def test_a_value_that_is_too_large_is_passed_over(size: int):
     data = json.dumps(["a" * 5_000, {"b": ["c" * 3_000] * 2}, "d"]).encode()
-    reader = JsonPieces(cut(data, size), largest=2_000)
+    reader = JsonStream(cut(data, size), largest=2_000)
     faults: list[str] = []
     read: list[object] = []
     for _ in reader.elements():
@@ -100,21 +100,21 @@ def test_a_value_that_is_too_large_is_passed_over(size: int):
 
 def test_what_ends_too_early_is_told_with_its_line():
     with pytest.raises(BadText, match="line 2"):
-        every(JsonPieces([b'[1,\n{"a": [2']))
+        every(JsonStream([b'[1,\n{"a": [2']))
 
 
 @pytest.mark.parametrize("data", [b"\xff[1]", b'["\xc3', b'["\xed\xa0\x80"]'])
 def test_what_is_no_utf_8_is_told(data: bytes):
     with pytest.raises(BadText, match="UTF-8"):
-        every(JsonPieces([data]))
+        every(JsonStream([data]))
 
 
 def test_a_mark_at_the_beginning_is_no_text():
-    assert JsonPieces([b"\xef\xbb", b"\xbf[]"]).peek() == "["
+    assert JsonStream([b"\xef\xbb", b"\xbf[]"]).peek() == "["
 
 
 def test_a_deep_value_is_told():
-    reader = JsonPieces([b"[" + b"[" * 200_000 + b"]" * 200_000 + b",1]"])
+    reader = JsonStream([b"[" + b"[" * 200_000 + b"]" * 200_000 + b",1]"])
     read: list[object] = []
     for _ in reader.elements():
         try:

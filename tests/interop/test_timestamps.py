@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_chat.interop.moments import moment
+from tui_chat.interop.timestamps import parse_timestamp
 
 AT = 1720747897.0  # 2024-07-12 01:31:37 UTC
 
@@ -31,7 +31,7 @@ AT = 1720747897.0  # 2024-07-12 01:31:37 UTC
     ],
 )
 def test_read(said: object, seconds: float):
-    assert moment(said) == pytest.approx(seconds)
+    assert parse_timestamp(said) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ def test_read(said: object, seconds: float):
     [None, True, "", "soon", "2024-13-40@99h99m99s", 0, -5, 1e30, 10**400, "Foo 1, 2024 1:00pm"],
 )
 def test_what_is_no_point_in_time(said: object):
-    assert moment(said) is None
+    assert parse_timestamp(said) is None
 
 
 @given(st.one_of(st.text(max_size=70), st.floats(), st.integers()))
 def test_nothing_breaks_it(said: object):
-    at = moment(said)
+    at = parse_timestamp(said)
     assert at is None or 0 < at < 253_402_300_800

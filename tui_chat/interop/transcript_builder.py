@@ -25,7 +25,7 @@ _WORDS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundConversation:
     """One conversation of a file, or the fault that keeps it from being one."""
 
     place: str
@@ -44,7 +44,7 @@ class Found:
     which nothing was said."""
 
 
-class Unreadable(InputError):
+class UnreadableConversation(InputError):
     """A conversation cannot be read."""
 
     def __init__(self, place: str, fault: str, *, advice: str = "") -> None:
@@ -60,25 +60,25 @@ def readable(
     read: Callable[[JsonObject], tuple[Transcript, list[str]]],
     *,
     may_be_empty: bool = False,
-) -> Found:
+) -> FoundConversation:
     """Return what comes of reading a value, which must be an object.
 
     A conversation without any message is passed over, and is a fault if there was something in it
     that could not be read; with `may_be_empty` it is taken as it is.
     """
     if not isinstance(value, dict):
-        return Found(place, fault=f"must be an object, not {type_name(value)}")
+        return FoundConversation(place, fault=f"must be an object, not {type_name(value)}")
     try:
         transcript, notes = read(cast("JsonObject", value))
-    except Unreadable as error:
-        return Found(place + error.place, fault=error.fault, advice=error.advice)
+    except UnreadableConversation as error:
+        return FoundConversation(place + error.place, fault=error.fault, advice=error.advice)
     except RecursionError:
-        return Found(place, fault="is nested too deeply")
+        return FoundConversation(place, fault="is nested too deeply")
     if transcript.entries or may_be_empty:
-        return Found(place, transcript, notes=tuple(notes))
+        return FoundConversation(place, transcript, notes=tuple(notes))
     if notes:
-        return Found(place, fault=f"has no message that can be read. {notes[0]}")
-    return Found(place, passed_over=True)
+        return FoundConversation(place, fault=f"has no message that can be read. {notes[0]}")
+    return FoundConversation(place, passed_over=True)
 
 
 def stable_id(*names: str) -> str:
@@ -86,7 +86,7 @@ def stable_id(*names: str) -> str:
     return sha256("\n".join(names).encode()).hexdigest()[:32]
 
 
-class Growing:
+class TranscriptBuilder:
     """The tree of a conversation while it is read. Ids are made of the source's own."""
 
     def __init__(self, *source: str) -> None:

@@ -24,7 +24,7 @@ _LATEST = 253_402_300_800.0  # the year 10000
 _IN_MILLISECONDS = 100_000_000_000.0  # as seconds, this is the year 5138
 
 
-def moment(value: object) -> float | None:
+def parse_timestamp(value: object) -> float | None:
     """Return seconds since the epoch, None where the value is no point in time."""
     match value:
         case bool():

@@ -1,24 +1,59 @@
-"""`tui-chat read`: a recorded reply of any protocol, in one form.
+"""Captured requests and replies: `tui-chat inspect` and `tui-chat read`.
 
-1. What is no JSON is a stream of server-sent events; a reply that ended too soon, or was an
-   error, is read as far as it came, and `error` says what went wrong.
-2. Counts are the provider's own figures, as it wrote them: Anthropic counts what came from the
-   cache beside the input, Gemini its thoughts beside the output.
-3. `refusal` is there only where the model declined in words of their own, apart from its text.
+1. `inspect` opens the app on a captured request, or on an exported turn.
+2. `read` prints a recorded reply of any protocol as JSON. What is no JSON is a stream of
+   server-sent events; a reply that was cut or refused is read as far as it came, and `error`
+   describes the failure.
+3. Token counts are the provider's own figures, as it wrote them: Anthropic counts cached tokens
+   apart from the input, Gemini its thoughts apart from the output.
+4. `refusal` is present only if the model declined in words apart from its text.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from tui_chat.cli.files import read_bytes
+from tui_chat.analysis import read_captured
+from tui_chat.cli.app import run_app
+from tui_chat.cli.files import STANDARD_INPUT, named, read_bytes
 from tui_chat.cli.output import write_json
-from tui_chat.errors import ProviderError, Refused
+from tui_chat.errors import InputError, ProviderError, Refused
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Usage, advance
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import recorded_events
+from tui_chat.recipe import holds_turn, read_turn
+
+
+def run_inspect(settings: dict[str, object], file: Path) -> None:
+    """Open the screen on a captured request and stay until it is closed.
+
+    Raises InputError where there is none in the file, before anything is shown.
+    """
+    text = read_bytes(file).decode("utf-8", "replace")
+    try:
+        if holds_turn(text):
+            read_turn(text, "the turn")
+        else:
+            read_captured(text)
+    except InputError as error:
+        raise InputError(f"{named(file)}: {error}", advice=error.advice) from error
+    if file == STANDARD_INPUT:
+        _take_terminal()
+    run_app(**cast("dict[str, Any]", settings), captured=text)
+
+
+def _take_terminal() -> None:
+    """Read keys from the terminal again, where the standard input was something else."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR)
+    except OSError as error:  # no terminal, or a system that has no such file
+        advice = "Keep the request in a file, and name that."
+        raise InputError("The screen needs a terminal to read keys from.", advice=advice) from error
+    os.dup2(terminal, 0)
+    os.close(terminal)
 
 
 def run_read(file: Path, protocol: Protocol) -> None:
@@ -67,12 +102,12 @@ def _reply_json(reply: Reply, error: ProviderError | None) -> dict[str, Any]:
         ],
         "finish_reason": finish.reason if finish else None,
         "provider_finish_reason": finish.raw if finish else None,
-        "usage": _usage(reply.usage),
-        "error": _error(error) if error else None,
+        "usage": _usage_json(reply.usage),
+        "error": _error_json(error) if error else None,
     }
 
 
-def _usage(usage: Usage) -> dict[str, int | None]:
+def _usage_json(usage: Usage) -> dict[str, int | None]:
     return {
         "input": None if usage.input is None else usage.input - usage.input_apart,
         "output": None if usage.output is None else usage.output - usage.output_apart,
@@ -82,7 +117,7 @@ def _usage(usage: Usage) -> dict[str, int | None]:
     }
 
 
-def _error(error: ProviderError) -> dict[str, Any]:
+def _error_json(error: ProviderError) -> dict[str, Any]:
     refused = error if isinstance(error, Refused) else None
     return {
         "kind": "cut" if refused is None else "refused",

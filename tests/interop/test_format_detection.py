@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from tests.interop.exports import block, chatgpt, claude, claude_message, lines, node
 from tests.interop.reading import only, read, said
-from tui_chat.interop.conversations import KNOWN, read_conversations
-from tui_chat.interop.history import read_history
-from tui_chat.interop.messages import message_lines
+from tui_chat.interop.format_detection import KNOWN, read_conversations
+from tui_chat.interop.messages import message_lines, read_history
 
 USER, REPLY = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
 PLAIN = [("user", "Hi"), ("assistant", "Hello")]

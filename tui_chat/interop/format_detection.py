@@ -13,8 +13,8 @@ from functools import partial
 from typing import TypeAlias, cast
 
 from tui_chat.interop import chatgpt, claude, messages, own_json, sillytavern
-from tui_chat.interop.found import Found, Unreadable, readable
-from tui_chat.interop.json_pieces import LARGEST, BadText, BadValue, JsonPieces
+from tui_chat.interop.json_stream import LARGEST, BadText, BadValue, JsonStream
+from tui_chat.interop.transcript_builder import FoundConversation, UnreadableConversation, readable
 from tui_chat.models.transcript import Transcript
 from tui_chat.protocols.common.lenient_json import JsonObject, as_object
 
@@ -26,13 +26,15 @@ KNOWN = (
 _Read: TypeAlias = "Callable[[JsonObject], tuple[Transcript, list[str]]]"
 
 
-def read_conversations(pieces: Iterable[bytes], *, largest: int = LARGEST) -> Iterator[Found]:
+def read_conversations(
+    pieces: Iterable[bytes], *, largest: int = LARGEST
+) -> Iterator[FoundConversation]:
     """Read all conversations of a file; each fault is a `Found` too, and nothing is raised."""
-    reader = JsonPieces(pieces, largest=largest)
+    reader = JsonStream(pieces, largest=largest)
     try:
         match reader.peek():
             case "":
-                yield Found("", fault="is empty")
+                yield FoundConversation("", fault="is empty")
                 return
             case "[":
                 yield from _array(reader)
@@ -42,14 +44,16 @@ def read_conversations(pieces: Iterable[bytes], *, largest: int = LARGEST) -> It
                 yield _unknown("")
                 return
         if reader.peek():
-            yield Found(f"line {reader.line}", fault="follows the end of the conversations")
+            yield FoundConversation(
+                f"line {reader.line}", fault="follows the end of the conversations"
+            )
     except BadText as error:
-        yield Found("", fault=str(error))
+        yield FoundConversation("", fault=str(error))
 
 
-def _unknown(place: str) -> Found:
+def _unknown(place: str) -> FoundConversation:
     fault = "is no conversation of a kind that is known"
-    return Found(place, fault=fault, advice=KNOWN, unknown=True)
+    return FoundConversation(place, fault=fault, advice=KNOWN, unknown=True)
 
 
 def _kind(said: JsonObject) -> _Read | None:
@@ -60,22 +64,22 @@ def _kind(said: JsonObject) -> _Read | None:
     return None
 
 
-def _conversation(place: str, value: object) -> Found:
+def _conversation(place: str, value: object) -> FoundConversation:
     said = as_object(value)
     if claude.is_passed_over(said):
-        return Found(place, passed_over=True)
+        return FoundConversation(place, passed_over=True)
     read = _kind(said)
     return _unknown(place) if read is None else readable(place, value, read)
 
 
-def _array(reader: JsonPieces) -> Iterator[Found]:
+def _array(reader: JsonStream) -> Iterator[FoundConversation]:
     told: list[tuple[str, object]] = []
     for index in reader.elements():
         place = f"$[{index}]"
         try:
             value = reader.value()
         except BadValue as error:
-            yield Found(place, fault=str(error))
+            yield FoundConversation(place, fault=str(error))
             continue
         if _is_message(value) or told:
             told.append((place, value))
@@ -89,22 +93,22 @@ def _is_message(value: object) -> bool:
     return isinstance(value, dict) and messages.is_message(cast("JsonObject", value))
 
 
-def _told(told: list[tuple[str, object]]) -> Found:
+def _told(told: list[tuple[str, object]]) -> FoundConversation:
     def read(_: JsonObject) -> tuple[Transcript, list[str]]:
         return messages.read_messages(told), []
 
     return readable("", {}, read)
 
 
-def _objects(reader: JsonPieces) -> Iterator[Found]:
+def _objects(reader: JsonStream) -> Iterator[FoundConversation]:
     said: dict[str, object] = {}
     streamed = False
     for key in reader.members():
         if key == "sessions" and own_json.is_header(said) and reader.peek() == "[":
             try:
                 own_json.check_version(said)
-            except Unreadable as error:
-                yield Found(f"${error.place}", fault=error.fault, advice=error.advice)
+            except UnreadableConversation as error:
+                yield FoundConversation(f"${error.place}", fault=error.fault, advice=error.advice)
                 reader.stop()
                 return
             yield from own_json.read_sessions(reader)
@@ -120,7 +124,7 @@ def _objects(reader: JsonPieces) -> Iterator[Found]:
     if streamed:
         return
     if own_json.is_header(said):
-        yield Found("$.sessions", fault="must be a list")
+        yield FoundConversation("$.sessions", fault="must be a list")
     elif reader.peek():
         yield from _lines(reader, said)
     elif sillytavern.is_header(said) or sillytavern.is_message(said):
@@ -131,7 +135,7 @@ def _objects(reader: JsonPieces) -> Iterator[Found]:
         yield _conversation("", said)
 
 
-def _lines(reader: JsonPieces, first: JsonObject) -> Iterator[Found]:
+def _lines(reader: JsonStream, first: JsonObject) -> Iterator[FoundConversation]:
     """Read JSON lines whose first is known."""
     chat = sillytavern.is_header(first) or sillytavern.is_message(first)
     if not (chat or messages.is_message(first)):
@@ -141,7 +145,7 @@ def _lines(reader: JsonPieces, first: JsonObject) -> Iterator[Found]:
             try:
                 value = reader.value()
             except BadValue as error:
-                yield Found(place, fault=str(error))
+                yield FoundConversation(place, fault=str(error))
                 continue
             yield _conversation(place, value)
         return
@@ -151,16 +155,16 @@ def _lines(reader: JsonPieces, first: JsonObject) -> Iterator[Found]:
         try:
             told.append((place, reader.value()))
         except BadValue as error:
-            yield Found(place, fault=str(error))
+            yield FoundConversation(place, fault=str(error))
             reader.stop()
             return
     yield _chat(told) if chat else _told(told)
 
 
-def _chat(told: list[tuple[str, object]]) -> Found:
+def _chat(told: list[tuple[str, object]]) -> FoundConversation:
     for place, value in told:
         if not isinstance(value, dict):
-            return Found(place, fault="must be an object")
+            return FoundConversation(place, fault="must be an object")
     lines = cast("list[tuple[str, JsonObject]]", told)
     return readable("", {}, partial(_read_chat, lines))
 

@@ -1,4 +1,4 @@
-"""What stands over a session and over a message where people read them: in Markdown and HTML."""
+"""What Markdown and HTML exports share: the active branch, captions of sessions and messages."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def about(transcript: Transcript, shown: int, zone: tzinfo) -> list[tuple[str, s
         ("Model", model),
         ("Endpoint", session.endpoint),
         ("Tags", ", ".join(session.tags)),
-        ("Begun", moment(session.created, zone)),
-        ("Updated", moment(session.updated, zone)),
+        ("Begun", format_time(session.created, zone)),
+        ("Updated", format_time(session.updated, zone)),
         ("Messages", messages),
     ]
     return [(name, one_line(value)) for name, value in facts if value]
@@ -56,7 +56,7 @@ def beside(entry: Entry, place: int, siblings: int, zone: tzinfo) -> list[str]:
     """Return what is said beside the speaker; `place` among the `siblings`, from 0."""
     facts = [
         one_line(entry.model, 80) if entry.message.role == "assistant" else "",
-        moment(entry.message.timestamp, zone),
+        format_time(entry.message.timestamp, zone),
         f"{place + 1} of {siblings}" if siblings > 1 else "",
         "pinned" if entry.message.pinned else "",
         _ENDINGS.get(entry.status, ""),
@@ -64,7 +64,7 @@ def beside(entry: Entry, place: int, siblings: int, zone: tzinfo) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-def moment(seconds: float | None, zone: tzinfo) -> str:
+def format_time(seconds: float | None, zone: tzinfo) -> str:
     """Return a point in time to the minute; empty where there is none."""
     if not seconds:
         return ""
@@ -91,3 +91,24 @@ def part_words(part: Part) -> str:
     """Return a picture or file in words."""
     name = one_line(part.name or part.mime, 120)
     return f"{part.kind}: {name}" if name else part.kind
+
+
+def shown_branch(transcript: Transcript) -> tuple[Entry, ...]:
+    """Return the entries from the first one to the head."""
+    by_id = {entry.message.id: entry for entry in transcript.entries}
+    last = transcript.entries[-1].message.id if transcript.entries else None
+    at = transcript.session.head_id or last
+    branch: list[Entry] = []
+    while at is not None and at in by_id:
+        entry = by_id.pop(at)
+        branch.append(entry)
+        at = entry.parent_id
+    return tuple(reversed(branch))
+
+
+def siblings(transcript: Transcript) -> dict[str | None, list[Entry]]:
+    """Return the entries that follow each one, in their order; None for the first ones."""
+    found: dict[str | None, list[Entry]] = {}
+    for entry in transcript.entries:
+        found.setdefault(entry.parent_id, []).append(entry)
+    return found

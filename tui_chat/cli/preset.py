@@ -1,15 +1,20 @@
-"""`tui-chat preset test`: does a preset still give the turns that its author expects?"""
+"""`tui-chat preset`: check preset files, import SillyTavern's, and run test cases."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
+from typing import cast
 
-from tui_chat.cli.output import Styled, write_line
+from tui_chat import paths
+from tui_chat.cli.app import open_library
+from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.cli.preset_cases import (
     Case,
     ExpectedTurn,
@@ -19,13 +24,99 @@ from tui_chat.cli.preset_cases import (
     placement_words,
 )
 from tui_chat.compose import compose
+from tui_chat.config import load_config
 from tui_chat.context import build_context
 from tui_chat.errors import InputError
-from tui_chat.files import read_text, write_text
+from tui_chat.files import MAX_BYTES, read_text, write_text
+from tui_chat.library import Finding
 from tui_chat.library.located_json import locate
-from tui_chat.models.envelope import Turn
+from tui_chat.library.preset_check import check_preset
+from tui_chat.library.sillytavern_presets import load_sillytavern_preset
+from tui_chat.models.envelope import Level, Turn
+from tui_chat.models.sanitize import one_line
 from tui_chat.recipe import TurnFile, is_turn, read_turn
 from tui_chat.tokens import counter_for
+
+_COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.INFO: "blue"}
+
+
+def run_check(files: Sequence[Path], as_json: bool) -> None:
+    """Print what there is to say about each file, and exit with 1 where there are errors."""
+    found = [(path, finding) for path in _presets(files) for finding in _checked(path)]
+    if as_json:
+        body = [
+            {
+                "path": str(path),
+                "line": finding.line,
+                "column": finding.column,
+                "level": finding.level.value,
+                "code": finding.code,
+                "sentence": finding.sentence,
+                "place": finding.path,
+            }
+            for path, finding in found
+        ]
+        write_json(body)
+    else:
+        for path, finding in found:
+            level = Styled(finding.level.value, _COLOURS[finding.level])
+            place = f"{finding.path}: " if finding.code == "bad-value" else ""
+            sentence = (place + finding.sentence).replace("\n", "\\n")
+            write_line(f"{path}:{finding.line}: ", level, f" {finding.code} {sentence}")
+        _summarize(Counter(finding.level for _, finding in found), len(_presets(files)))
+    if any(finding.level is Level.ERROR for _, finding in found):
+        sys.exit(1)
+
+
+def _presets(files: Sequence[Path]) -> list[Path]:
+    """Return the files to check: of a folder, the presets directly in it."""
+    return [
+        path
+        for given in files
+        for path in (sorted(given.glob("*.json")) if given.is_dir() else [given])
+    ]
+
+
+def _checked(path: Path) -> Iterator[Finding]:
+    try:
+        text = read_text(path, max_bytes=MAX_BYTES)
+    except InputError as error:
+        sentence = str(error).removeprefix(f"{path}: ")
+        yield Finding(Level.ERROR, "unreadable", sentence)
+        return
+    yield from check_preset(text, path.stem)
+
+
+def _summarize(levels: Counter[Level], files: int) -> None:
+    counts = [
+        f"{levels[level]} {word}{'' if levels[level] == 1 else 's'}"
+        for level, word in (
+            (Level.ERROR, "error"),
+            (Level.WARNING, "warning"),
+            (Level.INFO, "hint"),
+        )
+        if levels[level]
+    ]
+    validate = f"{files} file{'' if files == 1 else 's'} checked"
+    write_line(f"{validate}: {', '.join(counts) or 'nothing to say'}.", err=True)
+
+
+def run_import(settings: dict[str, object], files: Sequence[Path], name: str) -> None:
+    """Write each file as a preset of ours, and tell where it is and what was not taken over.
+
+    Raises InputError naming the file and the fault; the files before it are written.
+    """
+    if name and len(files) > 1:
+        raise InputError("One name is for one file.", advice="Leave --name out.")
+    config_dir = cast("Path | None", settings["config_dir"]) or paths.config_dir()
+    own = open_library(load_config(config_dir, Path(), os.environ, {}))
+    for file in files:
+        found = load_sillytavern_preset(file, name)
+        kept = own.add_preset(found.preset)
+        write_line(str(own.preset_file(kept)))
+        for notes in found.notes:
+            write_line(f"{notes.level}: {one_line(notes.sentence)}", err=True)
+
 
 _PASSED = Styled("passed", "green")
 _UPDATED = Styled("updated", "yellow")
@@ -68,14 +159,14 @@ def _run(path: Path, update: bool) -> str:
         write_line(_FAILED, f" {error}")
         return "failed"
     turns = build_context(case.inputs, counter_for).turns
-    if case.expected is not None and _match(case.expected, turns):
-        write_line(_PASSED, f" {_called(case)}")
+    if case.expected is not None and _all_match(case.expected, turns):
+        write_line(_PASSED, f" {_case_title(case)}")
         return "passed"
     if update:
-        write_line(_UPDATED, f" {_called(case)}")
+        write_line(_UPDATED, f" {_case_title(case)}")
     else:
         missing = " (nothing is expected yet; --update writes it)"
-        write_line(_FAILED, f" {_called(case)}{missing if case.expected is None else ''}")
+        write_line(_FAILED, f" {_case_title(case)}{missing if case.expected is None else ''}")
     for line in difference(case.expected or (), turns):
         write_line("    ", _coloured(line))
     if not update:
@@ -110,11 +201,11 @@ def _run_turn(path: Path, turn: TurnFile) -> str:
     return "failed"
 
 
-def _called(case: Case) -> str:
+def _case_title(case: Case) -> str:
     return f"{case.path}: {case.name}" if case.name else str(case.path)
 
 
-def _match(expected: Sequence[ExpectedTurn], turns: Sequence[Turn]) -> bool:
+def _all_match(expected: Sequence[ExpectedTurn], turns: Sequence[Turn]) -> bool:
     return len(expected) == len(turns) and all(
         wanted.matches(turn) for wanted, turn in zip(expected, turns, strict=True)
     )

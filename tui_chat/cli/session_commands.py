@@ -30,7 +30,7 @@ def import_command(
     messages; `-` is the standard input. Of a folder every such file is read. What is there
     already is not added again. Exits with 1 where something could not be read; the rest is in.
     """
-    from tui_chat.cli.imports import run_import
+    from tui_chat.cli.import_export import run_import
 
     if not run_import(settings, files, dry_run=dry_run, as_json=as_json):
         sys.exit(1)
@@ -70,7 +70,7 @@ def export_command(
 
     SESSION is an id, the beginning of one, or a title.
     """
-    from tui_chat.cli.exports import run_export
+    from tui_chat.cli.import_export import run_export
 
     if without_requests and kind == "json":
         kind = "shared"
@@ -132,7 +132,7 @@ def search_command(
     All words must be there; "words in quotes" follow each other, and word* finds what begins so.
     Exits with 1 where nothing is found.
     """
-    from tui_chat.cli.search import run_search
+    from tui_chat.cli.sessions import run_search
     from tui_chat.models.search import Query
 
     query = Query(

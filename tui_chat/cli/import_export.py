@@ -1,0 +1,267 @@
+"""`tui-chat import` and `tui-chat export`: conversations between files and the database."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, tzinfo
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from tui_chat.cli.app import open_store
+from tui_chat.cli.files import STANDARD_INPUT, named
+from tui_chat.cli.output import finish, write_export, write_json, write_line, write_progress
+from tui_chat.errors import InputError
+from tui_chat.exporting import ENDINGS, ONE_FILE, Format, exported, write_file
+from tui_chat.files import copy_standard_input
+from tui_chat.importing import Report, import_files
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.session import SessionSummary
+
+if TYPE_CHECKING:
+    from tui_chat.store import Store
+
+
+def run_import(
+    settings: Mapping[str, object], files: Sequence[Path], *, dry_run: bool, as_json: bool
+) -> bool:
+    """Take the files in and tell what came of it; return whether all could be read.
+
+    Raises StoreError and InputError.
+    """
+    meter = Meter()
+    try:
+        reports = asyncio.run(_import(settings, files, dry_run, meter))
+    finally:
+        meter.clear()
+    if as_json:
+        told = [report_json(report) for report in reports]
+        write_json(told)
+    else:
+        for report in reports:
+            _print_report(report, dry_run)
+        if len(reports) > 1:
+            _print_totals(reports, dry_run)
+    return not any(report.failed for report in reports)
+
+
+async def _import(
+    settings: Mapping[str, object], files: Sequence[Path], dry_run: bool, meter: Meter
+) -> tuple[Report, ...]:
+    with _seekable(files) as paths:
+        async with open_store(settings) as store:
+            reports = await import_files(store, paths, dry_run=dry_run, progress=meter.show)
+    for report, file in zip(reports, files, strict=True):
+        report.path = file
+    return reports
+
+
+@contextmanager
+def _seekable(files: Sequence[Path]) -> Generator[Sequence[Path]]:
+    """Give files that can be read from their middle, too: the standard input is written into one.
+
+    Raises InputError.
+    """
+    if STANDARD_INPUT not in files:
+        yield files
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "standard input")
+        try:
+            with path.open("wb") as file:
+                copy_standard_input(file)
+        except (OSError, ValueError) as error:  # ValueError: it was closed
+            raise InputError(f"The standard input cannot be read: {error}.") from error
+        yield [path if each == STANDARD_INPUT else each for each in files]
+
+
+def report_json(report: Report) -> dict[str, object]:
+    """Return what came of a file, for programs."""
+    return {
+        "file": str(report.path),
+        "sessions": {"new": report.new, "grown": report.grown, "known": report.known},
+        "messages_added": report.added,
+        "session_ids": report.session_ids,
+        "faults": [
+            {"place": fault.place, "sentence": fault.sentence, "advice": fault.advice}
+            for fault in report.faults
+        ],
+        "more_faults": report.more_faults,
+        "notes": [{"sentence": note, "count": count} for note, count in report.notes.items()],
+    }
+
+
+def _print_report(report: Report, dry_run: bool) -> None:
+    name = one_line(named(report.path))
+    sessions = report.new + report.grown + report.known
+    if sessions:
+        new = "would be new" if dry_run else "new"
+        grown = "would grow" if dry_run else "grown"
+        write_line(
+            f"{name}: {_counted(sessions, 'session')} read: {report.new:,} {new}, "
+            f"{report.grown:,} {grown}, {report.known:,} already there; "
+            f"{_counted(report.added, 'message')} {'to add' if dry_run else 'added'}."
+        )
+    elif not report.faults:
+        write_line(f"{name}: no conversations in it.")
+    for note, count in report.notes.items():
+        write_line(f"  {count:,} × {note}")
+    print_faults(report)
+
+
+def _print_totals(reports: Sequence[Report], dry_run: bool) -> None:
+    sessions = sum(report.new + report.grown + report.known for report in reports)
+    added = _counted(sum(report.added for report in reports), "message")
+    failed = sum(report.failed for report in reports)
+    write_line(
+        f"{_counted(len(reports), 'file')}: {_counted(sessions, 'session')}, "
+        f"{added} {'to add' if dry_run else 'added'}"
+        + (f"; {_counted(failed, 'file')} with faults." if failed else ".")
+    )
+
+
+def print_faults(report: Report) -> None:
+    """Tell on the standard error stream what of a file could not be read, and what to do."""
+    name = one_line(named(report.path))
+    for fault in report.faults:
+        place = f"{one_line(fault.place)}: " if fault.place else ""
+        write_line(f"{name}: {place}{one_line(fault.sentence)}", err=True)
+    for advice in dict.fromkeys(fault.advice for fault in report.faults if fault.advice):
+        write_line(f"{name}: {advice}", err=True)
+    if report.more_faults:
+        write_line(f"{name}: {_counted(report.more_faults, 'fault')} more.", err=True)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+class Meter:
+    """How far an import is, on a line of the terminal; silent where there is none."""
+
+    def __init__(self) -> None:
+        self._shown = False
+
+    def show(self, report: Report) -> None:
+        """Draw the state anew."""
+        done = min(report.read * 100 // report.size, 100) if report.size else 0
+        sessions = report.new + report.grown + report.known
+        line = f"{one_line(report.path.name, 40)}  {done}%  {_counted(sessions, 'session')}"
+        write_progress(line)
+        self._shown = True
+
+    def clear(self) -> None:
+        """Leave the line as it was."""
+        if self._shown:
+            write_progress("")
+
+
+def run_export(
+    settings: Mapping[str, object],
+    name: str | None,
+    kind: Format,
+    output: Path | None,
+    *,
+    everything: bool,
+    force: bool,
+) -> None:
+    """Write one session, or all, to a file or the standard output.
+
+    Raises InputError where the session or the place is not to be had, and StoreError.
+    """
+    if everything == (name is not None):
+        raise InputError("Name one session, or give --all for all of them.")
+    if everything and kind not in ONE_FILE and output is None:
+        raise InputError(
+            f"All sessions as {kind} are many files.", advice="Name a folder with --output."
+        )
+    into_folder = everything and kind not in ONE_FILE
+    is_there = output is not None and (output.is_file() or output.is_dir())
+    if is_there and not (force or into_folder):
+        raise InputError(f"{output} exists already.", advice="Overwrite it with --force.")
+    asyncio.run(_export_sessions(settings, name, kind, output, force))
+
+
+async def _export_sessions(
+    settings: Mapping[str, object], name: str | None, kind: Format, output: Path | None, force: bool
+) -> None:
+    async with open_store(settings) as store:
+        sessions = await store.sessions.list()
+        chosen = list(sessions) if name is None else [find_session(sessions, name)]
+        ids = [each.session_id for each in chosen]
+        if name is None and kind not in ONE_FILE:
+            assert output is not None  # checked before
+            await _write_each(store, chosen, kind, output, force)
+        elif output is None:
+            async for text in exported(store, ids, kind, _local_zone()):
+                write_export(text)
+            finish()
+        else:
+            await write_file(exported(store, ids, kind, _local_zone()), output)
+
+
+def find_session(sessions: Sequence[SessionSummary], name: str) -> SessionSummary:
+    """Return the session with this id, this beginning of an id, or exactly this title.
+
+    Raises InputError that names those that come near.
+    """
+    exact = [each for each in sessions if each.session_id == name]
+    titled = [each for each in sessions if each.title == name]
+    begun = [each for each in sessions if each.session_id.startswith(name)] if name else []
+    for found in (exact, titled, begun):
+        if len(found) == 1:
+            return found[0]
+    several = titled or begun
+    if several:
+        raise InputError(
+            f"“{one_line(name, 80)}” is the name of {len(several)} sessions.",
+            advice=f"Name one by its id: {_session_list(several)}.",
+        )
+    titles = {each.title.casefold(): each for each in reversed(sessions)}
+    wanted = name.casefold()
+    within = [each for title, each in titles.items() if wanted and wanted in title]
+    near = [titles[title] for title in difflib.get_close_matches(wanted, titles, 3, 0.5)]
+    hints = list({each.session_id: each for each in (*within[:3], *near)}.values())[:3]
+    raise InputError(
+        f"There is no session “{one_line(name, 80)}”.",
+        advice=f"Did you mean {_session_list(hints)}?"
+        if hints
+        else "`tui-chat sessions list` shows those there are.",
+    )
+
+
+def _session_list(sessions: Sequence[SessionSummary]) -> str:
+    told = [f"{each.session_id} ({one_line(each.title, 50)})" for each in sessions[:5]]
+    return ", ".join(told) + (", …" if len(sessions) > 5 else "")
+
+
+async def _write_each(
+    store: Store, sessions: Sequence[SessionSummary], kind: Format, folder: Path, force: bool
+) -> None:
+    _make_folder(folder)
+    for session in sessions:
+        target = folder / f"{_slug(session.title)}-{session.session_id[:12]}{ENDINGS[kind]}"
+        if target.exists() and not force:
+            raise InputError(f"{target} exists already.", advice="Overwrite it with --force.")
+        await write_file(exported(store, [session.session_id], kind, _local_zone()), target)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
+
+
+def _local_zone() -> tzinfo:
+    zone = datetime.now().astimezone().tzinfo
+    assert zone is not None  # astimezone gives one
+    return zone
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[^\w]+", "-", title).strip("-")[:40] or "chat"
