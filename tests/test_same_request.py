@@ -24,16 +24,9 @@ from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
 from tui_chat.models.text import OriginKind
 from tui_chat.offline import HttpRequest
-from tui_chat.recipe import (
-    as_json,
-    dump_turn,
-    read_recipe,
-    read_turn,
-    rebuilt_inputs,
-    recipe_of,
-    revisions_of,
-)
+from tui_chat.recipe import dump_recipe, read_recipe, rebuilt_inputs, recipe_of, revisions_of
 from tui_chat.tokens import NO_CORRECTION
+from tui_chat.turn_file import dump_turn, read_turn
 
 __all__ = ["make_workspace"]
 
@@ -200,7 +193,7 @@ def body_of(composed: Composed, protocol: Protocol) -> bytes:
 
 def rebuilt(inputs: Inputs, sent: Message | None) -> Inputs:
     """The inputs of a replay: from the recipe, as the store has it."""
-    recipe = read_recipe(as_json(recipe_of(inputs)))
+    recipe = read_recipe(dump_recipe(recipe_of(inputs)))
     revisions = {name: text for name, (_, text) in revisions_of(inputs).items()}
     return rebuilt_inputs(recipe, revisions, tuple(map(replace, inputs.history)), sent)
 

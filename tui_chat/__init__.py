@@ -7,11 +7,11 @@ not know each other.
     ui              the screen: shows values, posts messages, decides nothing
     workspace       the application without a screen: sessions, drafts, replies, the request
     send            request -> stream -> store -> emit
-    recipe          what a request was made of, to make it again
-    request_text    a request as HTTP text or as a curl command
+    turn_file       a request with its inputs and its reply in one file
     importing       conversations from files into the store; exporting: back into files
     analysis        what can be said of a request: cache forecast, differences, shares
     library         the user's files: presets, roles, profiles, lorebooks; editing a preset
+    recipe          what a request was made of, to make it again
     compose         the one pure road: Inputs -> Composed
     providers       HTTP out; offline: the built-in provider behind the same transport interface
     store           what is kept: one SQLite file

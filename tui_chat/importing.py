@@ -27,7 +27,7 @@ from tui_chat.interop.format_detection import KNOWN, read_conversations
 from tui_chat.interop.transcript_builder import FoundConversation
 
 if TYPE_CHECKING:
-    from tui_chat.models.transcript import Imported, Transcript
+    from tui_chat.models.transcript import ImportResult, Transcript
     from tui_chat.store import Store
 
 _PIECE = 2**20
@@ -115,7 +115,7 @@ async def import_files(
     return reports
 
 
-def _count(report: Report, found: FoundConversation, imported: Imported) -> None:
+def _count(report: Report, found: FoundConversation, imported: ImportResult) -> None:
     if imported.fault:
         report.fault(found.place, imported.fault)
         return

@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 from tui_chat.compose import Composed
 from tui_chat.errors import RecordGone, Refused, ReplyCut, TooLarge, TuiChatError
 from tui_chat.models.message import Message
-from tui_chat.models.reply import Reply, Rope, StreamEvent, TextDelta, advance
+from tui_chat.models.reply import Reply, Rope, StreamEvent, TextDelta, advance, text_bytes
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.session import Entry
-from tui_chat.models.timing import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of, weight
+from tui_chat.models.usage import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.tool_names import restore_names
 from tui_chat.protocols.registry import protocol_of
@@ -223,7 +223,7 @@ async def receive(
         def fold(event: StreamEvent) -> None:
             nonlocal reply
             reply = advance(reply, event)
-            on_reply(reply, weight(event))
+            on_reply(reply, text_bytes(event))
             _check(reply)
 
         try:
@@ -243,7 +243,7 @@ async def receive(
             if not is_abandoned:
                 for event in mask.close():
                     reply = advance(reply, event)
-                    on_reply(reply, weight(event))
+                    on_reply(reply, text_bytes(event))
 
 
 _MAX_INLINE = 64 * 1024

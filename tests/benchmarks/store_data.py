@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tui_chat.models.message import Message
-from tui_chat.models.reply import Usage
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import Transcript
+from tui_chat.models.usage import Usage
 from tui_chat.store import Store
 
 LONG = 10_000

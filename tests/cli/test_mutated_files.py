@@ -25,7 +25,7 @@ from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.sillytavern_presets import load_sillytavern_preset
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.recipe import holds_turn, read_turn
+from tui_chat.turn_file import holds_turn, read_turn
 
 CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
 

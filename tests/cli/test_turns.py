@@ -19,7 +19,7 @@ from tui_chat.context import Inputs, Settings
 from tui_chat.errors import InputError
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.role import Role
-from tui_chat.recipe import dump_turn, holds_turn, read_turn
+from tui_chat.turn_file import dump_turn, holds_turn, read_turn
 
 LOOPBACKS = [each for each in BUILT_IN_ENDPOINTS if each.name.startswith("loopback")]
 

@@ -17,7 +17,7 @@ from tui_chat.interop import own_json
 from tui_chat.interop.format_detection import read_conversations
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import RequestRecord, Sent
+from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import Transcript
@@ -59,7 +59,11 @@ def example() -> dict[str, Any]:
         ),
         Role("r1", "Ada"),
         (("gold", "12"),),
-        (Sent("m2", RequestRecord("e", Protocol.GEMINI, "POST", "https://x/", "0" * 64, {})),),
+        (
+            StoredRequest(
+                "m2", RequestRecord("e", Protocol.GEMINI, "POST", "https://x/", "0" * 64, {})
+            ),
+        ),
         (("preset", "{}"),),
     )
     return json.loads(written(told))
@@ -187,7 +191,9 @@ def test_a_body_is_the_one_that_was_sent_or_refused():
             "e", Protocol.GEMINI, "POST", "https://x/", sha256(exact).hexdigest(), {}, exact
         )
         entries = (Entry(Message("assistant", "a", "m")),)
-        told = Transcript(Session("s", "T"), entries, requests=(Sent("m", record),), draft="x")
+        told = Transcript(
+            Session("s", "T"), entries, requests=(StoredRequest("m", record),), draft="x"
+        )
         said = json.loads(written(told))
         assert only(said) == told
         sent = said["sessions"][0]["requests"][0]
@@ -202,7 +208,7 @@ def test_a_body_is_the_one_that_was_sent_or_refused():
     [found] = read(said)
     assert "requests[0].body" in found.place
     lost = Transcript(
-        Session("s", "T"), entries, requests=(Sent("m", replace(record, body=b"damaged")),)
+        Session("s", "T"), entries, requests=(StoredRequest("m", replace(record, body=b"damaged")),)
     )
     assert only(json.loads(written(lost))).requests[0].request.body is None
 

@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from tests.strategies import any_text
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MESSAGE_ROLES, Message, Part, ToolCall
-from tui_chat.models.reply import Usage
-from tui_chat.models.request import RequestRecord, Sent
+from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.role import Role
 from tui_chat.models.semantics import (
     KeptReply,
     Layout,
+    LayoutPiece,
     MessageSemantics,
-    Piece,
     ReasoningBlock,
     WireForm,
 )
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import Transcript
+from tui_chat.models.usage import Usage
 
 short = st.text("aé好😀 \n\x1b\u202e", max_size=6)
 words = st.one_of(short, any_text)
@@ -45,7 +45,7 @@ parts = st.builds(
     st.sampled_from(["", "high"]),
 )
 pieces = st.builds(
-    Piece,
+    LayoutPiece,
     st.sampled_from(["reasoning", "text", "call", "other", "part", "refusal", "result"]),
     length=st.integers(0, 99),
     signature=short,
@@ -159,7 +159,7 @@ def transcripts(draw: st.DrawFn, ids: st.SearchStrategy[str] | None = None) -> T
     revisions = tuple(hashes[name] for name in sorted(hashes))
     recipe = {"format": 1, "lorebooks": sorted(hashes), "variables": {"é": draw(words)}}
     sent = tuple(
-        Sent(each.message.id, RequestRecord("e", draw(protocols), "POST", "https://x.example/v1",
+        StoredRequest(each.message.id, RequestRecord("e", draw(protocols), "POST", "https://x.example/v1",
              sha256(body or b"").hexdigest(), recipe, body, created=draw(moments)))
         for each in told if draw(st.booleans())
         for body in [draw(st.none() | words.map(str.encode) | st.binary(max_size=9))]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tui_chat.context.macro_table import MACROS
-from tui_chat.context.scene import is_word
+from tui_chat.context.macros.environment import is_value_macro
+from tui_chat.context.macros.functions import MACROS
 from tui_chat.library import lorebooks, presets
 from tui_chat.library.preset_check import check_preset
 
@@ -27,7 +27,7 @@ def test_every_key_is_told(keys: presets.KnownKeys):
 
 
 def test_every_macro_is_told():
-    assert all(is_word(word.lower()) for word in WORDS)
+    assert all(is_value_macro(word.lower()) for word in WORDS)
     told = [name.lower() for name in re.findall(r"\{\{(\w+)", DOCS)]
     assert {*MACROS, *(word.lower() for word in WORDS), "trim"} <= set(told)
 

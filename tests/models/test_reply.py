@@ -13,10 +13,10 @@ from tui_chat.models.reply import (
     StreamEvent,
     TextDelta,
     ToolCallDelta,
-    Usage,
     UsageReport,
     advance,
 )
+from tui_chat.models.usage import Usage
 
 
 def folded(*events: StreamEvent) -> Reply:

@@ -7,7 +7,7 @@ from typing import Any
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.message import Part, ToolCall
-from tui_chat.models.semantics import Layout, MessageSemantics, Piece, ReasoningBlock
+from tui_chat.models.semantics import Layout, LayoutPiece, MessageSemantics, ReasoningBlock
 from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.protocols.common.content_order import ordered_content
 
@@ -17,11 +17,11 @@ CALL = ToolCall("", "f", "{}")
 LAYOUT = Layout(
     Protocol.GEMINI,
     (
-        Piece("text", 2, signature="S1"),
-        Piece("reasoning"),
-        Piece("other", name="executableCode", data="{}"),
-        Piece("call", signature="S2"),
-        Piece("text", 1),
+        LayoutPiece("text", 2, signature="S1"),
+        LayoutPiece("reasoning"),
+        LayoutPiece("other", name="executableCode", data="{}"),
+        LayoutPiece("call", signature="S2"),
+        LayoutPiece("text", 1),
     ),
 )
 
@@ -82,7 +82,9 @@ def test_a_foreign_layout_gives_the_order_and_no_marks() -> None:
 
 
 def test_texts_that_only_a_gemini_signature_parted_are_one_elsewhere() -> None:
-    layout = Layout(Protocol.GEMINI, (Piece("text", 1, signature="S"), Piece("text", 2)))
+    layout = Layout(
+        Protocol.GEMINI, (LayoutPiece("text", 1, signature="S"), LayoutPiece("text", 2))
+    )
     given = Turn(
         "assistant",
         Text.of("abc", ORIGIN),
@@ -107,7 +109,13 @@ def test_texts_keep_their_origin() -> None:
 def test_pictures_stand_where_the_layout_says_or_after_the_text() -> None:
     picture = Part("image", "image/png", "AAAA")
     layout = Layout(
-        Protocol.GEMINI, (Piece("part"), Piece("text", 3), Piece("reasoning"), Piece("call"))
+        Protocol.GEMINI,
+        (
+            LayoutPiece("part"),
+            LayoutPiece("text", 3),
+            LayoutPiece("reasoning"),
+            LayoutPiece("call"),
+        ),
     )
     assert [s[2] for s in seen(turn("abc", layout, parts=(picture,)))] == [
         picture,

@@ -21,7 +21,8 @@ import pytest
 from tests.protocols.reply_streams import fold, parse, sse_events
 from tui_chat.errors import Refused
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.reply import Reply, Usage
+from tui_chat.models.reply import Reply
+from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.registry import PROTOCOLS
 

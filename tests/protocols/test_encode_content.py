@@ -26,9 +26,8 @@ from tests.protocols.requests import (
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Obj
 from tui_chat.models.message import ToolCall
-from tui_chat.models.namespaces import Semantics
 from tui_chat.models.payload import render
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock, Semantics
 from tui_chat.models.text import OriginKind
 
 

@@ -10,7 +10,8 @@ import pytest
 from tests.protocols.reply_streams import fold, parse
 from tui_chat.errors import Refused, ReplyCut
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.reply import Reply, Usage
+from tui_chat.models.reply import Reply
+from tui_chat.models.usage import Usage
 from tui_chat.protocols.openai_responses.stream import ReplyParser, read_reply
 
 Event = dict[str, Any]

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.traceback import Traceback
 
 from tests.providers.conftest import URL, Closing, Provider, request
+from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, Settings
@@ -21,7 +22,6 @@ from tui_chat.errors import ConfigError, TooLarge, Unreachable
 from tui_chat.models.endpoint import Endpoint, Protocol, Timeouts
 from tui_chat.models.preset import Preset
 from tui_chat.providers import HttpClient
-from tui_chat.request_text import as_curl, as_http
 from tui_chat.send import outgoing_request
 
 KEY = "sk-proj-0123456789abcdef"

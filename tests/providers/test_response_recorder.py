@@ -10,7 +10,7 @@ import pytest
 
 from tests.providers.conftest import Closing, Provider, request
 from tui_chat.errors import Refused
-from tui_chat.models.received import MOST_BYTES
+from tui_chat.models.request import MAX_RESPONSE_BYTES
 from tui_chat.providers import IncomingResponse, ResponseRecorder, RetryPause, open_with_retries
 
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
@@ -66,8 +66,8 @@ async def test_of_a_long_one_the_newest_part_is_kept(provider: Provider, closing
     found = recorder.received()
     assert found is not None
     whole = b"".join(pieces)
-    assert (found.size, len(found.body)) == (len(whole), MOST_BYTES)
-    assert found.body == whole[-MOST_BYTES:]
+    assert (found.size, len(found.body)) == (len(whole), MAX_RESPONSE_BYTES)
+    assert found.body == whole[-MAX_RESPONSE_BYTES:]
     assert found.times[0] == (8000, 8 * 64_000)
     assert found.times[-1] == (24_000, len(whole))
 
@@ -89,7 +89,7 @@ async def test_a_key_across_the_border_of_what_is_kept_is_hidden(
     keys: int, provider: Provider, closing: Closing
 ) -> None:
     said = KEY.encode() * keys
-    for tail in (MOST_BYTES - 5, MOST_BYTES + 8192 - 5):
+    for tail in (MAX_RESPONSE_BYTES - 5, MAX_RESPONSE_BYTES + 8192 - 5):
         pieces = [b"x" * 100, said, *[b"y" * 10] * ((tail - tail % 10) // 10), b"z" * (tail % 10)]
         provider.answers = [httpx.Response(200, stream=Pieces(*pieces))]
         recorder = ResponseRecorder()

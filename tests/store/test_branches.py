@@ -10,9 +10,9 @@ import pytest
 from tests.store.direct import remove_forever, replace_variables
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.message import Message
-from tui_chat.models.reply import Usage
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.session import Session
+from tui_chat.models.usage import Usage
 from tui_chat.store import Store
 
 Make = Callable[..., RequestRecord]

@@ -22,13 +22,13 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.reply import Usage
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
 from tui_chat.models.search import Hit, Query
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import Transcript
+from tui_chat.models.usage import Usage
 from tui_chat.store import Store, schema
 from tui_chat.store.maintenance.check import CheckResult, check
 from tui_chat.store.search import planner, scans

@@ -10,11 +10,11 @@ from tests.store.direct import remove_forever
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part, ToolCall
-from tui_chat.models.reply import Usage
 from tui_chat.models.request import Exchange, RequestRecord
 from tui_chat.models.role import Role
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
+from tui_chat.models.usage import Usage
 from tui_chat.store import Ending, Store, requests
 from tui_chat.store.database import Transaction
 from tui_chat.store.messages import InsertPosition, insert_message

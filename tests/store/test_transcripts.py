@@ -13,11 +13,11 @@ import pytest
 from tests.store.direct import replace_variables
 from tests.store.test_sessions_and_replies import RICH
 from tui_chat.models.message import Message
-from tui_chat.models.reply import Usage
 from tui_chat.models.role import Role
 from tui_chat.models.search import Query
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import Imported, Transcript
+from tui_chat.models.transcript import ImportResult, Transcript
+from tui_chat.models.usage import Usage
 from tui_chat.store import Store
 
 Opener = Callable[[], Awaitable[Store]]
@@ -43,7 +43,7 @@ async def shown(store: Store) -> list[str]:
 
 
 async def test_what_is_taken_in_is_given_out_the_same(store: Store) -> None:
-    assert await store.transcripts.add(TRANSCRIPT) == Imported("s", "Talk", True, 5, 0)
+    assert await store.transcripts.add(TRANSCRIPT) == ImportResult("s", "Talk", True, 5, 0)
     assert await store.transcripts.get("s") == TRANSCRIPT
     assert await store.sessions.get("s") == SESSION
     assert await store.branches.load("s") == (ENTRIES[0], ENTRIES[2])
@@ -63,7 +63,7 @@ async def test_taking_in_twice_adds_nothing(store: Store) -> None:
     await replace_variables(store, "s", {"mood": "bad"})
     await store.branches.activate("s", "e")
     before = await store.transcripts.get("s")
-    assert await store.transcripts.add(TRANSCRIPT) == Imported("s", "Mine", False, 0, 5)
+    assert await store.transcripts.add(TRANSCRIPT) == ImportResult("s", "Mine", False, 0, 5)
     assert await store.transcripts.get("s") == before
     assert len(await store.search.find(Query("fox"))) == 1
 

@@ -14,7 +14,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
-from tui_chat.recipe.turn_file import SentAs, TurnFile
+from tui_chat.turn_file import TurnFile, TurnRequest
 from tui_chat.ui.acting.supposing import in_file, told_of_keeping
 
 
@@ -59,5 +59,5 @@ def test_what_an_exported_turn_was_made_of_beside_its_preset_is_told() -> None:
         profile=Profile("Ann", ""),
         tools=(ToolDefinition("dig", "", {}),),
     )
-    sent = SentAs(Protocol.OPENAI_CHAT, "POST", "", "", "{}")
+    sent = TurnRequest(Protocol.OPENAI_CHAT, "POST", "", "", "{}")
     assert TurnFile("0", made_of, sent).not_kept == ("role (Gardener)", "profile", "tools (dig)")

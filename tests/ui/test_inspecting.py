@@ -19,7 +19,7 @@ from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.text import OriginKind
 from tui_chat.offline import HttpRequest
-from tui_chat.recipe import CameBack, dump_turn
+from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.chat.messages import InspectRequested, RevealMessageRequested
@@ -170,7 +170,7 @@ async def test_a_captured_request_is_read_converted_and_kept(tmp_path: Path) -> 
     }
     app = make_app(tmp_path)
     sent = compose(Inputs(BUILT_IN_ENDPOINTS[0], Preset("theirs"), draft="From a file"))
-    reply = CameBack(Message("assistant", "It came back.", id="r"), "complete", "m", "there")
+    reply = TurnReply(Message("assistant", "It came back.", id="r"), "complete", "m", "there")
     app.open_first(dump_turn(sent, sent.payload.body, reply))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         app = await opened(pilot)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tui_chat.context.lore_keys import KeyIndex, Occurrences
+from tui_chat.context.lorebooks.keys import KeyIndex, Occurrences
 from tui_chat.store.branches import BranchStore
 from tui_chat.ui.acting import drafting
 from tui_chat.ui.chat import ChatPane, Composer

@@ -8,10 +8,10 @@ from textual.pilot import Pilot
 from tests.ui.album import Album
 from tests.ui.app_under_test import NOON
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.reply import ReasoningDelta, Reply, TextDelta, Usage, advance
+from tui_chat.models.reply import ReasoningDelta, Reply, TextDelta, advance
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
-from tui_chat.models.timing import Timing
+from tui_chat.models.usage import Timing, Usage
 from tui_chat.paths import bundled
 from tui_chat.ui.chat import ChatPane, Transcript
 from tui_chat.ui.themes import load_themes, origin_defaults

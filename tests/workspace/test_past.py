@@ -19,7 +19,7 @@ from tui_chat.models.reply import Reply, advance
 from tui_chat.offline import HttpRequest
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import recorded_events
-from tui_chat.recipe import read_turn
+from tui_chat.turn_file import read_turn
 from tui_chat.workspace import Failed, WhatIf
 
 

@@ -1,31 +1,32 @@
-"""What can be said of a request without sending it: pure, and told in figures and sentences.
+"""What can be said of a request without sending it: pure, in figures and sentences.
 
-prompt       the body in the order in which a model reads it, with its tokens
-forecast     how much of it a provider's prompt cache can serve, and what breaks it off
-difference   what one body has that another has not, line by line
-captured     a request that was pasted: whose it is, and what session and preset it makes
-shares       where the tokens go, by origin, and what falls out next
+prompt            the body in the order in which a model reads it, with its tokens
+cache_forecast    how much of it a provider's prompt cache can serve, and what breaks it off
+diff              what one body has and another lacks, line by line
+captured_request  a pasted request: its protocol, and the session and preset that it makes
+token_shares      where the tokens go, by origin, and which message is dropped next
+http_text         a request as HTTP text or as a curl command
 """
 
-from tui_chat.analysis.captured import Captured, read_captured
-from tui_chat.analysis.difference import Difference, DiffRow, difference
-from tui_chat.analysis.forecast import Break, Forecast, Forecaster
-from tui_chat.analysis.prompt import Mark, Prompt, prompt_of
-from tui_chat.analysis.shares import Accountant, Share, Shares, shares_of
+from tui_chat.analysis.cache_forecast import CacheBreak, Forecast, Forecaster
+from tui_chat.analysis.captured_request import CapturedRequest, read_captured
+from tui_chat.analysis.diff import Difference, DiffRow, diff_payloads
+from tui_chat.analysis.prompt import CacheBreakpoint, Prompt, prompt_of
+from tui_chat.analysis.token_shares import Share, ShareCalculator, Shares, shares_of
 
 __all__ = [
-    "Accountant",
-    "Break",
-    "Captured",
+    "CacheBreak",
+    "CacheBreakpoint",
+    "CapturedRequest",
     "DiffRow",
     "Difference",
     "Forecast",
     "Forecaster",
-    "Mark",
     "Prompt",
     "Share",
+    "ShareCalculator",
     "Shares",
-    "difference",
+    "diff_payloads",
     "prompt_of",
     "read_captured",
     "shares_of",

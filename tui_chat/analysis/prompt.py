@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_chat.compose import Composed
+from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
-from tui_chat.models.same import same_objects
 from tui_chat.models.text import GLUE
 from tui_chat.tokens import PART_TOKENS, TURN_OVERHEAD, Counter
 
@@ -42,7 +42,7 @@ _MARK = "cache_control"
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CacheBreakpoint:
     """A place up to which Anthropic is asked to keep the prompt: a `cache_control`."""
 
     tokens: int
@@ -60,7 +60,7 @@ class Prompt:
     segments: tuple[Tree, ...]
     ends: tuple[int, ...]
     """Tokens up to and with each segment, as long as `segments`."""
-    marks: tuple[Mark, ...]
+    marks: tuple[CacheBreakpoint, ...]
     blocks: tuple[int, ...]
     """Blocks up to and with each segment."""
     counter: Counter
@@ -81,9 +81,9 @@ def prompt_of(composed: Composed, counter: Counter, before: Prompt | None = None
     kept = 0
     ends: list[int] = []
     blocks: list[int] = []
-    marks: list[Mark] = []
+    marks: list[CacheBreakpoint] = []
     if before is not None and before.counter is counter:
-        kept = same_objects(before.segments, segments)
+        kept = common_prefix(before.segments, segments)
         ends, blocks = list(before.ends[:kept]), list(before.blocks[:kept])
         marks = [mark for mark in before.marks if mark.segment < kept]
     before_it, block = (ends[-1] if ends else 0), (blocks[-1] if blocks else 0)
@@ -93,7 +93,7 @@ def prompt_of(composed: Composed, counter: Counter, before: Prompt | None = None
         for piece in _blocks(segments[number]):
             tokens += cost("", piece, plain)
             if isinstance(piece, Obj) and piece.get(_MARK) is not None:
-                marks.append(Mark(before_it + counter.scaled(tokens), block, number))
+                marks.append(CacheBreakpoint(before_it + counter.scaled(tokens), block, number))
             block += 1
         before_it += counter.scaled(tokens + TURN_OVERHEAD)
         ends.append(before_it)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tui_chat import paths
+from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.cli.app import preset_files
 from tui_chat.cli.moment import moment
 from tui_chat.cli.output import write_body, write_json, write_line, write_request
@@ -29,8 +30,7 @@ from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.role import Role
 from tui_chat.models.text import Origin, clean
 from tui_chat.protocols.detection import detect_protocol
-from tui_chat.recipe import read_turn
-from tui_chat.request_text import as_curl, as_http
+from tui_chat.turn_file import read_turn
 
 _PROVIDERS = {
     Protocol.OPENAI_CHAT: "openai",

@@ -21,10 +21,11 @@ from tui_chat.cli.files import STANDARD_INPUT, named, read_bytes
 from tui_chat.cli.output import write_json
 from tui_chat.errors import InputError, ProviderError, Refused
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.reply import Reply, Usage, advance
+from tui_chat.models.reply import Reply, advance
+from tui_chat.models.usage import Usage
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import recorded_events
-from tui_chat.recipe import holds_turn, read_turn
+from tui_chat.turn_file import holds_turn, read_turn
 
 
 def run_inspect(settings: dict[str, object], file: Path) -> None:

@@ -34,8 +34,8 @@ from tui_chat.library.preset_check import check_preset
 from tui_chat.library.sillytavern_presets import load_sillytavern_preset
 from tui_chat.models.envelope import Level, Turn
 from tui_chat.models.sanitize import one_line
-from tui_chat.recipe import TurnFile, is_turn, read_turn
 from tui_chat.tokens import counter_for
+from tui_chat.turn_file import TurnFile, is_turn, read_turn
 
 _COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.INFO: "blue"}
 

@@ -38,7 +38,7 @@ from tui_chat.models.envelope import Turn
 from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.profile import Profile
 from tui_chat.models.text import OriginKind
-from tui_chat.recipe import is_turn
+from tui_chat.turn_file import is_turn
 
 T = TypeVar("T")
 

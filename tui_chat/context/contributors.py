@@ -1,9 +1,9 @@
-"""The extension point: who may add to a preset's list.
+"""The extension point: who may add to a preset's messages.
 
 A contributor is a pure function of the inputs that returns preset messages with origins of their
 own. They are added to the list before it is sorted out, directly before the history, and are
 treated like the preset's own from there on: positions, order, macros and notes. A contributor
-that returns the very `Listed` it returned before keeps everything that was derived from it.
+that returns the same `ResolvedMessage` object again keeps everything that was derived from it.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.listed import Listed
+from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.models.envelope import Level, Note
 from tui_chat.tokens import Counter
 
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one contributor adds."""
+    """The messages and notes of one contributor."""
 
-    messages: tuple[Listed, ...] = ()
-    """In the order in which they stand in the list."""
+    messages: tuple[ResolvedMessage, ...] = ()
+    """In their order in the preset."""
     notes: tuple[Note, ...] = ()
 
 
 NOTHING_TO_ADD = Contribution()
 
 Contributor: TypeAlias = Callable[[Inputs, Counter], Contribution]
-"""The counter is for those that keep to a budget of their own."""
+"""The counter is for contributors with a token budget of their own."""
 
 
-def _asked(contributor: Contributor, inputs: Inputs, count: Counter) -> Contribution:
-    """Ask a contributor. One that fails adds nothing but a note: the request is composed all the
-    same, and what it is without the contributor can be seen.
+def _ask(contributor: Contributor, inputs: Inputs, count: Counter) -> Contribution:
+    """Ask a contributor. One that raises adds only a note, so that the request is composed and can
+    be seen without it.
     """
     try:
         return contributor(inputs, count)
@@ -47,9 +47,9 @@ def _asked(contributor: Contributor, inputs: Inputs, count: Counter) -> Contribu
 
 
 def contribute(inputs: Inputs, count: Counter, contributors: Sequence[Contributor]) -> Contribution:
-    """Ask all contributors, and put what they say together."""
-    said = [_asked(contributor, inputs, count) for contributor in contributors]
-    given = [contribution for contribution in said if contribution is not NOTHING_TO_ADD]
+    """Ask all contributors and join their contributions."""
+    asked = [_ask(contributor, inputs, count) for contributor in contributors]
+    given = [contribution for contribution in asked if contribution is not NOTHING_TO_ADD]
     if len(given) <= 1:
         return given[0] if given else NOTHING_TO_ADD
     return Contribution(

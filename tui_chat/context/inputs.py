@@ -7,7 +7,7 @@ macros, lorebooks, other contributors, the budget) cannot tell a regeneration fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -20,12 +20,14 @@ from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
 from tui_chat.models.profile import Profile
 from tui_chat.models.role import Role
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
+from tui_chat.models.session import Entry
 from tui_chat.tokens import NO_CORRECTION, Correction
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the session itself says; None and empty mean that it leaves it to the role."""
+    """The session's own settings; None and empty leave them to the role."""
 
     model: str = ""
     temperature: float | None = None
@@ -55,29 +57,29 @@ class Inputs:
     settings: Settings = NO_SETTINGS
     stream: bool = True
     context_limit: int | None = None
-    """Tokens of input and output together; None to take the model's, where it is known."""
+    """Tokens of input and output together; None takes the model's limit, if it is known."""
     reply_reserve: int | None = None
-    """Tokens kept free for the reply; None to take max_tokens, where it is set."""
+    """Tokens reserved for the reply; None takes max_tokens, if it is set."""
     now: datetime = EPOCH
-    """What macros take for the time, in the zone it is to be told in."""
+    """The current time as macros see it, in the user's time zone."""
     seed: int = 0
-    """What `{{random}}` and `{{roll}}` take for chance, and lore entries for their probability.
-    Another seed gives another request; the same seed the same bytes."""
+    """The seed of `{{random}}`, `{{roll}}` and the probability of lore entries. The same seed
+    gives the same bytes."""
     session_seed: int = 0
-    """What `{{pick}}` takes for chance: to be the same for as long as the session lives."""
+    """The seed of `{{pick}}`, which stays the same for the whole session."""
     lorebooks: tuple[Lorebook, ...] = ()
-    """Whose entries are added when the talk comes to them; earlier books go first."""
+    """The books whose entries may be activated; earlier books go first."""
     variables: Mapping[str, str] = field(default_factory=lambda: NO_VARIABLES)
     """Variables of the session, for `{{getvar::name}}` and `{{name}}`; they win over the
     preset's. Not to be changed afterwards."""
     tools: tuple[ToolDefinition, ...] | None = None
-    """What the model may call; None where nothing was said about tools."""
+    """The tools that the model may call; None sends no list of tools at all."""
     correction: Correction = NO_CORRECTION
-    """How far the model's token estimates were off so far."""
+    """The ratio of reported to estimated tokens of the model so far."""
     role_missing: bool = False
-    """Whether the session is bound to a role that is gone."""
+    """True if the session's role was deleted."""
     answered: Message | None = None
-    """The stored message that the draft repeats; None where the draft is typed. Set by
+    """The stored message that takes the draft's place; None if the draft is typed. Set by
     `with_answered_as_draft` alone."""
 
     @property
@@ -87,12 +89,12 @@ class Inputs:
 
     @property
     def user_name(self) -> str:
-        """What `{{user}}` stands for."""
+        """The value of `{{user}}`."""
         return self.profile.name if self.profile is not None and self.profile.name else "User"
 
     @property
     def char_name(self) -> str:
-        """What `{{char}}` stands for."""
+        """The value of `{{char}}`."""
         return self.role.name if self.role is not None and self.role.name else "Assistant"
 
 
@@ -119,3 +121,28 @@ def with_answered_as_draft(inputs: Inputs) -> Inputs:
         draft_parts=last.parts,
         answered=last,
     )
+
+
+def sendable_messages(entries: Iterable[Entry]) -> tuple[Message, ...]:
+    """Return the messages of a branch that the model is shown: all but empty replies."""
+    return tuple(
+        entry.message
+        for entry in entries
+        if entry.message.role != "assistant"
+        or entry.message.content.strip()
+        or entry.message.tool_calls
+        or entry.message.semantics.refusal
+    )
+
+
+def prefilled_history(history: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return a history whose last message, an assistant's, is the beginning of the next reply.
+
+    Only its text is kept: no provider continues after signed reasoning or a tool call. White space
+    at its end is removed, since Anthropic refuses it.
+    """
+    last = history[-1]
+    text = replace(
+        last, content=last.content.rstrip(), tool_calls=(), semantics=NO_MESSAGE_SEMANTICS
+    )
+    return (*history[:-1], text)

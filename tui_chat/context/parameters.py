@@ -1,4 +1,4 @@
-"""How the model is asked: from the session, else the role, else the endpoint's default."""
+"""Model, temperature and token limits: from the session, else the role, else the endpoint."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tui_chat.models.text import Origin, OriginKind
 T = TypeVar("T")
 
 RESERVE_SHARE = 4
-"""Where nobody set a reply limit, at most a limit's fourth is kept free for the reply."""
+"""Without a reply limit, at most this fraction (a fourth) of the context is reserved."""
 
 USUAL_RESERVE = 4096
-"""Tokens kept free for the reply where neither a person nor the endpoint says how many."""
+"""Tokens reserved for the reply if neither a setting nor the endpoint says how many."""
 
 
 def parameters(inputs: Inputs) -> Parameters:
-    """Return the settings of a request, each with who set it."""
+    """Return the parameters of a request, each with its origin."""
     settings, role, endpoint = inputs.settings, active_role(inputs), inputs.endpoint
     default_model = endpoint.models[0] if endpoint.models else ""
     model = (
@@ -37,21 +37,21 @@ def parameters(inputs: Inputs) -> Parameters:
 
 
 def active_role(inputs: Inputs) -> Role | None:
-    """Return the session's role, unless it has none or it was disabled."""
+    """Return the session's role; None without one or if it is disabled."""
     role = inputs.role
     return role if role is not None and role.status == "enabled" else None
 
 
 def context_limit(inputs: Inputs, model: str) -> int | None:
-    """Return the limit of input and output in tokens, None where nobody knows it."""
+    """Return the limit of input and output together in tokens; None if unknown."""
     if inputs.context_limit is not None:
         return inputs.context_limit
     return inputs.endpoint.facts_of(model).context_limit
 
 
 def reply_reserve(inputs: Inputs, asked: Parameters, limit: int | None) -> int:
-    """Return the tokens kept free for the reply: what was said, else max_tokens, else the
-    endpoint's reply limit, but then no more than a share of the context.
+    """Return the tokens reserved for the reply: the setting, else max_tokens, else the endpoint's
+    reply limit, but then no more than a share of the context.
     """
     if inputs.reply_reserve is not None:
         return inputs.reply_reserve
@@ -59,8 +59,8 @@ def reply_reserve(inputs: Inputs, asked: Parameters, limit: int | None) -> int:
         return asked.max_tokens.value
     if limit is None:
         return 0
-    # What the protocol sends where nobody set a limit may be most of the context, and would leave
-    # no room for the history if it were kept free.
+    # The protocol's default limit may be most of the context; reserving all of it would leave no
+    # room for the history.
     return min(inputs.endpoint.max_tokens or USUAL_RESERVE, limit // RESERVE_SHARE)
 
 

@@ -1,4 +1,4 @@
-"""Phase 3: walk the list, and fill the anchors.
+"""Phase 3: walk the skeleton and fill the anchors.
 
 System turns precede everything. Then the skeleton in its order; at an anchor: what stands
 before it, what it stands for (the history block, the profile, or nothing), what stands after.
@@ -9,31 +9,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tui_chat.context.listed import Listed, profile_line
-from tui_chat.context.scan import Beside, Groups
+from tui_chat.context.resolved_message import ResolvedMessage, resolve_profile
+from tui_chat.context.scan import AnchorNeighbors, MessageGroups
 from tui_chat.models.envelope import Placement
 from tui_chat.models.profile import Profile
 
-Placed = tuple[Listed, Placement]
-"""A line and where it stands."""
+Placed = tuple[ResolvedMessage, Placement]
+"""A message and where it stands."""
 
 _FIRST = Placement("system", rule="System messages go first.")
 _ROLE_FIRST = Placement("system", rule="The role's system prompt goes first.")
 _IN_PLACE = Placement("skeleton", rule="It stands here in the preset.")
-_NOTHING = Beside()
+_NOTHING = AnchorNeighbors()
 
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """What stands around the history block."""
+    """The messages around the history."""
 
     before: tuple[Placed, ...]
     after: tuple[Placed, ...]
 
 
-def populate(groups: Groups, opening: Listed | None, profile: Profile | None) -> Skeleton:
-    """Place everything but the history block; `opening` is the role's prompt."""
-    before: list[Placed] = [] if opening is None else [(opening, _ROLE_FIRST)]
+def populate(
+    groups: MessageGroups, role_prompt: ResolvedMessage | None, profile: Profile | None
+) -> Skeleton:
+    """Place all messages but the history; `role_prompt` goes first."""
+    before: list[Placed] = [] if role_prompt is None else [(role_prompt, _ROLE_FIRST)]
     before += ((line, _FIRST) for line in groups.system)
     after: list[Placed] = []
     side = before
@@ -50,21 +52,23 @@ def populate(groups: Groups, opening: Listed | None, profile: Profile | None) ->
     return Skeleton(tuple(before), tuple(after))
 
 
-def _placement(line: Listed) -> Placement:
+def _placement(line: ResolvedMessage) -> Placement:
     if line.why:
         return Placement("skeleton", rule="It stands before the history, having no other place.")
     return _IN_PLACE
 
 
-def _filling(groups: Groups, anchor: Listed, profile: Profile | None) -> Iterator[Placed]:
-    """Yield what an anchor stands for, other than the history."""
+def _filling(
+    groups: MessageGroups, anchor: ResolvedMessage, profile: Profile | None
+) -> Iterator[Placed]:
+    """Yield the profile if the anchor stands for it."""
     message = anchor.message
     if anchor is groups.profile_anchor and profile is not None and profile.content:
         rule = f"The anchor “{message.id}” stands for the profile."
-        yield profile_line(message, profile), Placement("skeleton", message.id, rule=rule)
+        yield resolve_profile(message, profile), Placement("skeleton", message.id, rule=rule)
 
 
-def _beside(groups: Groups, anchor: Listed, side: str) -> Iterator[Placed]:
+def _beside(groups: MessageGroups, anchor: ResolvedMessage, side: str) -> Iterator[Placed]:
     message = anchor.message
     beside = groups.beside.get(message.anchor_id, _NOTHING)
     called = "the history" if message.type == "chat_history" else anchor.called

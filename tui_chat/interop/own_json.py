@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tui_chat.interop.json_stream import BadValue, JsonStream
 from tui_chat.interop.transcript_builder import FoundConversation, UnreadableConversation, readable
-from tui_chat.models.request import RequestRecord, Sent
+from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import MessageSemantics
@@ -88,7 +88,7 @@ def session_text(transcript: Transcript, *, first: bool) -> Iterator[str]:
     yield f', "draft": {_text(transcript.draft)}}}' if transcript.draft else "}"
 
 
-def _plain_request(sent: Sent) -> dict[str, Any]:
+def _plain_request(sent: StoredRequest) -> dict[str, Any]:
     plain = _plain(RequestRecord, replace(sent.request, body=None))
     told = {"message_id": sent.message_id, **plain}
     body = sent.request.body
@@ -202,7 +202,7 @@ def _each(said: JsonObject, name: str) -> Iterator[tuple[str, JsonObject]]:
         yield f".{name}[{index}]", cast("JsonObject", each)
 
 
-def _request(said: JsonObject, known: set[str], place: str) -> Sent:
+def _request(said: JsonObject, known: set[str], place: str) -> StoredRequest:
     message_id = said.get("message_id")
     if not isinstance(message_id, str) or message_id not in known:
         raise UnreadableConversation(f"{place}.message_id", "must be one of the messages")
@@ -218,7 +218,7 @@ def _request(said: JsonObject, known: set[str], place: str) -> Sent:
             raise UnreadableConversation(f"{place}.{name}", "is none")
     if body is not None and sha256(body).hexdigest() != record.sha256:
         raise UnreadableConversation(f"{place}.body", "is not the one that `sha256` tells")
-    return Sent(message_id, replace(record, body=body))
+    return StoredRequest(message_id, replace(record, body=body))
 
 
 def _body(said: JsonObject, place: str) -> bytes | None:

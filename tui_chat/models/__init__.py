@@ -1,21 +1,27 @@
-"""Values. Frozen, slotted, immutable; they import nothing of ours but `errors`.
+"""Frozen, slotted values. They import nothing of ours but `errors`.
 
-text        Origin, Span, Text: text that remembers where each character came from
-message     Message and its parts: the unified, OpenAI-like shape that is stored
-session     Session, Entry (a message in its session's tree), SessionSummary
-role        Role: a named assistant
-preset      Preset, PresetMessage: what stands where around the history
-profile     Profile: who the user is
-endpoint    Endpoint, ModelFacts, Protocol: where and how a request is sent
-envelope    Turn, ChatEnvelope, Note: what the model will see, protocol-free
-semantics   what a protocol can express of a message and the unified message cannot
-namespaces  what a request can say in one protocol and not in all
-json_tree   Tree: the request body, whose characters know their origin, and its bytes
-pretty      Lines, Line, Piece: the tree laid out for reading
-payload     Payload, Region, render: both together, and the map of the origins
-reply       StreamEvent, Reply, advance: an answer growing as it arrives
-request     RequestRecord, Exchange: a request as it left, and what it was about
-transcript  Transcript, Imported: a conversation outside of any database
-visible     what a terminal would obey, or a reader not see, spelled out
-memo        Memo: remembering by identity what was computed from a frozen value
+text           Origin, Span, Text: text that remembers where each character came from
+message        Message and its parts: the unified, OpenAI-like shape that is stored
+session        Session, Entry (a message in its session's tree), SessionSummary
+role           Role: a named assistant
+profile        Profile: who the user is
+preset         Preset, PresetMessage: what surrounds the history
+lorebook       Lorebook, LorebookEntry: preset content that keywords activate
+endpoint       Endpoint, Protocol: where and how a request is sent
+base_url       base URLs as people paste them
+model_facts    ModelFacts: limits, prices and quirks of models, known by name
+envelope       Turn, ChatEnvelope, Note: what the model will see, protocol-free
+semantics      what a protocol can express and the unified message or envelope cannot
+json_tree      Tree: the request body, whose characters know their origin, and its bytes
+payload        Payload, Region, render: the body's bytes, its lines for reading, its origins
+reply          StreamEvent, Reply, advance: a reply growing as it arrives
+usage          Usage, Timing: tokens, pace and cost of a reply
+request        RequestRecord, RawResponse: a request as it was sent, its response as received
+transcript     Transcript, ImportResult: a conversation outside of any database
+search         Query, Hit: full-text search
+tool           Tool: a configured tool and its command
+sanitize       characters that a terminal would obey or a reader not see, made visible
+json_values    pack, unpack: any of these values as JSON and back
+common_prefix  where two sequences part
+memo           Memo: remembering by identity what was computed from a frozen value
 """

@@ -1,4 +1,4 @@
-"""Where a request goes, and how that place wants it said."""
+"""Endpoints: where a request is sent, and the settings of that provider."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui_chat.models.model_facts import ModelFacts, known_facts, merged_facts
 
 
 class Protocol(StrEnum):
-    """How a request is said on the wire."""
+    """The API format of a request."""
 
     OPENAI_CHAT = "openai_chat"
     OPENAI_RESPONSES = "openai_responses"
@@ -19,7 +19,7 @@ class Protocol(StrEnum):
 
     @property
     def label(self) -> str:
-        """The name a person knows it by."""
+        """The display name."""
         return _TITLES[self]
 
 
@@ -33,24 +33,24 @@ _TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long to wait, in seconds."""
+    """Timeouts in seconds."""
 
     connect: float = 15.0
-    """For a connection."""
+    """To establish a connection."""
     silence: float = 600.0
-    """For the next word: reasoning models think for minutes. Esc is quicker."""
+    """Between two chunks of a reply: reasoning models think for minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How a request that met a passing trouble is tried again. Never once a reply has begun."""
+    """How a request is retried after a transient error. Never once a reply has begun."""
 
     times: int = 2
-    """Tries after the first one; 0 for none."""
+    """Retries after the first attempt; 0 for none."""
     first_wait: float = 0.5
-    """Seconds before the second try where the provider names no time; doubled with each try."""
+    """Seconds before the first retry unless the provider names a delay; doubled with each one."""
     longest_wait: float = 60.0
-    """Seconds; where the provider asks for more, its refusal is shown at once instead."""
+    """Seconds; if the provider asks for a longer delay, its error is shown at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,12 @@ class Endpoint:
     models: tuple[str, ...] = ()
     """Models to offer; the first is the default."""
     headers: tuple[tuple[str, str], ...] = ()
-    """Extra headers, sent as they are; one of ours by the same name gives way."""
+    """Extra headers, sent verbatim; they replace ours of the same name."""
     facts: tuple[tuple[str, ModelFacts], ...] = field(default=())
     """What is known of single models here, by exact name, or by how the name begins: `gpt-5*`. It
     goes before what `model_facts` knows of the name."""
     system_fallback: Literal["hoist", "user"] = "hoist"
-    """What Anthropic does with a later system turn where the model takes none in place."""
+    """What Anthropic's encoder does with a later system turn where the model accepts none."""
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     """How OpenAI Chat's reply limit is called here; servers that imitate OpenAI often know
     only the older `max_tokens`."""
@@ -91,7 +91,7 @@ class Endpoint:
     """Responses: whether the provider keeps the conversation, so that a request sends only what
     is new since its last reply."""
     query: tuple[tuple[str, str], ...] = ()
-    """Put behind every URL, as some gateways want it."""
+    """Query parameters added to every URL, for gateways that need them."""
     proxy: str = ""
     """An HTTP or SOCKS proxy's URL; `env:NAME` where it holds a password; `none` to go directly
     whatever the environment says; empty for what the environment says."""

@@ -1,4 +1,4 @@
-"""What the model will see, before any protocol has had its say."""
+"""The envelope: what the model will see, independent of any protocol."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from enum import StrEnum
 from typing import Any, Generic, Literal, TypeVar
 
 from tui_chat.models.message import MessageRole, Part, ToolCall
-from tui_chat.models.namespaces import NO_SEMANTICS, Semantics
 from tui_chat.models.preset import CacheLifetime
-from tui_chat.models.quick import quick
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
+from tui_chat.models.semantics import (
+    NO_MESSAGE_SEMANTICS,
+    NO_SEMANTICS,
+    MessageSemantics,
+    Semantics,
+)
 from tui_chat.models.text import Origin, Text
 
 T = TypeVar("T")
 
 
 class Level(StrEnum):
-    """How much a note matters."""
+    """The severity of a note."""
 
     INFO = "info"
     WARNING = "warning"
@@ -27,22 +30,22 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A diagnostic: something was changed, dropped or is doubtful, and here is why."""
+    """A diagnostic: something was changed, dropped or is doubtful, and why."""
 
     level: Level
     code: str
     """Stable and greppable: `unknown-anchor`, `over-budget`, ..."""
     sentence: str
-    """For a person."""
+    """The message for the user."""
     origin: Origin | None = None
-    """What it is about."""
+    """The origin that it concerns."""
     place: str = ""
-    """Where in the payload, as a JSON pointer; empty where it has no place there."""
+    """Its place in the payload as a JSON pointer; empty if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a turn stands and which rule put it there."""
+    """Where a turn stands, and by which rule."""
 
     kind: Literal["system", "skeleton", "before", "after", "depth", "history", "draft"]
     anchor: str = ""
@@ -50,21 +53,20 @@ class Placement:
     depth: int | None = None
     """The insertion point that was used, after clamping, for `depth`."""
     rule: str = ""
-    """The rule as a sentence."""
+    """The rule, as a sentence."""
     asked: int | None = None
     """The insertion point as the preset says it: below 0 it counts from the newest message."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheMark:
-    """A place up to which a provider is asked to keep the prompt."""
+    """A place up to which a provider is asked to cache the prompt."""
 
     lifetime: CacheLifetime
     origin: Origin
-    """Who placed it."""
+    """What placed it."""
 
 
-@quick
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Turn:
     """One message of the built context. Compared by identity: what is derived from a turn is
@@ -96,7 +98,7 @@ class Sourced(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """Whether the model may, must or must not call a tool."""
+    """Says if the model may, must or must not call a tool."""
 
     mode: Literal["auto", "none", "required"]
     names: tuple[str, ...] = ()
@@ -105,7 +107,7 @@ class ToolChoice:
 
 @dataclass(frozen=True, slots=True)
 class ResponseFormat:
-    """What the reply has to look like."""
+    """The format of the reply."""
 
     kind: Literal["text", "json", "schema"]
     """`json`: any JSON object. `schema`: JSON after a schema."""
@@ -119,7 +121,7 @@ class ResponseFormat:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """How the model is asked; None where nobody said."""
+    """The parameters of a request; None where unset."""
 
     model: Sourced[str]
     temperature: Sourced[float] | None = None
@@ -148,7 +150,7 @@ class ToolDefinition:
     parameters: dict[str, Any]
     """A JSON Schema of type object; empty for a tool without parameters."""
     strict: bool | None = None
-    """Whether arguments must follow the schema to the letter; None where nobody said."""
+    """True if arguments must follow the schema exactly; None if unspecified."""
     dialect: Literal["json", "gemini"] = "json"
     """`gemini`: the schema is in Gemini's own form, where types are in capitals."""
     extras: str = ""
@@ -158,19 +160,19 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A history message that did not fit."""
+    """A history message that did not fit into the budget."""
 
     origin: Origin
     role: MessageRole
     preview: str
     """Its first words."""
     tokens: int
-    """What keeping it would have cost."""
+    """Its tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Where the tokens went. All figures in tokens."""
+    """The use of the context limit. All figures in tokens."""
 
     limit: int | None
     """The model's context limit; None where unknown, and then nothing is dropped."""
@@ -182,11 +184,11 @@ class Budget:
     history: int
     """The history that was kept, without a message that takes the draft's place."""
     dropped: int
-    """The history that was not."""
+    """The history that was dropped."""
     counter: str
     """Who counted: `o200k`, `cl100k`, `estimate`."""
     exact: bool
-    """Whether the counter is the model's own."""
+    """True if the counter has the model's own vocabulary."""
     ratio: float = 1.0
     """What an estimate was corrected by, after the usage that replies reported."""
     how: str = ""
@@ -194,7 +196,7 @@ class Budget:
 
     @property
     def total(self) -> int:
-        """What the turns cost together."""
+        """The tokens of all turns."""
         return self.fixed + self.history
 
     @property
@@ -206,7 +208,7 @@ class Budget:
 
     @property
     def free(self) -> int | None:
-        """What is left after turns and reserve; negative when over; None without a limit."""
+        """What remains after turns and reserve; negative when over the limit; None without one."""
         return None if self.limit is None else self.limit - self.reserve - self.total
 
 

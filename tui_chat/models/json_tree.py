@@ -17,7 +17,6 @@ from json.encoder import encode_basestring as quoted  # type: ignore[attr-define
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, final
 
-from tui_chat.models.quick import quick
 from tui_chat.models.text import GLUE, Origin, Text, clean
 
 JsonValue: TypeAlias = (
@@ -36,7 +35,6 @@ class _Container:
     starts: Sequence[int]
 
 
-@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Str:
     """A JSON string."""
@@ -44,7 +42,6 @@ class Str:
     text: Text
 
 
-@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Lit:
     """A JSON number, `true`, `false` or `null`."""
@@ -53,7 +50,6 @@ class Lit:
     origin: Origin = GLUE
 
 
-@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Arr(_Container):
     """A JSON array."""
@@ -63,7 +59,6 @@ class Arr(_Container):
     """Of what the array as a whole stands for."""
 
 
-@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Obj(_Container):
     """A JSON object."""

@@ -24,7 +24,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class LorebookEntry:
-    """A piece of lore and what brings it up."""
+    """A piece of lore and the keys that activate it."""
 
     id: str
     """Unique in its book."""
@@ -33,15 +33,15 @@ class LorebookEntry:
     keys: tuple[str, ...] = ()
     """Words, or regular expressions as `/.../flags`. One that occurs is enough."""
     name: str = ""
-    """What a person calls it."""
+    """Its display name."""
     enabled: bool = True
     constant: bool = False
-    """Added whatever is talked about."""
+    """Always active."""
     secondary_keys: tuple[str, ...] = ()
-    """Asked only where there are some."""
+    """Checked only if there are any."""
     secondary_logic: SecondaryLogic = "and_any"
     role: MessageRole = "system"
-    """Who says it (the `message.role`)."""
+    """The role of its message."""
     insertion_point: int | None = None
     """Depth in the history, as in a preset message: -1 after the newest message."""
     anchor_point: AnchorPoint | None = None
@@ -56,16 +56,16 @@ class LorebookEntry:
     whole_words: bool | None = None
     """None takes the book's."""
     prevent_recursion: bool = False
-    """Whether its content brings up no other entries."""
+    """True if its content activates no other entries."""
     exclude_recursion: bool = False
-    """Whether it is not brought up by the content of others."""
+    """True if the content of other entries does not activate it."""
     delay_until_recursion: bool = False
-    """Whether it is brought up by nothing but the content of others."""
+    """True if only the content of other entries activates it."""
     ignore_budget: bool = False
     probability: float = 100.0
     """In percent, 0 to 100."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    """Keys of the file that we do not know, kept for the next save."""
+    """Unknown keys of the file, kept for the next save."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -79,12 +79,12 @@ class Lorebook:
     token_budget: int | None = None
     """Tokens that its entries may cost together; None for no limit of its own."""
     recursive: bool = True
-    """Whether the content of an entry may bring up others."""
+    """True if the content of an entry may activate others."""
     max_recursion: int = 10
-    """How many times in a row that may happen."""
+    """How many times in a row."""
     case_sensitive: bool = False
     whole_words: bool = True
-    """Whether `cat` is not found in `catalogue`. Asked for single-word keys only; letters of
+    """True if `cat` is not found in `catalogue`. Applies to single-word keys only; letters of
     scripts that put no blanks between words are found anywhere."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    """Keys of the file that we do not know, kept for the next save."""
+    """Unknown keys of the file, kept for the next save."""

@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.quick import quick
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.text import Origin, OriginKind
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
-"""Who speaks. Not to be mixed up with a `Role`, which is a named assistant."""
+"""Who speaks. Not a `Role`, which is a named assistant."""
 
 MESSAGE_ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant", "tool")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's wish to have a tool run."""
+    """A tool call by a model."""
 
     id: str
     name: str
@@ -31,7 +30,7 @@ PartKind = Literal["image", "audio", "video", "file"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Something in a message that is not text. Exactly one of `data`, `url`, `file_id` and `text`
+    """A part of a message that is not text. Exactly one of `data`, `url`, `file_id` and `text`
     says what it is.
     """
 
@@ -41,7 +40,7 @@ class Part:
     data: str = ""
     """The bytes in base64."""
     url: str = ""
-    """Where it can be fetched."""
+    """Its URL."""
     file_id: str = ""
     """What the provider calls the file that was given to it before."""
     text: str = ""
@@ -54,10 +53,9 @@ class Part:
     """Images: how closely OpenAI is to look: `auto`, `low`, `high`, `original`."""
 
 
-@quick
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Message:
-    """What was said, by whom. Knows nothing of the session it stands in."""
+    """A message, independent of the session that contains it."""
 
     role: MessageRole
     content: str = ""
@@ -72,14 +70,14 @@ class Message:
     timestamp: float | None = None
     """Seconds since the epoch, UTC."""
     pinned: bool = False
-    """Kept by every truncation."""
+    """Always included: truncation never drops it."""
     semantics: MessageSemantics = NO_MESSAGE_SEMANTICS
     parts: tuple[Part, ...] = ()
-    """Pictures, sounds and files. They follow the text unless `semantics.layout` says else."""
+    """Images, audio and files. They follow the text unless `semantics.layout` says otherwise."""
 
 
 NAME_LENGTH = 32
-"""A message has no name; a person knows it by its first words."""
+"""Characters of the name of a message, which is made of its first words."""
 
 
 @final

@@ -1,4 +1,4 @@
-"""What is known of models by their names, wherever they are asked.
+"""Facts about models, known by their names, whichever endpoint serves them.
 
 A proxy, a cloud and a local gateway serve the same model under their own spelling of its name, so
 facts follow the name and not the endpoint:
@@ -34,7 +34,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What tokens cost, in US dollars for a million of them; None means unknown."""
+    """Prices in US dollars per million tokens; None means unknown."""
 
     input: float | None = None
     output: float | None = None
@@ -46,28 +46,28 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of a model beyond its name; None means unknown."""
+    """What is known of a model; None means unknown."""
 
     context_limit: int | None = None
     """Tokens of input and output together."""
     sampling: bool | None = None
-    """Whether temperature and its kin are accepted, whatever else is asked."""
+    """True if temperature and other sampling settings are accepted at any effort."""
     sampling_efforts: tuple[str, ...] | None = None
     """The reasoning efforts at which they are; the empty string is the model's own default.
     Counts only where `sampling` is None."""
     developer_role: bool | None = None
-    """Whether OpenAI wants `developer` where others say `system`."""
+    """True if OpenAI expects `developer` instead of `system`."""
     mid_history_system: bool | None = None
-    """Whether Anthropic takes `system` turns inside `messages`."""
+    """True if Anthropic accepts `system` turns inside `messages`."""
     prefill: bool | None = None
-    """Whether the conversation may end with the beginning of the reply."""
+    """True if the conversation may end with the beginning of the reply."""
     max_output: int | None = None
     """Most tokens of one reply that the model accepts as its limit."""
     strict_keys: bool | None = None
-    """Whether OpenAI Chat's server refuses keys that it does not know, and an empty `tools`; a
+    """True if OpenAI Chat's server refuses unknown keys and an empty `tools`; a
     captured request then loses them. None: they are passed on, with a warning."""
     stream_usage: bool | None = None
-    """Whether OpenAI Chat's `stream_options.include_usage` is accepted."""
+    """True if OpenAI Chat's `stream_options.include_usage` is accepted."""
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] | None = None
     """How OpenAI Chat's reply limit is called; None leaves it to the endpoint."""
     prices: Prices | None = None

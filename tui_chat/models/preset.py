@@ -28,7 +28,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class PresetMessage:
-    """One line of a preset."""
+    """One message of a preset."""
 
     id: str
     role: MessageRole = "system"
@@ -52,11 +52,11 @@ class PresetMessage:
     """The name of a variable without which the message is not sent: one whose value is empty or
     only white space. Empty if the message requires none."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    """Keys of the file that we do not know, kept for the next save."""
+    """Unknown keys of the file, kept for the next save."""
 
     @property
     def is_anchor(self) -> bool:
-        """Whether this is a place rather than something to send."""
+        """True if this is a place rather than something to send."""
         return self.type != "message"
 
     @property
@@ -76,4 +76,4 @@ class Preset:
     variables: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     """What `{{getvar::name}}` and `{{name}}` stand for; a session's own values win."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    """Keys of the file that we do not know, kept for the next save."""
+    """Unknown keys of the file, kept for the next save."""

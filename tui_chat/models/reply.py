@@ -1,4 +1,4 @@
-"""An answer growing as it arrives.
+"""A reply growing as it arrives.
 
 A protocol's parser turns bytes into `StreamEvent`s; `advance` folds them into a `Reply`. A
 whole body is read into the same `Reply`. Folding is pure, and its cost per event does not
@@ -8,7 +8,7 @@ without end, and a reply beyond them says so in `Reply.excess` and grows no furt
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypeVar
 
 from tui_chat.models.endpoint import Protocol
@@ -16,40 +16,18 @@ from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.semantics import (
     KeptReply,
     Layout,
+    LayoutPiece,
     MessageSemantics,
-    Piece,
     PieceKind,
     ReasoningBlock,
 )
+from tui_chat.models.usage import NO_USAGE, Usage
 
 _B = TypeVar("_B")
 
 FinishReason = Literal[
     "stop", "length", "tool_calls", "content_filter", "refusal", "paused", "other"
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens as the provider counted them; None where it did not say."""
-
-    input: int | None = None
-    """All input, cached parts included."""
-    output: int | None = None
-    """All output, reasoning included."""
-    cached: int | None = None
-    """Input served from a prompt cache."""
-    cache_write: int | None = None
-    """Input written to a prompt cache."""
-    reasoning: int | None = None
-    """Output spent on reasoning."""
-    input_apart: int = field(default=0, compare=False)
-    """Of `input`, what the provider counts beside its own figure: Anthropic's cache."""
-    output_apart: int = field(default=0, compare=False)
-    """Of `output`, what the provider counts beside its own figure: Gemini's thoughts."""
-
-
-NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +39,7 @@ class Started:
     id: str = ""
     """The provider's id of the reply."""
     kept: bool = False
-    """Whether the provider keeps the reply under that id, to be continued."""
+    """True if the provider stores the reply under that id, to be continued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +132,21 @@ StreamEvent: TypeAlias = (
     | Finished
 )
 
+
+def text_bytes(event: StreamEvent) -> int:
+    """Return how many bytes of text an event brings, from which its tokens are estimated.
+
+    Bytes, because an English letter is a fourth of a token and a Chinese one about a whole one.
+    """
+    match event:
+        case TextDelta() | RefusalDelta() | ReasoningDelta():
+            return len(event.text.encode("utf-8", "replace"))
+        case ToolCallDelta():
+            return len(event.arguments.encode("utf-8", "replace"))
+        case _:
+            return 0
+
+
 REPLY_SIZE = 8_000_000
 """Characters of a reply that are kept: its text, reasoning, tool calls and opaque blocks together.
 Most of it is for pictures in opaque blocks."""
@@ -232,7 +225,7 @@ class PieceSoFar:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What has arrived of an answer."""
+    """The reply as far as it has arrived."""
 
     model: str = ""
     id: str = ""
@@ -244,7 +237,7 @@ class Reply:
     calls: tuple[ToolCallSoFar, ...] = ()
     pieces: tuple[PieceSoFar, ...] = ()
     """All of the above and what is only the provider's, in order of arrival."""
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
     finish: Finished | None = None
     size: int = 0
     """Characters counted toward `REPLY_SIZE`."""
@@ -265,13 +258,13 @@ class Reply:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing a person could read or a tool could run has arrived."""
+        """True if nothing readable and no tool call has arrived."""
         return not (len(self.content) or len(self.refusal) or self.reasoning or self.calls)
 
     def message(
         self, protocol: Protocol, *, id: str = "", timestamp: float | None = None
     ) -> Message:
-        """Return the answer as a message; `protocol` is where its reasoning can be replayed."""
+        """Return the reply as a message; `protocol` is where its reasoning can be replayed."""
         text, refusal = self.text, str(self.refusal)
         kept = self.kept and self.id and self.finish is not None
         return Message(
@@ -435,7 +428,7 @@ def _advanced(reply: Reply, event: StreamEvent) -> Reply:
 
 
 def _continues(pieces: tuple[PieceSoFar, ...], delta: TextDelta) -> bool:
-    """Whether the delta begins no piece of its own."""
+    """True if the delta continues the last piece."""
     if delta.signature:
         return False
     if pieces and (last := pieces[-1]).kind == "text" and not last.signature:
@@ -453,18 +446,20 @@ def _layout(reply: Reply, protocol: Protocol) -> Layout | None:
         end - start for start, end in zip(starts, [*starts[1:], len(reply.content)], strict=True)
     )
     calls = iter(reply.calls)
-    pieces: list[Piece] = []
+    pieces: list[LayoutPiece] = []
     for so_far in reply.pieces:
         match so_far.kind:
             case "text":
-                piece = Piece("text", next(lengths), so_far.signature, so_far.id, so_far.phase)
+                piece = LayoutPiece(
+                    "text", next(lengths), so_far.signature, so_far.id, so_far.phase
+                )
             case "call":
                 call = next(calls)
-                piece = Piece("call", signature=call.signature, id=call.item_id)
+                piece = LayoutPiece("call", signature=call.signature, id=call.item_id)
             case "other":
-                piece = Piece("other", name=so_far.name, data=so_far.data)
+                piece = LayoutPiece("other", name=so_far.name, data=so_far.data)
             case "reasoning":
-                piece = Piece("reasoning")
+                piece = LayoutPiece("reasoning")
         pieces.append(piece)
     ranks = [_ORDER[piece.kind] for piece in pieces]
     plain = ranks == sorted(ranks) and ranks.count(1) <= 1 and 3 not in ranks

@@ -1,4 +1,6 @@
-"""A request as it left, remembered so that any reply can show what produced it."""
+"""A request as it was sent and the response as it was received, kept so that any reply can show
+what produced it.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,15 @@ from tui_chat.models.session import Entry
 
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
-    """What was sent, and the recipe it was made by. Never carries a key."""
+    """A request that was sent and the recipe it was composed from. Never carries a key."""
 
     endpoint: str
-    """Name of the endpoint that was asked."""
+    """Name of the endpoint."""
     protocol: Protocol
     method: str
     """`POST`, almost always."""
     url: str
-    """Without user, password and key parameters: whoever makes the record leaves them out."""
+    """Without user, password and key parameters; whoever makes the record removes them."""
     sha256: str
     """Of the exact body, in hex; stays when the body itself is no longer kept."""
     recipe: Mapping[str, Any]
@@ -33,18 +35,47 @@ class RequestRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """A request among others, with the reply it produced."""
+class StoredRequest:
+    """A request and the reply that it produced."""
 
     message_id: str
+    """Of the reply."""
     request: RequestRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A question and the reply that is about to arrive, both stored."""
+    """A user message and the reply that is about to arrive, both stored."""
 
     user: Entry | None
-    """None when a reply is asked for again and nothing new was said."""
+    """None when a reply is regenerated."""
     reply: Entry
     """Empty and `streaming`."""
+
+
+MAX_RESPONSE_BYTES = 1024 * 1024
+"""Bytes of one response that are kept; of a longer one the newest."""
+ARRIVAL_TICK = 10
+"""Least milliseconds between two of a response's `times`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawResponse:
+    """The body of a response as it was received. Of its headers only the media type is kept."""
+
+    status: int
+    """The HTTP status."""
+    media: str
+    """`text/event-stream`, `application/json`, ...; empty if the server named none."""
+    body: bytes
+    """As received, content encoding undone; the request's key is masked."""
+    size: int
+    """Bytes received, of which `body` has the newest."""
+    times: tuple[tuple[int, int], ...] = ()
+    """Milliseconds after the request was sent, and bytes received by then; at most one entry
+    every `ARRIVAL_TICK` milliseconds."""
+
+    @property
+    def gone(self) -> int:
+        """How many bytes at the beginning were not kept."""
+        return self.size - len(self.body)

@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Role:
-    """Who the model is to be, and how it is to be asked."""
+    """A system prompt, with the model and parameters to use."""
 
     role_id: str
     name: str

@@ -1,4 +1,4 @@
-"""Searching everything that was said: what is asked, and what is found."""
+"""Full-text search: the query and its hits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Query:
 
     @property
     def narrows(self) -> bool:
-        """Whether it has a filter; then it needs no words, and finds every message that passes."""
+        """True if a filter is set; then no words are needed, and every passing message is found."""
         dates = self.since is not None or self.until is not None
         names = self.role_name or self.model or self.endpoint or self.tag or self.session_id
         return dates or self.message_role is not None or bool(names)
@@ -54,7 +54,7 @@ HitPlace = Literal["text", "reasoning", "call", "refusal"]
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A message that was found, or a session by its title or its role's name."""
+    """A message that was found, or a session found by its title or role name."""
 
     session_id: str
     message_id: str | None

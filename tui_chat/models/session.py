@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from tui_chat.models.message import Message, MessageRole
-from tui_chat.models.quick import quick
-from tui_chat.models.reply import NO_USAGE, Usage
+from tui_chat.models.usage import NO_USAGE, Usage
 
 EntryStatus = Literal["streaming", "complete", "stopped", "failed", "interrupted"]
 """`complete` for all that a person wrote. A reply is `streaming` from before its request
@@ -16,10 +15,9 @@ leaves, and ends `complete`, `stopped` (by the user), `failed` (by the provider)
 streaming at the next start, `interrupted`."""
 
 
-@quick
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Entry:
-    """A message in its session's tree, with how it came to be there."""
+    """A message in its session's tree, with the state of its reply."""
 
     message: Message
     """Its `id` is set."""
@@ -27,9 +25,9 @@ class Entry:
     """The message before it on its branch; None for a first one."""
     status: EntryStatus = "complete"
     error: str = ""
-    """Why it failed, in words; empty where it did not."""
+    """The error message; empty if it did not fail."""
     advice: str = ""
-    """What to do about the error."""
+    """Advice about the error."""
     model: str = ""
     """The model that was asked, for replies."""
     endpoint: str = ""
@@ -62,7 +60,7 @@ class Node:
     words: str
     """How its text begins, on one line."""
     is_leaf: bool
-    """Whether nothing follows it."""
+    """True if no message follows it."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -84,7 +82,7 @@ class Session:
     pinned: bool = False
     """Kept at the top of the list."""
     archived: bool = False
-    """Put away, but not deleted."""
+    """Hidden from the list, but not deleted."""
     folder: str = ""
     tags: tuple[str, ...] = ()
     lorebooks: tuple[str, ...] = ()
@@ -120,7 +118,7 @@ class SessionSummary(NamedTuple):
     pinned: bool = False
     archived: bool = False
     unread: bool = False
-    """Whether something arrived that nobody has looked at."""
+    """True if a reply arrived that was not shown yet."""
     folder: str = ""
     tags: tuple[str, ...] = ()
     deleted: float | None = None

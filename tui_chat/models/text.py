@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 
-from tui_chat.models.quick import quick
-
 
 class OriginKind(StrEnum):
     """The kinds of source a character can have; the inspector has one colour for each."""
@@ -43,7 +41,6 @@ class OriginKind(StrEnum):
     """What the protocol demands and nobody wrote: keys, role names, separators."""
 
 
-@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
     """Where something came from, precisely enough to open it. Equal if all of it is."""
@@ -92,7 +89,6 @@ GLUE = Origin(OriginKind.GLUE)
 """The origin of what nobody wrote."""
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class Span:
     """A run of characters with one origin."""

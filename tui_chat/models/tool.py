@@ -1,4 +1,4 @@
-"""A tool as it is configured: what the model is told of it, and the command that does it."""
+"""A configured tool: its definition for the model, and the command that runs it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Tool:
     command: tuple[str, ...] = ()
     """Program and arguments, started without a shell; empty for a tool that a person answers."""
     consent: Literal["ask", "always"] = "ask"
-    """Whether a person is asked before each run."""
+    """`ask` asks the user before each run."""
     offered: bool = True
-    """Whether new sessions offer it to the model."""
+    """True if new sessions offer it to the model."""
     timeout: float = 60.0
     """Seconds after which a run is ended."""
     most_output: int = 100_000

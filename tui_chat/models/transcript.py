@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tui_chat.models.request import Sent
+from tui_chat.models.request import StoredRequest
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, Session
 
@@ -33,7 +33,7 @@ class Transcript:
     """The session's role as it was; its `role_id` is the session's. None without a role."""
     variables: tuple[tuple[str, str], ...] = ()
     """What macros remembered in this session, by name."""
-    requests: tuple[Sent, ...] = ()
+    requests: tuple[StoredRequest, ...] = ()
     """The requests that produced its replies, oldest first."""
     revisions: tuple[tuple[str, str], ...] = ()
     """Kind and JSON of what their recipes name by its hash: presets, profiles and the like."""
@@ -42,13 +42,13 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """What became of one transcript that was taken in."""
 
     session_id: str
     title: str
     is_new: bool
-    """Whether the session was not there before."""
+    """True if the session is new."""
     added: int = 0
     """Messages that were not there before."""
     known: int = 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, cast
 
-from tui_chat.models.received import MOST_BYTES, TICK, Received
+from tui_chat.models.request import ARRIVAL_TICK, MAX_RESPONSE_BYTES, RawResponse
 from tui_chat.providers.client import IncomingResponse
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ class ResponseRecorder:
         self._chunks.append(chunk)
         self._held += len(chunk)
         self._size += len(chunk)
-        while self._held - len(self._chunks[0]) >= MOST_BYTES + _MARGIN:
+        while self._held - len(self._chunks[0]) >= MAX_RESPONSE_BYTES + _MARGIN:
             self._held -= len(self._chunks.popleft())
         at = round((self._clock() - self._start) * 1000)
-        if not self._times or at - self._times[-1][0] >= TICK:
+        if not self._times or at - self._times[-1][0] >= ARRIVAL_TICK:
             self._times.append((at, self._size))
         else:
             self._times[-1] = self._times[-1][0], self._size
@@ -65,7 +65,7 @@ class ResponseRecorder:
         """True if the last response repeated the key of its request."""
         return self._response is not None and self._response.key_mask.found
 
-    def received(self) -> Received | None:
+    def received(self) -> RawResponse | None:
         """Return the last response with the key masked; None if there was none."""
         response = self._response
         if response is None:
@@ -73,15 +73,15 @@ class ResponseRecorder:
         held = b"".join(self._chunks)
         body = response.without_key(held)
         margin = _MARGIN if len(held) < self._size else 0
-        body = body[max(len(body) - MOST_BYTES, margin) :]
+        body = body[max(len(body) - MAX_RESPONSE_BYTES, margin) :]
         if response.key_mask.was_split:
-            return Received(
+            return RawResponse(
                 response.status, "text/plain", _SPLIT_KEY_NOTICE, len(_SPLIT_KEY_NOTICE)
             )
         media_type = response.headers.get("content-type", "").partition(";")[0].strip()
         times = tuple((at, size) for at, size in self._times if size > self._size - len(body))
         size = max(self._size, len(body))
-        return Received(response.status, media_type, body, size, times)
+        return RawResponse(response.status, media_type, body, size, times)
 
 
 def recorded_events(stream: bytes) -> Iterator[tuple[str, str]]:

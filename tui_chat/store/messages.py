@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 
 from tui_chat.errors import InputError
 from tui_chat.models.message import Message
-from tui_chat.models.quick import quick
-from tui_chat.models.reply import NO_USAGE
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
 from tui_chat.models.session import Entry
+from tui_chat.models.usage import NO_USAGE
 from tui_chat.store.branches import (
     DESCENDANTS,
     check_parent,
@@ -49,7 +48,6 @@ _PROMPTS_SCANNED = 2_000
 """Messages among which recent prompts are looked for."""
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class InsertPosition:
     """Where and when an entry is added."""

@@ -15,10 +15,9 @@ from typing import Literal
 
 from tui_chat.errors import RecordGone, StoreError
 from tui_chat.models.message import Message
-from tui_chat.models.received import Received
-from tui_chat.models.reply import NO_USAGE, Usage
-from tui_chat.models.request import Exchange, RequestRecord
+from tui_chat.models.request import Exchange, RawResponse, RequestRecord
 from tui_chat.models.session import Entry
+from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.store.branches import check_parent
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.errors import store_errors
@@ -161,7 +160,7 @@ class ReplyStore:
         finish: str = "",
         seconds: float | None = None,
         first: float | None = None,
-        received: Received | None = None,
+        received: RawResponse | None = None,
     ) -> Entry:
         """End a reply with all that arrived; return it as it is stored now.
 

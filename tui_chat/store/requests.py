@@ -13,8 +13,7 @@ from typing import Any
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
-from tui_chat.models.received import Received
-from tui_chat.models.request import RequestRecord, Sent
+from tui_chat.models.request import RawResponse, RequestRecord, StoredRequest
 from tui_chat.store.database import Database, Row, Transaction
 from tui_chat.store.errors import decoding
 
@@ -81,7 +80,9 @@ class RequestStore:
         )
         return None if row is None else _record_of(row)
 
-    async def last(self, endpoint: str | None = None, *, before: str | None = None) -> Sent | None:
+    async def last(
+        self, endpoint: str | None = None, *, before: str | None = None
+    ) -> StoredRequest | None:
         """Return the newest request of one endpoint, or of all; None if there is none.
 
         With the id of a reply as `before`, only requests before that reply's count.
@@ -96,11 +97,11 @@ class RequestStore:
         )
         return None if row is None else _sent_of(row)
 
-    async def list(self, session_id: str) -> tuple[Sent, ...]:
+    async def list(self, session_id: str) -> tuple[StoredRequest, ...]:
         """Return the requests of a session, oldest first, without their bodies."""
         return await self._database.read(lambda tx: find_requests(tx, session_id))
 
-    async def get_response(self, entry_id: str) -> Received | None:
+    async def get_response(self, entry_id: str) -> RawResponse | None:
         """Return the response of a reply as it was received; None if it is not kept."""
         row = await self._database.read(
             lambda tx: tx.row(
@@ -112,7 +113,7 @@ class RequestStore:
             return None
         status, media, body, size, times = row
         with decoding("response"):
-            return Received(status, media, body, size, times_of(times))
+            return RawResponse(status, media, body, size, times_of(times))
 
 
 async def insert_request(tx: Transaction, entry_id: str, record: RequestRecord, now: float) -> None:
@@ -126,7 +127,7 @@ async def insert_request(tx: Transaction, entry_id: str, record: RequestRecord, 
     await tx.run(_PRUNE_BODIES, BODIES_KEPT, BODY_BYTES_KEPT)
 
 
-async def insert_imported_requests(tx: Transaction, sent: Iterable[Sent]) -> None:
+async def insert_imported_requests(tx: Transaction, sent: Iterable[StoredRequest]) -> None:
     """Store requests that come from another database; none of them is the last one sent here.
 
     Their bodies are counted separately, so that they displace none of those that were sent here.
@@ -148,7 +149,7 @@ async def insert_imported_requests(tx: Transaction, sent: Iterable[Sent]) -> Non
 
 async def find_requests(
     tx: Transaction, session_id: str, *, bodies: bool = False
-) -> tuple[Sent, ...]:
+) -> tuple[StoredRequest, ...]:
     """Return the requests of a session, oldest first; with `bodies`, those that are kept."""
     rows = await tx.rows(
         f"SELECT r.message_id, {_COLUMNS if bodies else _COLUMNS_WITHOUT_BODY} "
@@ -159,7 +160,7 @@ async def find_requests(
     return tuple(map(_sent_of, rows))
 
 
-async def insert_response(tx: Transaction, entry_id: str, received: Received) -> None:
+async def insert_response(tx: Transaction, entry_id: str, received: RawResponse) -> None:
     """Store the response of a reply, and drop old ones."""
     await tx.run(
         "INSERT OR REPLACE INTO received (message_id, status, media, size, times, body) "
@@ -170,8 +171,8 @@ async def insert_response(tx: Transaction, entry_id: str, received: Received) ->
     await tx.run(_PRUNE_RESPONSES, RESPONSES_KEPT, RESPONSE_BYTES_KEPT)
 
 
-def _sent_of(row: Row) -> Sent:
-    return Sent(row[0], _record_of(row[1:]))
+def _sent_of(row: Row) -> StoredRequest:
+    return StoredRequest(row[0], _record_of(row[1:]))
 
 
 def _record_of(row: Row) -> RequestRecord:

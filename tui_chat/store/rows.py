@@ -10,10 +10,10 @@ from typing import Any, Literal, cast
 
 from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.message import Message, Part, ToolCall
-from tui_chat.models.reply import NO_USAGE, Usage
 from tui_chat.models.role import Role
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry, Session
+from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.store.database import Row
 from tui_chat.store.errors import DECODE_ERRORS, decoding, undecodable
 

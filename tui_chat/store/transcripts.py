@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import Imported, Transcript
+from tui_chat.models.transcript import ImportResult, Transcript
 from tui_chat.store.branches import newest_below, read_all_branches, read_tree
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.messages import InsertPosition, insert_messages
@@ -53,14 +53,14 @@ class TranscriptStore:
         self._unsaved = unsaved
         self._now = now
 
-    async def add(self, transcript: Transcript) -> Imported:
+    async def add(self, transcript: Transcript) -> ImportResult:
         """Import a conversation; see `add_many`."""
         (imported,) = await self.add_many((transcript,))
         return imported
 
     async def add_many(
         self, batch: Iterable[Transcript], *, dry_run: bool = False
-    ) -> tuple[Imported, ...]:
+    ) -> tuple[ImportResult, ...]:
         """Import conversations in one transaction, which is much faster than one by one.
 
         `Transcript` says what stays as it is; a session in the trash is restored. A conversation
@@ -71,7 +71,7 @@ class TranscriptStore:
         """
         transcripts, now = tuple(batch), self._now()
 
-        async def work(tx: Transaction) -> tuple[Imported, ...]:
+        async def work(tx: Transaction) -> tuple[ImportResult, ...]:
             results = await _import(tx, transcripts, now)
             if dry_run:
                 raise _DryRun(results)
@@ -113,12 +113,14 @@ class TranscriptStore:
 class _DryRun(Exception):
     """Rolls a transaction back, and carries what it would have done."""
 
-    def __init__(self, results: tuple[Imported, ...]) -> None:
+    def __init__(self, results: tuple[ImportResult, ...]) -> None:
         super().__init__()
         self.results = results
 
 
-async def _import(tx: Transaction, batch: Sequence[Transcript], now: float) -> tuple[Imported, ...]:
+async def _import(
+    tx: Transaction, batch: Sequence[Transcript], now: float
+) -> tuple[ImportResult, ...]:
     plan = _Plan(await _known_messages(tx, batch), await _known_titles(tx, batch))
     results = tuple(plan.add(transcript, now) for transcript in batch)
     for transcript in batch:
@@ -172,12 +174,12 @@ class _Plan:
     extended: dict[str, float] = field(default_factory=dict[str, float])
     """Those of them with new messages, and the time of the last activity in the file."""
 
-    def add(self, transcript: Transcript, now: float) -> Imported:
+    def add(self, transcript: Transcript, now: float) -> ImportResult:
         """Plan a transcript; return what its import will do."""
         wanted = transcript.session
         session_id = wanted.session_id
         if fault := _fault(transcript, self.known):
-            return Imported(session_id, wanted.title, False, fault=fault)
+            return ImportResult(session_id, wanted.title, False, fault=fault)
         is_new = session_id not in self.titles
         if is_new:
             role = transcript.role
@@ -207,7 +209,7 @@ class _Plan:
             shown = wanted.head_id if wanted.head_id in self.known else None
             self.heads[session_id] = shown or transcript.entries[-1].message.id
         known = len(transcript.entries) - added
-        return Imported(session_id, self.titles[session_id], is_new, added, known)
+        return ImportResult(session_id, self.titles[session_id], is_new, added, known)
 
 
 def _fault(transcript: Transcript, known: dict[str, str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """How far a model's estimates were off, learned from the usage its replies reported.
+    """The ratio of reported to estimated tokens of a model, from the usage of its replies.
 
     A pure value, to be kept for each model: `correction.after(estimated, reported)` learns from
     one more reply. Older replies count less and less.

@@ -1,4 +1,4 @@
-"""What a turn costs, counted once, and how far the figure is to be trusted."""
+"""Token counters: what a turn costs, counted once, and how exact the figure is."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.envelope import ToolDefinition, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import Part, PartKind
-from tui_chat.models.same import same_beginning
 from tui_chat.models.text import Text
 from tui_chat.tokens.correction import Correction
 
@@ -31,7 +31,7 @@ LOW_DETAIL = 85
 
 
 class Counter:
-    """Counts tokens the way one vocabulary does."""
+    """Counts tokens with one vocabulary."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class Counter:
         self.name = name
         """The vocabulary: `o200k`, `cl100k`, ..."""
         self.exact = exact
-        """Whether it is the model's own."""
+        """True if it is the model's own."""
         self.ratio = 1.0
-        """What its counts were corrected by."""
+        """The factor by which its counts are corrected."""
         self.count = count
         """Tokens of a text."""
         self._count_each = count_each
@@ -71,12 +71,12 @@ class Counter:
         return self.scaled(self.uncorrected.text(text) + TURN_OVERHEAD)
 
     def alike(self, one: str, other: str) -> int:
-        """Return how many tokens two texts have alike at their beginning. That is less than their
+        """Return how many tokens two texts share at their beginning. That is less than their
         common characters take by themselves where those end inside a token of one or the other.
         """
         if self._encode is None or len(one) + len(other) > _ALIKE:
-            return self.count(one[: same_beginning(one, other)])
-        return same_beginning(self._encode(one), self._encode(other))
+            return self.count(one[: common_prefix(one, other)])
+        return common_prefix(self._encode(one), self._encode(other))
 
     def scaled(self, tokens: int) -> int:
         """Return what the uncorrected counter counted, as this one counts it."""

@@ -1,4 +1,4 @@
-"""Which vocabulary counts for which model. splintr ships them in its wheel."""
+"""The vocabulary of each model. splintr ships them in its wheel."""
 
 from __future__ import annotations
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Node
 from tui_chat.models.text import clean
-from tui_chat.recipe import sendable
 from tui_chat.workspace.events import Done
 from tui_chat.workspace.request_history import with_known_messages
 
@@ -46,7 +46,7 @@ class Branches:
     async def messages_to(self, message_id: str) -> tuple[Message, ...]:
         """Return the messages that a model is sent of the branch that ends with a message."""
         entries = await self.path_to(message_id)
-        return sendable(with_known_messages(entries, self._workspace.state.entries))
+        return sendable_messages(with_known_messages(entries, self._workspace.state.entries))
 
     async def show(self, message_id: str) -> None:
         """Switch to the branch that a message of the active session is on."""

@@ -24,9 +24,10 @@ from tui_chat.models.reply import (
     TextDelta,
     ToolCallDelta,
     advance,
+    text_bytes,
 )
 from tui_chat.models.session import Entry, Session, SessionSummary
-from tui_chat.models.timing import BYTES_PER_TOKEN, Timing, weight
+from tui_chat.models.usage import BYTES_PER_TOKEN, Timing
 from tui_chat.send import PartialReply
 from tui_chat.workspace.events import BranchChanged, Done, ReplyGrew
 
@@ -217,7 +218,7 @@ class ExternalChanges:
             self._weight = 0
         for event in events:
             reply = advance(reply, event)
-            self._weight += weight(event)
+            self._weight += text_bytes(event)
         tokens = self._weight // BYTES_PER_TOKEN
         begun = entry.message.timestamp
         now = self._workspace.now().timestamp()

@@ -18,9 +18,9 @@ from tui_chat.errors import InputError, ProviderError, StoreError, TuiChatError
 from tui_chat.models.message import Message, Part
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
-from tui_chat.models.timing import Timing, cost_of
+from tui_chat.models.usage import Timing, cost_of
 from tui_chat.providers import RetryPause
-from tui_chat.recipe import as_json
+from tui_chat.recipe import dump_recipe
 from tui_chat.send import ExchangeStored, FinishedReply, PartialReply, SendProgress, send
 from tui_chat.workspace.events import BackgroundReplyEnded, Failed, ReplyGrew, ReplyRetrying
 from tui_chat.workspace.request_history import with_target
@@ -333,7 +333,7 @@ class Replies:
                     session_id=session_id,
                     parent_id=parent_id,
                     user=user,
-                    recipe=as_json(recipe),
+                    recipe=dump_recipe(recipe),
                     begin_with=begin_with,
                     store=workspace.store,
                     client=workspace.client,

@@ -18,25 +18,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tui_chat import __version__
 from tui_chat.compose import Composed, compose, encode
-from tui_chat.context import Inputs, counted
+from tui_chat.context import Inputs, count_envelope
+from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.message import Message
-from tui_chat.models.received import Received
-from tui_chat.models.request import RequestRecord, Sent
+from tui_chat.models.request import RawResponse, RequestRecord, StoredRequest
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
-from tui_chat.recipe import (
-    CameBack,
-    Recipe,
-    dump_turn,
-    read_recipe,
-    rebuilt_inputs,
-    recipe_of,
-    revisions_of,
-    sendable,
-)
+from tui_chat.recipe import Recipe, read_recipe, rebuilt_inputs, recipe_of, revisions_of
 from tui_chat.tokens import counter_for
+from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.workspace.requests import LONG_REQUEST
 from tui_chat.workspace.state import LastSent
 
@@ -81,7 +73,7 @@ class SentRequest:
 
         captured = read_captured(self.body.decode("utf-8", "replace"), self.record.protocol)
         count = counter_for(self.composed.envelope.parameters.model.value)
-        return encode(counted(captured.envelope, count), self.composed.endpoint)
+        return encode(count_envelope(captured.envelope, count), self.composed.endpoint)
 
 
 class RequestHistory:
@@ -109,13 +101,13 @@ class RequestHistory:
             return await self.request(entry_id, self._workspace.state.entries)
         return None
 
-    async def received(self, entry_id: str) -> Received | None:
+    async def received(self, entry_id: str) -> RawResponse | None:
         """Return the response of a reply as it was received; None if it is not kept."""
         with self._workspace.reporting():
             return await self._workspace.store.requests.get_response(entry_id)
         return None
 
-    async def of_session(self) -> tuple[Sent, ...]:
+    async def of_session(self) -> tuple[StoredRequest, ...]:
         """Return the requests of the active session, the latest first."""
         workspace = self._workspace
         with workspace.reporting():
@@ -150,7 +142,7 @@ class RequestHistory:
             entry = await self._workspace.store.messages.get(entry_id)
             if sent.composed is None or sent.body is None or entry is None:
                 raise InputError(f"This turn cannot be put into a file. {sent.why}".strip())
-            reply = CameBack(
+            reply = TurnReply(
                 message=entry.message,
                 status=entry.status,
                 model=entry.model,
@@ -222,7 +214,7 @@ class RequestHistory:
             begun = await store.branches.path_to(recipe.parent)
             entries = (*entries, *begun[-1:])
         return await asyncio.to_thread(
-            lambda: rebuilt_inputs(recipe, revisions, sendable(entries), draft)
+            lambda: rebuilt_inputs(recipe, revisions, sendable_messages(entries), draft)
         )
 
 

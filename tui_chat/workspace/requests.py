@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from zlib import crc32
 
 from tui_chat.compose import Composed, compose, encode
-from tui_chat.context import Inputs, Settings, counted
+from tui_chat.context import Inputs, Settings, count_envelope
+from tui_chat.context.inputs import prefilled_history, sendable_messages
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.lorebook import Lorebook
@@ -26,7 +27,6 @@ from tui_chat.models.memo import forget_recent
 from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
-from tui_chat.recipe import prefilled, sendable
 from tui_chat.tokens import counter_for
 from tui_chat.workspace.state import WorkspaceState
 from tui_chat.workspace.token_calibration import TokenCalibration
@@ -120,7 +120,7 @@ class Requests:
         if not any(old is not new for old, new in changed):
             return
         if now.entries is not before.entries:
-            known, self._history = self._history, sendable(now.entries)
+            known, self._history = self._history, sendable_messages(now.entries)
             if not known or known[:1] != self._history[:1]:
                 self._searched = None  # it was another session, or not loaded yet
         self._forget()
@@ -198,8 +198,8 @@ class Requests:
         """Return the request for a reply to the last of `entries`. With `prefill`, that is a reply
         for the model to continue.
         """
-        history = sendable(entries)
-        history = prefilled(history) if prefill else history
+        history = sendable_messages(entries)
+        history = prefilled_history(history) if prefill else history
         return compose(self._inputs(self._workspace.state, "", history))
 
     def what_if(
@@ -273,7 +273,7 @@ class Requests:
     def from_envelope(self, envelope: ChatEnvelope, protocol: Protocol) -> Composed:
         """Return any envelope, such as a captured one, as a request in a protocol."""
         count = counter_for(envelope.parameters.model.value)
-        return encode(counted(envelope, count), self._endpoint_for(protocol))
+        return encode(count_envelope(envelope, count), self._endpoint_for(protocol))
 
     def _inputs(
         self,

@@ -15,10 +15,9 @@ from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, Settings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
-from tui_chat.models.namespaces import NO_SEMANTICS
 from tui_chat.models.payload import render
 from tui_chat.models.preset import Preset
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, NO_SEMANTICS
 from tui_chat.offline import LoopbackTransport
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import HttpClient

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.reply import Usage
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.usage import Usage
 from tui_chat.store import Store, schema
 
 FOLDER = Path(__file__).parent

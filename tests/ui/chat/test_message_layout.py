@@ -12,10 +12,11 @@ from rich.cells import cell_len
 
 from tests.benchmarks.shapes import LARGE, REPLIES, reply_of
 from tui_chat.models.message import Message, Part, ToolCall
-from tui_chat.models.reply import ReasoningDelta, Reply, TextDelta, ToolCallDelta, Usage, advance
+from tui_chat.models.reply import ReasoningDelta, Reply, TextDelta, ToolCallDelta, advance
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry
+from tui_chat.models.usage import Usage
 from tui_chat.ui.chat import sections
 from tui_chat.ui.chat.header_footer import ReplyProgress
 from tui_chat.ui.chat.markdown import plain_lines, section_lines

@@ -15,9 +15,10 @@ from textual.selection import SELECT_ALL, Selection
 
 from tests.ui.chat.test_message_layout import SOURCES
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.reply import Reply, TextDelta, Usage, advance
+from tui_chat.models.reply import Reply, TextDelta, advance
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
+from tui_chat.models.usage import Usage
 from tui_chat.offline.models import lorem
 from tui_chat.ui.chat import ChatPane, Transcript
 from tui_chat.ui.chat.message_layout import MessageLayout

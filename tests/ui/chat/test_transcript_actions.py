@@ -14,10 +14,10 @@ from tests.ui.app_under_test import until
 from tests.ui.chat.test_transcript import LIVE, Stage, branch, entry, shown
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.reply import Reply, TextDelta, Usage, advance
+from tui_chat.models.reply import Reply, TextDelta, advance
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
-from tui_chat.models.timing import Timing
+from tui_chat.models.usage import Timing, Usage
 from tui_chat.ui.chat import Transcript
 from tui_chat.ui.chat.find import find_spans, word_pattern
 from tui_chat.ui.chat.find_bar import FindBar

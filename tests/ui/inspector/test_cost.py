@@ -22,7 +22,7 @@ from tests.ui.inspector.requests import (
     said,
     turns_with,
 )
-from tui_chat.analysis import Accountant
+from tui_chat.analysis import ShareCalculator
 from tui_chat.models.text import Text
 from tui_chat.ui.inspector.payload_blocks import HeightMeasurer
 from tui_chat.ui.inspector.payload_canvas import PayloadCanvas
@@ -55,12 +55,12 @@ async def test_a_key_costs_a_long_conversation_what_it_costs_a_short_one(
     counting(monkeypatch, counts, HeightMeasurer, "leaf_rows")
     counting(monkeypatch, counts, PayloadCanvas, "render_line")
     counting(monkeypatch, counts, PayloadLayout, "spot")
-    counting(monkeypatch, counts, Accountant, "_add", lambda turns, *_: len(turns))
+    counting(monkeypatch, counts, ShareCalculator, "_add", lambda turns, *_: len(turns))
     spent: list[Counter[str]] = []
     for size in (100, 2_000):
         stored = long_chat(size)
         app = InspectorApp(composed(tree=chat_tree(stored)))
-        account, turns = Accountant(), turns_with("")[:-1] * (size // 4)
+        account, turns = ShareCalculator(), turns_with("")[:-1] * (size // 4)
         async with app.run_test(size=(60, 40)) as pilot:
             for draft in DRAFTS[1:3]:
                 await pilot.pause()

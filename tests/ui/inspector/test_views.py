@@ -25,10 +25,10 @@ from tui_chat.models.envelope import Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, tree_of
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.payload import render
-from tui_chat.models.received import Received
-from tui_chat.models.reply import Usage
+from tui_chat.models.request import RawResponse
 from tui_chat.models.session import Entry
 from tui_chat.models.text import Origin, OriginKind, Text
+from tui_chat.models.usage import Usage
 from tui_chat.ui.inspector import Inspector, ReplyDetails, View, payload_blocks
 from tui_chat.ui.inspector.payload_blocks import SourceIndex
 from tui_chat.ui.inspector.payload_layout import PayloadLayout
@@ -49,7 +49,7 @@ REPLY = Entry(
     seconds=1.5,
 )
 
-RAW = Received(
+RAW = RawResponse(
     *(200, "text/event-stream", b"data: {}\ndata: [1]\ndata: [2]", 38), ((250, 19), (1500, 38))
 )
 

@@ -21,9 +21,9 @@ from dataclasses import dataclass, replace
 from operator import is_
 from typing import Literal
 
-from tui_chat.context.core import wanted_place
-from tui_chat.context.listed import Listed
-from tui_chat.context.scan import Beside, Groups, scan
+from tui_chat.context.history import requested_position
+from tui_chat.context.resolved_message import ResolvedMessage
+from tui_chat.context.scan import AnchorNeighbors, MessageGroups, scan
 from tui_chat.models.envelope import Note
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.text import OriginKind
@@ -140,7 +140,7 @@ class _OutlineBuilder:
         enabled = list(_all_enabled(preset))
         messages = tuple(message for _, message in enabled)
         same = len(messages) == len(preset.messages) and all(map(is_, messages, preset.messages))
-        self.groups: Groups = scan(preset if same else replace(preset, messages=messages))
+        self.groups: MessageGroups = scan(preset if same else replace(preset, messages=messages))
         # The builder keeps the messages' own objects and the list's order.
         self.index_of = {id(message): index for index, message in enabled}
         self.notes: dict[str, list[Note]] = {}
@@ -179,7 +179,7 @@ class _OutlineBuilder:
         return tuple(self.notes.get(place, ()))
 
     def _message_rows(
-        self, lines: list[Listed], placement: RowPlacement, anchor: str = ""
+        self, lines: list[ResolvedMessage], placement: RowPlacement, anchor: str = ""
     ) -> Iterator[OutlineRow]:
         for line in lines:
             index = self.index_of.get(id(line.message))
@@ -196,12 +196,12 @@ class _OutlineBuilder:
             yield from self._skeleton_rows(line, index)
         yield from left_out
 
-    def _skeleton_rows(self, line: Listed, index: int) -> Iterator[OutlineRow]:
+    def _skeleton_rows(self, line: ResolvedMessage, index: int) -> Iterator[OutlineRow]:
         message = line.message
         if not message.is_anchor:
             yield self._row(message, index, "skeleton")
             return
-        beside = self.groups.beside.get(message.anchor_id, Beside())
+        beside = self.groups.beside.get(message.anchor_id, AnchorNeighbors())
         yield from self._message_rows(beside.before, "before", message.anchor_id)
         if index < len(self.preset.messages):
             yield self._row(message, index, "anchor")
@@ -220,9 +220,9 @@ class _OutlineBuilder:
         spare, length = ahead + 2, ahead + behind + 3
         if self.length is not None and 2 <= self.length < length:
             spare, length = 0, self.length
-        places: dict[int, list[Listed]] = {}
+        places: dict[int, list[ResolvedMessage]] = {}
         beside = {1, length}
-        deep = [(wanted_place(depth, length), depth) for depth in depths]
+        deep = [(requested_position(depth, length), depth) for depth in depths]
         lines = sorted(zip(deep, self.groups.deep, strict=True), key=lambda each: each[0][0])
         for (wanted, depth), line in lines:
             place = min(max(wanted, 0), length)

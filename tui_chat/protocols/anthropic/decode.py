@@ -18,8 +18,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.models.message import MessageRole, Part, ToolCall
-from tui_chat.models.namespaces import AnthropicSettings, Semantics, ToolSemantics
-from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.semantics import AnthropicSettings, ReasoningBlock, Semantics, ToolSemantics
 from tui_chat.protocols.anthropic.tools import (
     read_choice,
     read_format,

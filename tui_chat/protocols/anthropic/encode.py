@@ -26,7 +26,7 @@ from tui_chat.models.envelope import (
 )
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
 from tui_chat.models.model_facts import NEWEST_CLAUDE_OUTPUT, is_newer_claude
-from tui_chat.models.namespaces import UNSET
+from tui_chat.models.semantics import UNSET
 from tui_chat.protocols.anthropic.cache_marks import limit_cache_marks
 from tui_chat.protocols.anthropic.messages import encode_messages
 from tui_chat.protocols.anthropic.tools import write_choice, write_format

@@ -19,14 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tui_chat.models.reply import (
-    MOST_PIECES,
-    REPLY_SIZE,
-    FinishReason,
-    Reply,
-    StreamEvent,
-    Usage,
-)
+from tui_chat.models.reply import MOST_PIECES, REPLY_SIZE, FinishReason, Reply, StreamEvent
+from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
     as_array,

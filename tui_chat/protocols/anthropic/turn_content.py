@@ -17,8 +17,7 @@ from tui_chat.models.envelope import Note, Turn
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import Part, ToolCall
-from tui_chat.models.quick import quick
-from tui_chat.models.semantics import Piece, ReasoningBlock, WireForm
+from tui_chat.models.semantics import LayoutPiece, ReasoningBlock, WireForm
 from tui_chat.models.text import GLUE, Origin, Text
 from tui_chat.protocols.anthropic.cache_marks import with_mark
 from tui_chat.protocols.common.content_order import ordered_content
@@ -41,7 +40,6 @@ _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _PDF = "application/pdf"
 
 
-@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class TurnContent:
     """A turn in the form of this protocol."""
@@ -75,7 +73,7 @@ class _ContentBuilder:
 def _encode_turn(turn: Turn) -> TurnContent:
     form, origin = native_form(turn, _ANTHROPIC), turn.origin
     building = _ContentBuilder(turn, form)
-    result = Piece("result")
+    result = LayoutPiece("result")
     for piece, what in ordered_content(turn, _ANTHROPIC):
         if piece.kind == "result":
             result = piece
@@ -132,7 +130,7 @@ def _content(building: _ContentBuilder) -> Tree | None:
     return Arr(tuple(blocks), turn.origin)
 
 
-def _result(turn: Turn, content: Tree | None, piece: Piece) -> Obj:
+def _result(turn: Turn, content: Tree | None, piece: LayoutPiece) -> Obj:
     origin = turn.origin
     items: Items = [
         ("type", constant("tool_result")),
@@ -146,7 +144,7 @@ def _result(turn: Turn, content: Tree | None, piece: Piece) -> Obj:
     return _marked(items, piece, origin)
 
 
-def _add_piece(building: _ContentBuilder, piece: Piece, what: object) -> None:
+def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> None:
     turn, origin = building.turn, building.turn.origin
     match what:
         case Text():
@@ -194,12 +192,12 @@ def _is_own(turn: Turn) -> bool:
     return layout is not None and layout.protocol is _ANTHROPIC
 
 
-def _text(text: Str, origin: Origin, piece: Piece | None = None) -> Obj:
+def _text(text: Str, origin: Origin, piece: LayoutPiece | None = None) -> Obj:
     items: Items = [("type", constant("text")), ("text", text)]
     return _marked(items, piece, origin) if piece else Obj(tuple(items), origin)
 
 
-def _marked(items: Items, piece: Piece, origin: Origin) -> Obj:
+def _marked(items: Items, piece: LayoutPiece, origin: Origin) -> Obj:
     if piece.cache:
         items.append(("cache_control", parse_json(piece.cache, origin, "cache mark")))
     return Obj(tuple(merge_extras(items, piece.extras, origin)), origin)

@@ -18,15 +18,15 @@ from typing import TypeAlias
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.message import Part, ToolCall
-from tui_chat.models.semantics import Layout, Piece, ReasoningBlock
+from tui_chat.models.semantics import Layout, LayoutPiece, ReasoningBlock
 from tui_chat.models.text import Text
 from tui_chat.protocols.common.encoding import native_form
 from tui_chat.protocols.common.urls import is_link, standard_base64
 
-PlacedContent: TypeAlias = tuple[Piece, Text | ReasoningBlock | ToolCall | Part | None]
+PlacedContent: TypeAlias = tuple[LayoutPiece, Text | ReasoningBlock | ToolCall | Part | None]
 """A piece of a layout and its content; None if the piece itself has it all."""
 
-_PLAIN_CALL = Piece("call")
+_PLAIN_CALL = LayoutPiece("call")
 
 
 def ordered_content(turn: Turn, protocol: Protocol) -> Sequence[PlacedContent]:
@@ -58,7 +58,7 @@ def _portable_part(part: Part, protocol: Protocol) -> Part:
     return part
 
 
-def _fill_layout(turn: Turn, pieces: Sequence[Piece]) -> Iterator[PlacedContent]:
+def _fill_layout(turn: Turn, pieces: Sequence[LayoutPiece]) -> Iterator[PlacedContent]:
     """Yield the pieces with what stands in them."""
     reasoning, calls, parts = (
         iter(turn.semantics.reasoning),
@@ -83,28 +83,28 @@ def _fill_layout(turn: Turn, pieces: Sequence[Piece]) -> Iterator[PlacedContent]
 
 def _without_marks(turn: Turn, layout: Layout) -> Iterator[PlacedContent]:
     """Yield the pieces of a layout that came from another protocol."""
-    pieces: list[Piece] = []
+    pieces: list[LayoutPiece] = []
     joins = layout.protocol is Protocol.GEMINI
     for piece in layout.pieces:
-        bare = Piece(piece.kind, piece.length, cache=piece.cache)
+        bare = LayoutPiece(piece.kind, piece.length, cache=piece.cache)
         if piece.kind == "other":
             bare = piece
         elif piece.kind == "text":
             if not piece.length:
                 continue
             if joins and pieces and pieces[-1].kind == "text":
-                bare = Piece("text", pieces.pop().length + piece.length)
+                bare = LayoutPiece("text", pieces.pop().length + piece.length)
         pieces.append(bare)
     yield from _fill_layout(turn, pieces)
 
 
-def _default_order(turn: Turn, marks: Sequence[Piece]) -> Sequence[PlacedContent]:
+def _default_order(turn: Turn, marks: Sequence[LayoutPiece]) -> Sequence[PlacedContent]:
     if len(marks) != len(turn.tool_calls):
         marks = [_PLAIN_CALL] * len(turn.tool_calls)
     placed: list[PlacedContent] = [
-        (Piece("reasoning"), block) for block in turn.semantics.reasoning
+        (LayoutPiece("reasoning"), block) for block in turn.semantics.reasoning
     ]
     if len(turn.text):
-        placed.append((Piece("text", len(turn.text)), turn.text))
-    placed += [(Piece("part"), part) for part in turn.parts]
+        placed.append((LayoutPiece("text", len(turn.text)), turn.text))
+    placed += [(LayoutPiece("part"), part) for part in turn.parts]
     return [*placed, *zip(marks, turn.tool_calls, strict=True)]

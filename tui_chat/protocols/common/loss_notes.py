@@ -14,8 +14,7 @@ from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, Turn
-from tui_chat.models.namespaces import UNSET, Namespace
-from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.semantics import UNSET, Namespace, ReasoningBlock
 from tui_chat.models.text import Origin
 from tui_chat.protocols.common.encoding import captured_origin
 

@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 from tui_chat.errors import ReplyCut, TooLarge
 from tui_chat.models.reply import (
-    NO_USAGE,
     Finished,
     FinishReason,
     OtherBlock,
@@ -24,11 +23,11 @@ from tui_chat.models.reply import (
     StreamEvent,
     TextDelta,
     ToolCallDelta,
-    Usage,
     UsageReport,
     advance,
 )
 from tui_chat.models.text import clean
+from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, one_line, stream_error
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,

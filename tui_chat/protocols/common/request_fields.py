@@ -22,7 +22,7 @@ from typing import Any, TypeVar, cast
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, Sourced, ToolDefinition
-from tui_chat.models.namespaces import NativeTool
+from tui_chat.models.semantics import NativeTool
 from tui_chat.models.text import Origin, OriginKind, clean
 
 MAX_DEPTH = 200

@@ -27,7 +27,7 @@ from tui_chat.models.envelope import (
 )
 from tui_chat.models.json_tree import Tree, tree_of
 from tui_chat.models.model_facts import ModelFacts, is_newer_claude
-from tui_chat.models.namespaces import UNSET, NativeTool
+from tui_chat.models.semantics import UNSET, NativeTool
 from tui_chat.protocols.common.encoding import Items, captured_origin, setting_value
 from tui_chat.protocols.common.loss_notes import default_note, setting_changed_note, setting_note
 

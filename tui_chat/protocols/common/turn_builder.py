@@ -15,8 +15,8 @@ from tui_chat.models.semantics import (
     ContentKind,
     ContentShape,
     Layout,
+    LayoutPiece,
     MessageSemantics,
-    Piece,
     ReasoningBlock,
     WireForm,
 )
@@ -42,7 +42,7 @@ class TurnBuilder:
         self.protocol = protocol
         self.role: MessageRole = role
         self.number = number
-        self.pieces: list[Piece] = []
+        self.pieces: list[LayoutPiece] = []
         self.texts: list[str] = []
         self.reasoning: list[ReasoningBlock] = []
         self.parts: list[Part] = []
@@ -60,35 +60,35 @@ class TurnBuilder:
     def add_text(self, text: str, **marks: Any) -> None:
         """Add a block of text."""
         self.texts.append(text)
-        self.pieces.append(Piece("text", len(text), **marks))
+        self.pieces.append(LayoutPiece("text", len(text), **marks))
 
     def add_reasoning(self, block: ReasoningBlock, **marks: Any) -> None:
         """Add a block of reasoning."""
         self.reasoning.append(block)
-        self.pieces.append(Piece("reasoning", **marks))
+        self.pieces.append(LayoutPiece("reasoning", **marks))
 
     def add_part(self, part: Part, **marks: Any) -> None:
         """Add a picture, a sound or a file."""
         self.parts.append(part)
-        self.pieces.append(Piece("part", **marks))
+        self.pieces.append(LayoutPiece("part", **marks))
 
     def add_call(self, call: ToolCall, **marks: Any) -> None:
         """Add a tool call."""
         self.calls.append(call)
-        self.pieces.append(Piece("call", **marks))
+        self.pieces.append(LayoutPiece("call", **marks))
 
     def add_refusal(self, refusal: str, **marks: Any) -> None:
         """Add the words of a refusal that stands among the content."""
         self.refusal = refusal
-        self.pieces.append(Piece("refusal", **marks))
+        self.pieces.append(LayoutPiece("refusal", **marks))
 
     def add_result(self, **marks: Any) -> None:
         """Begin the content of a tool result."""
-        self.pieces.append(Piece("result", **marks))
+        self.pieces.append(LayoutPiece("result", **marks))
 
     def add_other(self, name: str, block: object) -> None:
         """Add something that only the protocol understands."""
-        self.pieces.append(Piece("other", name=name, data=to_json(block)))
+        self.pieces.append(LayoutPiece("other", name=name, data=to_json(block)))
 
     def build(self) -> Turn:
         """Return the turn."""
@@ -121,7 +121,7 @@ class TurnBuilder:
         """Return the layout, or None where it says nothing new."""
         ranks = [_ORDER[piece.kind] for piece in self.pieces]
         plain = ranks == sorted(ranks) and ranks.count(2) <= 1 and 9 not in ranks
-        marked = any(piece != Piece(piece.kind, piece.length) for piece in self.pieces)
+        marked = any(piece != LayoutPiece(piece.kind, piece.length) for piece in self.pieces)
         # An empty text block is something else than none, and a refusal among the content than
         # one beside it.
         telling = any(

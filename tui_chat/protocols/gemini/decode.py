@@ -22,8 +22,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
 from tui_chat.models.message import MessageRole, Part, PartKind, ToolCall
-from tui_chat.models.namespaces import UNSET, GeminiSettings, Semantics
-from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.semantics import UNSET, GeminiSettings, ReasoningBlock, Semantics
 from tui_chat.protocols.common.request_fields import (
     Fields,
     camel,

@@ -22,7 +22,7 @@ from tui_chat.models.envelope import (
     ToolDefinition,
 )
 from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
-from tui_chat.models.namespaces import UNSET, GeminiSettings
+from tui_chat.models.semantics import UNSET, GeminiSettings
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.encoding import Items, captured_origin, merge_extras, setting_value
 from tui_chat.protocols.common.loss_notes import envelope_notes, unsupported_notes

@@ -20,7 +20,7 @@ from typing import Any, cast
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Frame, Obj, Str, Tree, tree_of
-from tui_chat.models.semantics import Layout, Piece
+from tui_chat.models.semantics import Layout, LayoutPiece
 from tui_chat.protocols.common.content_order import ordered_content
 from tui_chat.protocols.common.encoding import (
     FILLER,
@@ -208,7 +208,7 @@ def _add_signature(turn: Turn) -> Turn:
     pieces = [piece for piece, _ in ordered_content(turn, _GEMINI)]
     index = next(i for i, piece in enumerate(pieces) if piece.kind == "call")
     pieces[index] = replace(pieces[index], signature=STAND_IN)
-    kept: list[Piece] = [piece for piece in pieces if piece.kind != "other"]
+    kept: list[LayoutPiece] = [piece for piece in pieces if piece.kind != "other"]
     semantics = replace(turn.semantics, layout=Layout(_GEMINI, tuple(kept)))
     return replace(turn, semantics=semantics)
 

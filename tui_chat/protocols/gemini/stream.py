@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui_chat.models.reply import FinishReason, Reply, StreamEvent, Usage
+from tui_chat.models.reply import FinishReason, Reply, StreamEvent
+from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,
     as_array,

@@ -19,8 +19,7 @@ from tui_chat.models.envelope import Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import Part, ToolCall
-from tui_chat.models.quick import quick
-from tui_chat.models.semantics import Piece, ReasoningBlock, WireForm
+from tui_chat.models.semantics import LayoutPiece, ReasoningBlock, WireForm
 from tui_chat.models.text import Origin, Text
 from tui_chat.protocols.common.content_order import ordered_content
 from tui_chat.protocols.common.encoding import (
@@ -41,7 +40,6 @@ from tui_chat.protocols.roles import adapted_role
 _GEMINI = Protocol.GEMINI
 
 
-@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class TurnContent:
     """A turn in the form of this protocol."""
@@ -100,7 +98,7 @@ def content_of(turn: Turn, role: str, parts: tuple[Obj, ...]) -> Obj:
     return Obj(tuple(merge_extras(items, form.extras if form else "", turn.origin)), turn.origin)
 
 
-def _add_piece(building: _ContentBuilder, piece: Piece, what: object) -> None:
+def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> None:
     turn, origin = building.turn, building.turn.origin
     match what:
         case Text():
@@ -143,18 +141,18 @@ def _is_own(turn: Turn) -> bool:
     return layout is not None and layout.protocol is _GEMINI
 
 
-def _text(text: Str, origin: Origin, piece: Piece | None = None) -> Obj:
+def _text(text: Str, origin: Origin, piece: LayoutPiece | None = None) -> Obj:
     items: Items = [("text", text)]
     return _signed(items, piece, origin) if piece else Obj(tuple(items), origin)
 
 
-def _signed(items: Items, piece: Piece, origin: Origin) -> Obj:
+def _signed(items: Items, piece: LayoutPiece, origin: Origin) -> Obj:
     if piece.signature:
         items.append(("thoughtSignature", field_string(piece.signature, origin, "signature")))
     return _marked(items, piece, origin)
 
 
-def _marked(items: Items, piece: Piece, origin: Origin) -> Obj:
+def _marked(items: Items, piece: LayoutPiece, origin: Origin) -> Obj:
     items = merge_extras(items, piece.extras, origin)
     if piece.spelled:
         items = [
@@ -167,7 +165,7 @@ def _marked(items: Items, piece: Piece, origin: Origin) -> Obj:
 _HOLDERS = ("inlineData", "fileData", "functionCall", "functionResponse")
 
 
-def _call(building: _ContentBuilder, call: ToolCall, piece: Piece) -> Obj:
+def _call(building: _ContentBuilder, call: ToolCall, piece: LayoutPiece) -> Obj:
     origin = building.turn.origin
     fields: Items = [("id", field_string(call.id, origin, "tool call id"))] if call.id else []
     fields.append(("name", field_string(call.name, origin, "tool name")))
@@ -182,7 +180,7 @@ def _call(building: _ContentBuilder, call: ToolCall, piece: Piece) -> Obj:
 def encode_result(turn: Turn, name: str, notes: list[Note]) -> Obj:
     """Return a tool result as a part; `name` is the function's."""
     origin = turn.origin
-    mark, media = Piece("result"), list[Tree]()
+    mark, media = LayoutPiece("result"), list[Tree]()
     for piece, what in ordered_content(turn, _GEMINI):
         if piece.kind == "result":
             mark = piece
@@ -213,7 +211,7 @@ def _as_bytes(part: Part) -> Part:
     return replace(part, mime=part.mime or "text/plain", data=data, text="")
 
 
-def _response_object(turn: Turn, mark: Piece) -> Tree:
+def _response_object(turn: Turn, mark: LayoutPiece) -> Tree:
     if mark.name == "object":
         try:
             value: Any = json.loads(turn.text.plain)

@@ -15,7 +15,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.models.message import MessageRole, Part, ToolCall
-from tui_chat.models.namespaces import OpenAIChatSettings, Semantics, ToolSemantics
+from tui_chat.models.semantics import OpenAIChatSettings, Semantics, ToolSemantics
 from tui_chat.protocols.common.request_fields import (
     Fields,
     captured_model,

@@ -17,7 +17,7 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, ToolDefinition
 from tui_chat.models.json_tree import Arr, Obj, tree_of
 from tui_chat.models.model_facts import is_openai_model
-from tui_chat.models.namespaces import UNSET
+from tui_chat.models.semantics import UNSET
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,

@@ -19,8 +19,7 @@ from tui_chat.models.envelope import Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import Part, ToolCall
-from tui_chat.models.quick import quick
-from tui_chat.models.semantics import Piece, WireForm
+from tui_chat.models.semantics import LayoutPiece, WireForm
 from tui_chat.models.text import GLUE, Origin, Text
 from tui_chat.protocols.common.content_order import ordered_content
 from tui_chat.protocols.common.encoding import (
@@ -46,7 +45,6 @@ _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
 """What OpenAI takes as the name of a speaker."""
 
 
-@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class TurnContent:
     """A turn in the form of this protocol."""
@@ -135,7 +133,7 @@ def _reasoning_fields(building: _ContentBuilder, form: WireForm | None) -> Items
     return [(key, tree_of(value, origin)) for key, value in thoughts.items()]
 
 
-def _add_piece(building: _ContentBuilder, piece: Piece, what: object) -> None:
+def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> None:
     turn, origin = building.turn, building.turn.origin
     match what:
         case Text():
@@ -173,7 +171,7 @@ def _add_piece(building: _ContentBuilder, piece: Piece, what: object) -> None:
             pass  # reasoning goes beside the content
 
 
-def _marked(block: Items, piece: Piece, turn: Turn) -> Obj:
+def _marked(block: Items, piece: LayoutPiece, turn: Turn) -> Obj:
     origin = turn.origin
     if piece.cache and native_form(turn, _CHAT) is not None:
         block.append(("cache_control", parse_json(piece.cache, origin, "cache mark")))
@@ -202,7 +200,7 @@ def _content(building: _ContentBuilder, shape: str) -> Items:
     return [("content", Arr(tuple(content), turn.origin))]
 
 
-def _call(call: ToolCall, piece: Piece, origin: Origin) -> Obj:
+def _call(call: ToolCall, piece: LayoutPiece, origin: Origin) -> Obj:
     items: Items = [("id", field_string(call.id, origin, "tool call id"))] if call.id else []
     if piece.name == "custom":
         custom: Items = [

@@ -23,13 +23,13 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.models.message import MessageRole, Part, ToolCall
-from tui_chat.models.namespaces import (
+from tui_chat.models.semantics import (
+    ReasoningBlock,
     ResponsesSettings,
     Semantics,
     SessionSemantics,
     ToolSemantics,
 )
-from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.protocols.common.request_fields import (
     Fields,
     captured_model,

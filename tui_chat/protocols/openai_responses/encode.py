@@ -17,7 +17,7 @@ from typing import Any
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
-from tui_chat.models.namespaces import UNSET, SessionSemantics
+from tui_chat.models.semantics import UNSET, SessionSemantics
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.encoding import (
     Items,

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tui_chat.models.reply import MOST_PIECES, FinishReason, Reply, StreamEvent, Usage
+from tui_chat.models.reply import MOST_PIECES, FinishReason, Reply, StreamEvent
+from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, stream_error
 from tui_chat.protocols.common.lenient_json import (
     JsonObject,

@@ -25,8 +25,7 @@ from tui_chat.models.envelope import Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import Part, ToolCall
-from tui_chat.models.quick import quick
-from tui_chat.models.semantics import Piece, ReasoningBlock
+from tui_chat.models.semantics import LayoutPiece, ReasoningBlock
 from tui_chat.models.text import GLUE, Origin, Text
 from tui_chat.protocols.common.content_order import PlacedContent, ordered_content
 from tui_chat.protocols.common.encoding import (
@@ -46,7 +45,6 @@ from tui_chat.protocols.roles import adapted_role
 _RESPONSES = Protocol.OPENAI_RESPONSES
 
 
-@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class TurnContent:
     """A turn as items."""
@@ -62,11 +60,11 @@ class _ContentBuilder:
     turn: Turn
     items: list[Tree] = field(default_factory=list[Tree])
     notes: list[Note] = field(default_factory=list[Note])
-    thinking: list[tuple[Piece, ReasoningBlock]] = field(
-        default_factory=list[tuple[Piece, ReasoningBlock]]
+    thinking: list[tuple[LayoutPiece, ReasoningBlock]] = field(
+        default_factory=list[tuple[LayoutPiece, ReasoningBlock]]
     )
     """Blocks of the reasoning item that is being put together."""
-    message: list[tuple[Piece, Tree]] = field(default_factory=list[tuple[Piece, Tree]])
+    message: list[tuple[LayoutPiece, Tree]] = field(default_factory=list[tuple[LayoutPiece, Tree]])
     """Parts of the message that is being put together."""
     with_ids: bool = True
     """True if items go under the ids that they had."""
@@ -173,7 +171,8 @@ def _encode_result(turn: Turn, captured: bool) -> TurnContent:
     form, origin = native_form(turn, _RESPONSES), turn.origin
     notes: list[Note] = []
     mark = next(
-        (p for p, _ in ordered_content(turn, _RESPONSES) if p.kind == "result"), Piece("result")
+        (p for p, _ in ordered_content(turn, _RESPONSES) if p.kind == "result"),
+        LayoutPiece("result"),
     )
     kind = "custom_tool_call_output" if mark.name == "custom" else "function_call_output"
     items: Items = [("type", constant(kind))]
@@ -272,7 +271,7 @@ def _encode_assistant(turn: Turn, captured: bool) -> TurnContent:
         building.notes.append(_without_ids(turn))
     refused = turn.semantics.refusal
     if refused and not any(piece.kind == "refusal" for piece, _ in placed):
-        placed = [*placed, (Piece("refusal"), None)]
+        placed = [*placed, (LayoutPiece("refusal"), None)]
     for piece, what in placed:
         _add_piece(building, piece, what, captured)
     _end_thinking(building)
@@ -283,7 +282,7 @@ def _encode_assistant(turn: Turn, captured: bool) -> TurnContent:
     return TurnContent(tuple(building.items), tuple(building.notes))
 
 
-def _add_piece(building: _ContentBuilder, piece: Piece, what: object, captured: bool) -> None:
+def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object, captured: bool) -> None:
     turn, origin = building.turn, building.turn.origin
     if isinstance(what, ReasoningBlock):
         _end_message(building)
@@ -355,7 +354,7 @@ def _end_message(building: _ContentBuilder) -> None:
     building.items.append(Obj(tuple(items), origin))
 
 
-def _output_part(piece: Piece, text: Tree, origin: Origin, captured: bool) -> Obj:
+def _output_part(piece: LayoutPiece, text: Tree, origin: Origin, captured: bool) -> Obj:
     refusal = piece.kind == "refusal"
     items: Items = [("type", constant("refusal" if refusal else "output_text"))]
     items.append(("refusal" if refusal else "text", text))
@@ -369,7 +368,7 @@ def _loaded(extras: str) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(extras)) if extras else {}
 
 
-def _call(call: ToolCall, piece: Piece, origin: Origin, *, with_id: bool) -> Obj:
+def _call(call: ToolCall, piece: LayoutPiece, origin: Origin, *, with_id: bool) -> Obj:
     custom = piece.name == "custom"
     items: Items = [("type", constant("custom_tool_call" if custom else "function_call"))]
     if piece.id and with_id:

@@ -17,11 +17,11 @@ from tui_chat.ui.acting.comparing import LAST, Comparing
 from tui_chat.ui.commands import message_text
 
 if TYPE_CHECKING:
-    from tui_chat.analysis import Captured
+    from tui_chat.analysis import CapturedRequest
     from tui_chat.compose import Composed
-    from tui_chat.models.received import Received
     from tui_chat.models.reply import Reply
-    from tui_chat.recipe import TurnFile
+    from tui_chat.models.request import RawResponse
+    from tui_chat.turn_file import TurnFile
     from tui_chat.ui.inspector import Inspector
     from tui_chat.workspace import WhatIf, Workspace
 
@@ -36,7 +36,7 @@ class Seen:
     session_id: str
     entry: Entry | None = None
     """The reply it produced."""
-    captured: Captured | TurnFile | None = None
+    captured: CapturedRequest | TurnFile | None = None
     """Where it was pasted, or opened from a file."""
 
 
@@ -47,7 +47,7 @@ _SETTLED = 0.5
 class Inspecting(Comparing):
     """Fills the inspector."""
 
-    _heard: tuple[str, Received | None, str] = "", None, ""
+    _heard: tuple[str, RawResponse | None, str] = "", None, ""
     """The response of the reply that was looked at, with its id, and why there is none."""
     _seen: Seen | None = None
     _what_if: WhatIf | None = None
@@ -127,7 +127,7 @@ class Inspecting(Comparing):
         held = self._held_against(entry)
         inspector.show_reply(ReplyDetails(entry, message, received, unheard, held))
 
-    def _received(self, inspector: Inspector, entry: Entry) -> tuple[Received | None, str]:
+    def _received(self, inspector: Inspector, entry: Entry) -> tuple[RawResponse | None, str]:
         """Return the response as it was received, and why there is none; it is fetched once."""
         if entry.status == "streaming":
             return None, "shown as soon as it has ended."

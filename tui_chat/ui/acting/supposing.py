@@ -15,7 +15,7 @@ from tui_chat.models.session import Entry, EntryStatus
 from tui_chat.ui.acting.inspecting import Inspecting, Seen
 
 if TYPE_CHECKING:
-    from tui_chat.recipe import CameBack, TurnFile
+    from tui_chat.turn_file import TurnFile, TurnReply
     from tui_chat.workspace import Workspace
 
 
@@ -49,7 +49,7 @@ class Supposing(Inspecting):
 
     async def _look_at_captured(self, workspace: Workspace, text: str) -> None:
         from tui_chat.analysis import read_captured
-        from tui_chat.recipe import holds_turn, read_turn
+        from tui_chat.turn_file import holds_turn, read_turn
 
         try:
             text = await asyncio.to_thread(in_file, text)
@@ -150,7 +150,7 @@ _ENDED: dict[str, EntryStatus] = {
 }
 
 
-def _entry_of(came: CameBack) -> Entry:
+def _entry_of(came: TurnReply) -> Entry:
     return Entry(
         came.message,
         status=_ENDED.get(came.status, "failed"),

@@ -14,7 +14,7 @@ from time import monotonic
 
 from tui_chat.models.reply import Reply
 from tui_chat.models.session import Entry
-from tui_chat.models.timing import NO_TIMING, Timing
+from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.chat.header_footer import ReplyProgress, day_of
 from tui_chat.ui.chat.message_layout import MessageLayout, Neighbors
 

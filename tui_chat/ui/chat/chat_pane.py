@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from tui_chat.models.reply import Reply
 from tui_chat.models.session import Entry
-from tui_chat.models.timing import NO_TIMING, Timing
+from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.messages import FindRequested, FindStatus, FocusChanged
 from tui_chat.ui.chat.status_lines import (

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 from rich.cells import cell_len
 
-from tui_chat.models.reply import Reply, Usage
+from tui_chat.models.reply import Reply
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
-from tui_chat.models.timing import NO_TIMING, Timing
+from tui_chat.models.usage import NO_TIMING, Timing, Usage
 from tui_chat.ui.chat.markdown import plain_lines
 from tui_chat.ui.chat.text_lines import (
     BLANK,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.session import Entry
-from tui_chat.models.timing import NO_TIMING, Timing
+from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.chat.header_footer import (
     ReplyProgress,
     count_words,

@@ -15,7 +15,7 @@ from textual.timer import Timer
 
 from tui_chat.models.reply import Reply
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.timing import NO_TIMING, Timing
+from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.chat.header_footer import format_duration, token_rate
 from tui_chat.ui.chat.text_lines import clipped
 from tui_chat.ui.keys import DEFAULT_KEYS, insert_keys

@@ -21,7 +21,7 @@ from textual.widget import Widget
 
 from tui_chat.models.reply import Reply
 from tui_chat.models.session import Entry
-from tui_chat.models.timing import NO_TIMING, Timing
+from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.chat import selection as selecting
 from tui_chat.ui.chat.branch_layout import BranchLayout, common_beginning
 from tui_chat.ui.chat.find import TranscriptSearch

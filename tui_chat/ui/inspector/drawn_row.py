@@ -12,7 +12,7 @@ from typing import Literal
 from rich.cells import cell_len
 
 from tui_chat.models.json_tree import Str, Tree
-from tui_chat.models.pretty import Piece, first_line
+from tui_chat.models.payload import LinePiece, first_line
 from tui_chat.models.sanitize import character_name, exact_runs
 from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.ui.inspector.row_wrapping import ESCAPE
@@ -74,7 +74,7 @@ SHOWN = 200_000
 """Characters laid out of a string; its end says how many more are sent."""
 
 
-def drawn_pieces(node: Tree, key: str | None, last: bool) -> tuple[Piece, ...]:
+def drawn_pieces(node: Tree, key: str | None, last: bool) -> tuple[LinePiece, ...]:
     """Return the pieces of a node's first line as drawn: of a very long string only the beginning,
     because laying out 70 MB takes a minute.
     """
@@ -82,7 +82,7 @@ def drawn_pieces(node: Tree, key: str | None, last: bool) -> tuple[Piece, ...]:
         return first_line(node, key, last)
     more = len(node.text) - SHOWN
     words = f" ⋯ {more:,} more characters are sent and not shown here"
-    return (*first_line(Str(node.text[:SHOWN]), key, last), Piece(words, GLUE))
+    return (*first_line(Str(node.text[:SHOWN]), key, last), LinePiece(words, GLUE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class DrawnRun:
     start: int
     """Characters from the start of the drawn line."""
     end: int
-    piece: Piece
+    piece: LinePiece
     marks: bool
     """True for escapes that stand for hostile characters."""
 
@@ -102,7 +102,7 @@ class DrawnLine:
 
     __slots__ = ("breaks", "depth", "head", "runs", "starts", "text")
 
-    def __init__(self, pieces: tuple[Piece, ...], depth: int) -> None:
+    def __init__(self, pieces: tuple[LinePiece, ...], depth: int) -> None:
         runs: list[DrawnRun] = []
         texts: list[str] = []
         at = 0
@@ -195,7 +195,7 @@ def run_at(spot: BodyRow, line: DrawnLine, x: int) -> DrawnRun | None:
     return None
 
 
-def display_kind(piece: Piece) -> OriginKind:
+def display_kind(piece: LinePiece) -> OriginKind:
     """Return the kind that colours a piece: keys and brackets are the protocol's, whoever's object
     it is.
     """

@@ -157,7 +157,7 @@ class Inspector(InspectorFrame):
 
     def action_copy(self, form: str) -> None:
         """Copy the request as curl or as HTTP."""
-        from tui_chat.request_text import as_curl, as_http
+        from tui_chat.analysis.http_text import as_curl, as_http
 
         if self.composed is not None:
             text = as_curl(self.composed) if form == "curl" else as_http(self.composed)

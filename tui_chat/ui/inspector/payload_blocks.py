@@ -20,8 +20,8 @@ from functools import lru_cache
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 from typing import Any, TypeAlias
 
+from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, body_of
-from tui_chat.models.same import same_objects
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.inspector.drawn_row import DrawnLine, drawn_pieces
@@ -232,7 +232,7 @@ def _common(old: Obj | Arr, new: Obj | Arr) -> int:
     comma may have come or gone.
     """
     most = max(min(len(old.items), len(new.items)) - 1, 0)
-    return min(same_objects(old.items, new.items), most) if type(old) is type(new) else 0
+    return min(common_prefix(old.items, new.items), most) if type(old) is type(new) else 0
 
 
 def _moved(old: Block, start: int) -> dict[int, Block]:
@@ -335,10 +335,10 @@ class SourceIndex:
 
     def _take(self, items: tuple[Tree, ...]) -> None:
         was = self._items
-        first = same_objects(was, items)
+        first = common_prefix(was, items)
         last = len(items)
         if len(was) == last:
-            last -= same_objects(was[first:][::-1], items[first:][::-1])
+            last -= common_prefix(was[first:][::-1], items[first:][::-1])
         elif not first:
             was = ()
             self._numbers.clear()

@@ -18,8 +18,7 @@ from threading import Event
 from typing import TypeAlias
 
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
-from tui_chat.models.payload import Payload
-from tui_chat.models.pretty import Piece, last_line
+from tui_chat.models.payload import LinePiece, Payload, last_line
 from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.ui.inspector.drawn_row import BodyPosition, BodyRow, DrawnLine, PathStep, drawn_pieces
 from tui_chat.ui.inspector.payload_blocks import (
@@ -197,7 +196,7 @@ class PayloadLayout:
             pieces = drawn_pieces(node, key, spot.last)
         if spot.folded:
             closing = ("}" if isinstance(node, Obj) else "]") + "," * (not spot.last)
-            pieces = (*pieces, Piece(f" ⋯ {spot.folded:,} lines {closing}", GLUE))
+            pieces = (*pieces, LinePiece(f" ⋯ {spot.folded:,} lines {closing}", GLUE))
         line = DrawnLine(pieces, spot.depth)
         line.breaks = self._measure.breaks(line.text, spot.depth, line.head)
         return line

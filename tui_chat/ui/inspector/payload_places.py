@@ -10,7 +10,7 @@ from json.encoder import encode_basestring as quoted  # type: ignore[attr-define
 
 from tui_chat.models.envelope import Note
 from tui_chat.models.json_tree import Lit, Str, body_of
-from tui_chat.models.pretty import Piece
+from tui_chat.models.payload import LinePiece
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.inspector.drawn_row import BodyPosition, BodyRow
@@ -147,7 +147,7 @@ class NotePlaces:
         return None if origin is None else self._about.get((origin.kind, origin.id))
 
 
-def _written_origin(piece: Piece) -> Origin | None:
+def _written_origin(piece: LinePiece) -> Origin | None:
     """Return the origin of a piece that a person wrote, for a macro the text it lies in.
 
     Returns None for text of the protocol, and for fields other than the text, such as ids.

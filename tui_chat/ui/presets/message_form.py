@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
-from tui_chat.context.macro_words import MacroWords, macros_beginning
+from tui_chat.context.macros.completion import MacroHelp, complete_macro
 from tui_chat.models.envelope import Note
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
@@ -44,15 +44,15 @@ class MacroList(OptionList, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._offered: tuple[MacroWords, ...] = ()
+        self._offered: tuple[MacroHelp, ...] = ()
 
     @property
-    def chosen(self) -> MacroWords | None:
+    def chosen(self) -> MacroHelp | None:
         """The highlighted macro; None if nothing is offered."""
         at = self.highlighted
         return self._offered[at] if self.display and at is not None else None
 
-    def offer(self, macros: tuple[MacroWords, ...]) -> None:
+    def offer(self, macros: tuple[MacroHelp, ...]) -> None:
         """Offer exactly these macros; hide the list if there are none."""
         if macros != self._offered:
             self._offered = macros
@@ -97,7 +97,7 @@ class ContentEditor(SafeTextArea):
     @on(TextArea.SelectionChanged)
     def _ask(self) -> None:
         begun = self._begun() if self.has_focus else None
-        self.macros.offer(() if begun is None else macros_beginning(begun, self.variables))
+        self.macros.offer(() if begun is None else complete_macro(begun, self.variables))
 
     def _begun(self) -> str | None:
         row, column = self.cursor_location

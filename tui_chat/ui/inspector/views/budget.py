@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from tui_chat.analysis import Accountant, Shares
+from tui_chat.analysis import ShareCalculator, Shares
 from tui_chat.models.envelope import Budget
 from tui_chat.models.text import OriginKind
 from tui_chat.ui.inspector.text_fitting import counted
@@ -43,7 +43,7 @@ class BudgetView(RowsView):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._account = Accountant()
+        self._account = ShareCalculator()
         self._shares: Shares | None = None
         self._budget: Budget | None = None
         self._dropped = 0
@@ -58,7 +58,7 @@ class BudgetView(RowsView):
     def forget(self) -> None:
         """Drop the budget."""
         super().forget()
-        self._account = Accountant()
+        self._account = ShareCalculator()
         self._shares = self._budget = None
 
     def build(self, width: int) -> ViewRows:

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.envelope import ChatEnvelope, Dropped, Turn
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.same import same_objects
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.inspector.text_fitting import counted, cut
 from tui_chat.ui.inspector.views.rows_view import (
@@ -62,7 +62,7 @@ class ContextCounts:
 
     def update(self, turns: tuple[Turn, ...]) -> None:
         """Count the turns of another context."""
-        same = same_objects(self._turns, turns)
+        same = common_prefix(self._turns, turns)
         self._count(self._turns[same:], -1)
         self._count(turns[same:], 1)
         self._turns = turns

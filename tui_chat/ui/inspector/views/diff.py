@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.timer import Timer
 
-from tui_chat.analysis import Difference, difference
-from tui_chat.analysis.difference import CONTEXT, Run, changed_part
-from tui_chat.models.payload import Payload
-from tui_chat.models.pretty import Line
+from tui_chat.analysis import Difference, diff_payloads
+from tui_chat.analysis.diff import CONTEXT, DiffRun, changed_part
+from tui_chat.models.payload import Payload, PrettyLine
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin
 from tui_chat.ui.inspector.drawn_row import display_kind
@@ -100,7 +99,7 @@ class DiffView(RowsView):
             self.rebuild()
         elif self._took <= QUICK:
             begun = perf_counter()
-            self._found = difference(self._was, self._now)
+            self._found = diff_payloads(self._was, self._now)
             self._took = perf_counter() - begun
             self.rebuild()
         else:
@@ -111,7 +110,7 @@ class DiffView(RowsView):
         if was is None or now is None:
             return
         begun = perf_counter()
-        found = await asyncio.to_thread(difference, was, now)
+        found = await asyncio.to_thread(diff_payloads, was, now)
         if (was, now) == (self._was, self._now) and self.is_attached:
             self._took = perf_counter() - begun
             self._found = found
@@ -153,7 +152,7 @@ class DiffView(RowsView):
                 yield from self._other(found, run, width)
 
     def _equal(
-        self, found: Difference, run: Run, first: bool, last: bool, width: int
+        self, found: Difference, run: DiffRun, first: bool, last: bool, width: int
     ) -> Iterator[Part]:
         head, tail = (0 if first else CONTEXT), (0 if last else CONTEXT)
         count = len(run.now)
@@ -166,7 +165,7 @@ class DiffView(RowsView):
             yield line((words, "bar"))
         yield from self._lines(found.now, " ", run.now[count - tail :], None, width)
 
-    def _other(self, found: Difference, run: Run, width: int) -> Iterator[Part]:
+    def _other(self, found: Difference, run: DiffRun, width: int) -> Iterator[Part]:
         pairs = min(len(run.was), len(run.now))
         if pairs and len(run.was) == len(run.now) == 1:
             yield from self._lines(found.was, "-", run.was, (found.now, run.now), width)
@@ -209,11 +208,11 @@ class DiffView(RowsView):
         yield rows(at, len(numbers))
 
 
-def _plain(line: Line) -> str:
+def _plain(line: PrettyLine) -> str:
     return "".join(piece.text for piece in line.pieces)
 
 
-def _row(line: Line, sign: str, changed: range | None, width: int, unfold: str) -> ViewRow:
+def _row(line: PrettyLine, sign: str, changed: range | None, width: int, unfold: str) -> ViewRow:
     """Draw a line of either side in one row."""
     ground = {"-": "gone", "+": "new"}.get(sign, "")
     indent = "  " * min(line.indent, 4)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tui_chat.models.message import Message
-from tui_chat.models.received import Received
-from tui_chat.models.reply import Usage
+from tui_chat.models.request import RawResponse
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry
+from tui_chat.models.usage import Usage
 from tui_chat.ui.inspector.row_wrapping import LEAST, breaks
 from tui_chat.ui.inspector.text_fitting import cut, size_in_words
 from tui_chat.ui.inspector.views.rows_view import (
@@ -28,7 +28,7 @@ _TIME = 10
 """Cells of the time of arrival."""
 
 
-def response_summary(received: Received) -> str:
+def response_summary(received: RawResponse) -> str:
     """Return status, media type and size in words."""
     words = [f"HTTP {received.status}", received.media or "no media type"]
     words.append(size_in_words(received.size))
@@ -37,7 +37,7 @@ def response_summary(received: Received) -> str:
     return ", ".join(words)
 
 
-def response_rows(received: Received, width: int) -> Iterator[Part]:
+def response_rows(received: RawResponse, width: int) -> Iterator[Part]:
     """Yield the rows of a response, each line with its time of arrival."""
     if received.gone:
         words = f"The first {size_in_words(received.gone)} were not kept."
@@ -78,7 +78,7 @@ class ReplyDetails:
     entry: Entry
     message: Message
     """The message so far; the entry's own once the reply has ended."""
-    received: Received | None = None
+    received: RawResponse | None = None
     """The response as received; None if it is not kept."""
     unheard: str = ""
     """The reason why `received` is None, as a sentence."""

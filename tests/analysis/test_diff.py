@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui_chat.analysis import Difference, diff_payloads
+from tui_chat.analysis.diff import changed_part
+from tui_chat.models.json_tree import tree_of
+from tui_chat.models.payload import Payload, render
+
+
+def payload(value: Any) -> Payload:
+    return render(tree_of(value))
+
+
+def shown(found: Difference) -> list[str]:
+    """The rows as a person reads them."""
+    was, now = found.was.lines, found.now.lines
+    told: list[str] = []
+    for row in found.rows():
+        match row.kind:
+            case "folded":
+                told.append(f"  ... {row.folded}")
+            case "gone":
+                assert row.was is not None
+                told.append("- " + was[row.was].text.strip())
+            case "new":
+                assert row.now is not None
+                told.append("+ " + now[row.now].text.strip())
+            case "same":
+                assert row.now is not None
+                told.append("  " + now[row.now].text.strip())
+    return told
+
+
+def test_a_message_that_came_in_between_is_one_thing() -> None:
+    before = {"model": "m", "messages": [{"role": "user", "content": c} for c in "ab"]}
+    after = {"model": "m", "messages": [{"role": "user", "content": c} for c in "axb"]}
+    found = diff_payloads(payload(before), payload(after))
+    assert [line for line in shown(found) if line[0] in "+-"] == [
+        "+ {",
+        '+ "role": "user",',
+        '+ "content": "x"',
+        "+ },",
+    ]
+    assert (found.gone, found.new) == (0, 4)
+
+
+def test_a_changed_word_is_its_line_and_no_other() -> None:
+    before = {"model": "m", "messages": [{"role": "user", "content": "one two"}]}
+    after = {"model": "m", "messages": [{"role": "user", "content": "one three"}]}
+    lines = shown(diff_payloads(payload(before), payload(after)))
+    assert [line for line in lines if line[0] in "+-"] == [
+        '- "content": "one two"',
+        '+ "content": "one three"',
+    ]
+    assert changed_part("one two", "one three") == (range(5, 7), range(5, 9))
+
+
+def test_equal_bodies_have_no_difference_and_one_folded_row() -> None:
+    found = diff_payloads(payload({"a": [1, 2]}), payload({"a": [1, 2]}))
+    assert found.is_none
+    assert [row.kind for row in found.rows()] == ["folded"]
+
+
+def test_a_last_item_that_is_no_longer_last_is_the_same() -> None:
+    found = diff_payloads(payload([[1], [2]]), payload([[1], [2], [3]]))
+    assert shown(found) == ["  ... 5", "  2", "  ],", "+ [", "+ 3", "+ ]", "  ]"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["", "a", "1", "b\n", "ä"]),
+    lambda inner: (
+        st.lists(inner, max_size=5)
+        | st.dictionaries(st.sampled_from(["a", "b", "c"]), inner, max_size=3)
+    ),
+    max_leaves=20,
+)
+
+
+@given(json_values, json_values)
+def test_the_runs_are_both_bodies_in_order_and_same_means_same(was: Any, now: Any) -> None:
+    found = diff_payloads(payload(was), payload(now))
+    assert [n for run in found.runs for n in run.was] == list(range(len(found.was.lines)))
+    assert [n for run in found.runs for n in run.now] == list(range(len(found.now.lines)))
+    for run in found.runs:
+        if run.same:
+            for one, other in zip(run.was, run.now, strict=True):
+                ours, theirs = found.was.lines[one].text, found.now.lines[other].text
+                assert ours.strip().removesuffix(",") == theirs.strip().removesuffix(",")
+    # Equal bodies, and only they, have no difference (objects in another order are not equal).
+    assert found.is_none == (json.dumps(was) == json.dumps(now))
+
+
+@given(json_values, json_values)
+def test_folding_hides_equal_lines_only(was: Any, now: Any) -> None:
+    found = diff_payloads(payload(was), payload(now))
+    rows = found.rows()
+    assert sum(row.kind == "gone" for row in rows) == found.gone
+    assert sum(row.kind == "new" for row in rows) == found.new
+    hidden = sum(row.folded for row in rows)
+    assert hidden + sum(row.kind == "same" for row in rows) == sum(
+        len(run.now) for run in found.runs if run.same
+    )

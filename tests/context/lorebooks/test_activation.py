@@ -1,0 +1,395 @@
+"""Lorebooks and contributors, a sentence each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.context.requests import ENDPOINT, HISTORY, LETTERS, U1, built, codes, order, said
+from tests.strategies import histories, presets, words
+from tui_chat.context import Contribution, Inputs, ResolvedMessage, build_context
+from tui_chat.context.lorebooks.activation import MAX_ROUNDS, MAX_SEARCHED_ENTRIES
+from tui_chat.context.lorebooks.keys import SEARCHED_CHARACTERS, KeyIndex
+from tui_chat.models.envelope import ChatEnvelope, Level, Note
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.profile import Profile
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.tokens import Counter
+
+
+def entry(content: str, *keys: str, **more: object) -> LorebookEntry:
+    return LorebookEntry(**{"id": content, "content": content, "keys": keys, **more})  # type: ignore[arg-type]
+
+
+def told(*entries: LorebookEntry, draft: str = "", **book: object) -> ChatEnvelope:
+    """What is sent with a book of these entries to a conversation about dragons and tea."""
+    history = tuple(
+        Message(role, content, str(number))
+        for number, (role, content) in enumerate(
+            [("user", "Old Rome"), ("assistant", "I like tea"), ("user", "A red Dragon, twice")]
+        )
+    )
+    books = (Lorebook("Book", entries, **book),)  # type: ignore[arg-type]
+    return built(HISTORY, history=history, draft=draft, lorebooks=books)
+
+
+def lore(envelope: ChatEnvelope) -> str:
+    return " ".join(
+        turn.text.plain for turn in envelope.turns if turn.origin.kind is OriginKind.LORE
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "key", "comes_up"),
+    [
+        ("a word that occurs", "red", True),
+        ("a word that does not", "green", False),
+        ("case is ignored", "dRAGON", True),
+        ("a word inside a longer one is none", "rag", False),
+        ("several words are found as they stand", "red dragon", True),
+        ("several words may begin inside a word", "ed Drag", True),
+        ("only the newest two messages are searched", "rome", False),
+        ("blanks around a key do not count", " tea ", True),
+        ("an empty key finds nothing", "  ", False),
+        ("a pattern", "/dragons?/i", True),
+        ("a pattern minds case by itself", "/dragon/", False),
+        ("a pattern minds borders by itself", "/rag/", True),
+        ("a broken pattern is plain text", "/(/", False),
+        ("no key is found across two messages", "tea a", False),
+        ("the names stand in keys, too", "{{user}}", True),
+    ],
+)
+def test_a_key_brings_its_entry_up(sentence: str, key: str, comes_up: bool):
+    history = (
+        Message("user", "Rome"),
+        Message("assistant", "tea"),
+        Message("user", "A Red Dragon"),
+    )
+    if "{{" in key:
+        history = (Message("user", "I am Ada"),)
+    envelope = built(
+        HISTORY,
+        history=history,
+        draft="",
+        profile=Profile("Ada", ""),
+        lorebooks=(Lorebook("Book", (entry("LORE", key),)),),
+    )
+    assert lore(envelope) == ("LORE" if comes_up else ""), sentence
+
+
+@pytest.mark.parametrize(
+    ("logic", "expected"),
+    [("and_any", "one both"), ("and_all", "both"), ("not_any", "none"), ("not_all", "none one")],
+)
+def test_secondary_keys(logic: str, expected: str):
+    given = {"none": ("x", "y"), "one": ("tea", "y"), "both": ("tea", "red")}
+    envelope = told(
+        *(
+            entry(name, "dragon", secondary_keys=keys, secondary_logic=logic, order=-number)
+            for number, (name, keys) in enumerate(reversed(given.items()))
+        )
+    )
+    assert lore(envelope) == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "more", "expected"),
+    [
+        ("a constant one needs no key", {"constant": True, "keys": ()}, "LORE"),
+        ("a disabled one never comes up", {"enabled": False}, ""),
+        ("depth 0 searches nothing", {"scan_depth": 0}, ""),
+        ("depth 1 is the newest message", {"scan_depth": 1}, "LORE"),
+        ("deeper ones reach further", {"scan_depth": 3, "keys": ("rome",)}, "LORE"),
+        ("a depth beyond the beginning is all", {"scan_depth": 99, "keys": ("rome",)}, "LORE"),
+        ("an entry may mind case", {"case_sensitive": True}, ""),
+        ("an entry may take parts of words", {"keys": ("rag",), "whole_words": False}, "LORE"),
+        ("probability 0 is never", {"probability": 0}, ""),
+    ],
+)
+def test_what_an_entry_may_say(sentence: str, more: dict[str, object], expected: str):
+    assert lore(told(entry("LORE", **{"keys": ("dragon",), **more}))) == expected, sentence  # type: ignore[arg-type]
+
+
+def test_the_draft_is_the_newest_message():
+    rome, tea = entry("ROME", "rome"), entry("TEA", "tea")
+    assert lore(told(rome, tea, draft="")) == "TEA"
+    assert lore(told(rome, tea, draft="what of Rome?")) == "ROME"
+
+
+def test_chinese_keys_are_found_inside_chinese_text():
+    books = (Lorebook("b", (entry("LORE", "龙"),)),)
+    assert lore(built(HISTORY, draft="一条龙在飞", lorebooks=books)) == "LORE"
+
+
+def test_chance_is_drawn_from_the_seed():
+    books = (Lorebook("b", tuple(entry(str(n), "d", probability=50) for n in range(40))),)
+    first, again, other = (lore(built(HISTORY, lorebooks=books, seed=seed)) for seed in (1, 1, 2))
+    assert first == again != other
+    assert 8 < len(first.split()) < 32
+
+
+def test_what_came_up_may_bring_up_others():
+    chain = [entry("egg", "dragon"), entry("nest", "egg"), entry("twig", "nest")]
+    assert set(lore(told(*chain)).split()) == {"egg", "nest", "twig"}
+    assert lore(told(*chain, recursive=False)) == "egg"
+    assert set(lore(told(*chain, max_recursion=1)).split()) == {"egg", "nest"}
+    assert lore(told(chain[0], replace(chain[1], exclude_recursion=True))) == "egg"
+    assert lore(told(replace(chain[0], prevent_recursion=True), chain[1])) == "egg"
+    late = entry("late", "dragon", "egg", delay_until_recursion=True)
+    assert lore(told(late)) == ""
+    assert set(lore(told(late, chain[0])).split()) == {"late", "egg"}
+
+
+def test_entries_that_bring_each_other_up_end():
+    assert set(lore(told(entry("a b", "dragon"), entry("b a", "a"))).split()) == {"a", "b"}
+
+
+def test_recursion_ends_somewhere_and_says_so():
+    chain = [entry(f"k{n + 1}", f"k{n}", constant=n == 0) for n in range(MAX_ROUNDS + 9)]
+    envelope = told(*chain, max_recursion=10**9)
+    assert len(lore(envelope).split()) == MAX_ROUNDS + 1
+    assert codes(envelope) == ["lore-not-searched"]
+    crowd = [entry(f"c{n}", constant=True) for n in range(MAX_SEARCHED_ENTRIES + 9)]
+    envelope = told(*crowd, entry("last", f"c{MAX_SEARCHED_ENTRIES}"), entry("met", "c1"))
+    assert len(lore(envelope).split()) == MAX_SEARCHED_ENTRIES + 10
+    assert "10 more came up" in next(n.sentence for n in envelope.notes)
+
+
+def test_the_most_important_stands_last_and_is_paid_first():
+    some = [
+        entry("low", "red", order=1),
+        entry("high", "red", order=9),
+        entry("mid", "red", order=5),
+    ]
+    assert lore(told(*some)) == "low mid high"
+    envelope = told(*some, token_budget=8 + 7 - 1)  # its letters, and four a turn
+    assert lore(envelope) == "high"
+    (note,) = [note for note in envelope.notes if note.code == "lore-left-out"]
+    assert "“red”, “red”" in note.sentence
+    assert note.level is Level.WARNING
+    free = replace(some[0], ignore_budget=True)
+    assert lore(told(free, *some[1:], token_budget=0)) == "low"
+
+
+def test_equal_ones_stand_in_reverse_so_that_the_first_book_counts_most():
+    one, two = Lorebook("1", (entry("a", "d"), entry("b", "d"))), Lorebook("2", (entry("c", "d"),))
+    assert lore(built(HISTORY, lorebooks=(one, two))) == "c b a"
+
+
+def test_a_book_given_twice_is_told_once():
+    book = Lorebook("1", (entry("a", "d"),))
+    assert lore(built(HISTORY, lorebooks=(book, book))) == "a"
+
+
+@pytest.mark.parametrize(
+    ("placement", "where", "expected"),
+    [
+        ("hoist", {}, "S LORE P U1 A1 U2 A2 D E"),
+        ("in_place", {}, "S P LORE U1 A1 U2 A2 D E"),
+        ("hoist", {"role": "user"}, "S P LORE U1 A1 U2 A2 D E"),
+        ("in_place", {"anchor_point": "before"}, "S P LORE U1 A1 U2 A2 D E"),
+        ("in_place", {"anchor_point": "after"}, "S P U1 A1 U2 A2 D LORE E"),
+        ("in_place", {"anchor_target": "world"}, "S LORE P U1 A1 U2 A2 D E"),
+        ("in_place", {"insertion_point": -1}, "S P U1 A1 U2 A2 LORE D E"),
+        ("hoist", {"insertion_point": -1, "role": "assistant"}, "S P U1 A1 U2 A2 LORE D E"),
+        ("in_place", {"anchor_target": "nowhere"}, "S P LORE U1 A1 U2 A2 D E"),
+    ],
+)
+def test_where_lore_stands(placement: str, where: dict[str, object], expected: str):
+    envelope = built(
+        said("S", role="system"),
+        PresetMessage("world", type="placeholder"),
+        said("P"),
+        HISTORY,
+        said("E"),
+        placement=placement,
+        lorebooks=(Lorebook("Book", (entry("LORE", "d", **where),)),),
+    )
+    assert order(envelope) == expected
+
+
+def test_lore_says_what_it_is_and_why_it_came_up():
+    envelope = told(entry("EGG", "red", name="Eggs"), entry("NEST", "/EGG/", name="Nests"))
+    rules = {turn.text.plain: turn.placement.rule for turn in envelope.turns}
+    assert rules["EGG"].startswith("It is lore that came up because “red” occurs in message “A red")
+    assert "because “/EGG/” occurs in the lore entry “Eggs”" in rules["NEST"]
+    (egg,) = [turn for turn in envelope.turns if turn.text.plain == "EGG"]
+    assert egg.origin == Origin(
+        OriginKind.LORE, "Book/EGG", "Eggs", Origin(OriginKind.LORE, "Book", "Book (lorebook)")
+    )
+    assert egg.text.spans[0].origin == egg.origin
+    in_draft = told(entry("X", "here"), draft="here")
+    assert any("occurs in the draft" in turn.placement.rule for turn in in_draft.turns)
+
+
+def test_macros_in_lore_are_expanded():
+    envelope = told(entry("Hi {{user}}", "red", id="greeting"))
+    (turn,) = [turn for turn in envelope.turns if turn.origin.kind is OriginKind.LORE]
+    assert turn.text.plain == "Hi User"
+    assert turn.text.spans[1].origin.within == turn.origin
+
+
+def test_doubtful_books_are_told_of():
+    envelope = told(entry("a", "/(?=x/"), entry("b"), entry("", "red", id="empty"))
+    assert sorted(codes(envelope)) == ["empty-content", "lore-idle", "lore-key"]
+
+
+def test_patterns_are_looked_for_at_the_end_of_a_long_text():
+    books = (Lorebook("b", (entry("LORE", "/needle/"),)),)
+    for before, found in ((0, ""), (SEARCHED_CHARACTERS, "LORE")):
+        text = "x" * before + "needle" + "x" * (SEARCHED_CHARACTERS - before)
+        assert lore(built(HISTORY, draft=text, lorebooks=books)) == found
+
+
+PATTERNS = {
+    "look-ahead": ("/dragon(?= sleeps)/", "the dragon sleeps", "the dragon wakes"),
+    "negative look-ahead": ("/dragon(?!fly)/i", "a Dragon", "a dragonfly"),
+    "look-behind": ("/(?<=red |old )dragon/", "an old dragon", "a green dragon"),
+    "negative look-behind": ("/(?<!no )dragon/", "a dragon", "no dragon"),
+    "all of several words": ("/^(?=.*tea)(?=.*cake)/is", "Cake\nand tea", "cake and coffee"),
+    "back-reference": (r"/\b(\w+) \1\b/", "so so tired", "so tired"),
+    "named back-reference": (r"/(?<q>['\"])dragon\k<q>/", "a 'dragon'", "a 'dragon\""),
+    "an escaped slash": (r"/red\/black/", "red/black", "red black"),
+    "no literal": (r"/[A-Z]{3}\d+/", "unit ABC12", "unit Abc12"),
+    "no character": (r"/^\W*$/", "?!", "?a"),
+}
+
+
+@pytest.mark.parametrize("kind", PATTERNS)
+@pytest.mark.parametrize("where", ["message", "draft", "other entry"])
+def test_patterns_of_all_kinds_bring_entries_up(kind: str, where: str):
+    pattern, present, absent = PATTERNS[kind]
+    for text, found in ((present, "LORE"), (absent, "")):
+        spoken = "start" if where == "other entry" else text
+        entries = entry("LORE", pattern), entry(text, "start", id="other")
+        books = (Lorebook("b", entries[: 1 + (where == "other entry")]),)
+        history = (Message("user", spoken, "1"),) if where != "draft" else (U1,)
+        envelope = built(
+            HISTORY, history=history, draft=spoken if where == "draft" else "", lorebooks=books
+        )
+        told_of = [turn.text.plain for turn in envelope.turns if turn.text.plain == "LORE"]
+        assert "".join(told_of) == found
+        assert not [note for note in envelope.notes if note.code.startswith("lore-key")]
+
+
+def test_a_pattern_that_takes_too_long_is_named_and_the_rest_is_found():
+    slow = entry("SLOW", r"/((\w+\s?)+)\1\d{9}/", id="slow", name="Hostile")
+    history = tuple(Message("user", f"{n:010} dragon " + "ab " * 200, str(n)) for n in range(40))
+    books = (Lorebook("b", (slow, entry("LORE", "dragon")), scan_depth=40),)
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), history, "", lorebooks=books)
+    first = build_context(inputs, lambda _: LETTERS)
+    assert lore(first) == "LORE"
+    (note,) = (note for note in first.notes if note.code == "lore-key-too-slow")
+    assert "“Hostile”" in note.sentence
+    assert note.origin is not None
+    assert note.origin.id == "b/slow"
+    # The same from other objects, of which nothing is remembered, and in any order of typing.
+    fresh = tuple(Message(m.role, m.content, m.id) for m in history)
+    books = (Lorebook("b", (slow, entry("LORE", "dragon")), scan_depth=40),)
+    for draft in ("tea", ""):
+        inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), fresh, draft, lorebooks=books)
+        again = build_context(inputs, lambda _: LETTERS)
+    assert [turn.text.plain for turn in again.turns] == [t.text.plain for t in first.turns]
+    assert again.notes == first.notes
+
+
+def test_a_message_is_searched_once(monkeypatch: pytest.MonkeyPatch):
+    searched: list[str] = []
+    search = KeyIndex.occurrences
+    monkeypatch.setattr(
+        KeyIndex, "occurrences", lambda self, text: searched.append(text) or search(self, text)
+    )
+    history = tuple(Message("user", f"message {n}", str(n)) for n in range(30))
+    entries = tuple(entry(f"L{n}", rf"/\bmessage {n}\b/i") for n in range(30))
+    books = (Lorebook("b", entries, scan_depth=20, recursive=False),)
+    for draft in ("a", "ab", "abc"):
+        inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), history, draft, lorebooks=books)
+        envelope = build_context(inputs, lambda _: LETTERS)
+        assert lore(envelope).split() == [f"L{n}" for n in range(29, 10, -1)]
+    more = (*history, Message("user", "message 3", "new"))
+    build_context(replace(inputs, history=more), lambda _: LETTERS)
+    assert set(searched) == {m.content for m in history[-19:]} | {"a", "ab", "abc", "message 3"}
+    assert len(searched) == len(set(searched))
+
+
+def test_typing_on_keeps_what_came_up():
+    first, second = (
+        told(entry("LORE", "dragon"), entry("{{user}}", "red"), draft=draft)
+        for draft in ("a", "ab")
+    )
+    assert first.turns[0].text == second.turns[0].text
+    books = (Lorebook("Book", (entry("LORE", "dragon"), entry("{{user}}", "dragon"))),)
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1,), "a dragon", lorebooks=books)
+    one = build_context(inputs, lambda _: LETTERS)
+    two = build_context(replace(inputs, draft="a dragon!"), lambda _: LETTERS)
+    assert one.turns[:-1] == two.turns[:-1]  # the very same objects
+
+
+def test_anybody_may_contribute():
+    origin = Origin(OriginKind.LORE, "note", "Author's note")
+    line = ResolvedMessage(
+        said("NOTE {{user}}", insertion_point=-2), origin, "The author wants it."
+    )
+
+    def authors_note(_: Inputs, __: Counter) -> Contribution:
+        return Contribution((line,), (Note(Level.INFO, "mine", "A note of mine."),))
+
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1,), "D")
+    envelope = build_context(inputs, lambda _: LETTERS, (authors_note, authors_note))
+    assert order(envelope) == "NOTE User NOTE User U1 D"
+    assert envelope.turns[0].origin == origin
+    assert envelope.turns[0].placement.rule.startswith("The author wants it. Its depth -2 is")
+    assert codes(envelope) == ["mine", "mine"]
+
+
+keys = st.sampled_from(["a", "b", "ab", "c#1", "/a.b/", "你", "{{user}}", ""])
+entries = st.lists(
+    st.builds(
+        LorebookEntry,
+        id=st.sampled_from("xyz"),
+        content=words,
+        keys=st.lists(keys, max_size=2).map(tuple),
+        secondary_keys=st.lists(keys, max_size=2).map(tuple),
+        secondary_logic=st.sampled_from(["and_any", "and_all", "not_any", "not_all"]),
+        constant=st.booleans(),
+        order=st.integers(0, 2),
+        role=st.sampled_from(["system", "user", "assistant"]),
+        insertion_point=st.one_of(st.none(), st.integers(-5, 5)),
+        anchor_target=st.sampled_from([None, "p", "nowhere"]),
+        scan_depth=st.one_of(st.none(), st.integers(-1, 4)),
+        probability=st.sampled_from([0, 50, 100]),
+    ),
+    max_size=5,
+)
+books = st.builds(
+    Lorebook,
+    name=st.sampled_from(["one", "two"]),
+    entries=entries.map(tuple),
+    token_budget=st.one_of(st.none(), st.integers(0, 30)),
+    max_recursion=st.integers(-1, 3),
+)
+
+
+@given(presets(), histories(6), words, st.lists(books, max_size=2), st.integers(0, 2))
+def test_no_book_loses_a_message_or_forgets_why(
+    preset: Preset, history: tuple[Message, ...], draft: str, some: list[Lorebook], seed: int
+):
+    inputs = Inputs(ENDPOINT, preset, history, draft, lorebooks=tuple(some), seed=seed)
+    envelope = build_context(inputs, lambda _: LETTERS)
+    without = build_context(replace(inputs, lorebooks=()), lambda _: LETTERS)
+    others = [turn for turn in envelope.turns if turn.origin.kind is not OriginKind.LORE]
+    assert [turn.text for turn in others] == [turn.text for turn in without.turns]
+    for turn in envelope.turns:
+        if turn.origin.kind is OriginKind.LORE:
+            assert turn.placement.rule.startswith("It is lore that ")
+    afresh = tuple(replace(book, entries=tuple(map(replace, book.entries))) for book in some)
+    again = build_context(replace(inputs, lorebooks=afresh), lambda _: LETTERS)
+    assert [(turn.text, turn.placement) for turn in again.turns] == [
+        (turn.text, turn.placement) for turn in envelope.turns
+    ]
+    assert again.notes == envelope.notes

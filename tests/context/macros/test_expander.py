@@ -1,0 +1,540 @@
+"""The macros, a sentence each, and what no text may do to them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from time import perf_counter
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.context.requests import ENDPOINT, HISTORY, LETTERS, built, codes, said
+from tui_chat.context import Inputs, build_context
+from tui_chat.context.macros.environment import MAX_EXPANSION
+from tui_chat.context.macros.expander import MAX_DEPTH, MAX_NOTES, MAX_VALUES
+from tui_chat.models.envelope import ChatEnvelope, Turn
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.profile import Profile
+from tui_chat.models.role import Role
+from tui_chat.models.text import Origin, OriginKind
+
+NOW = datetime(2024, 5, 1, 13, 5, 59, tzinfo=UTC)
+ADA = Profile("Ada", "{{user}} is calm")
+BOT = Role("r", "Bot")
+TALK = (Message("user", "hi {{char}}", "1"), Message("assistant", "hello", "2"))
+VARIABLES = {"Tone": "dry", "both": "session"}
+PRESET_VARIABLES = {
+    "both": "preset",
+    "place": "Rome",
+    "one": "a, a",
+    "stays": "{{what::a,b}}",
+    "card": "{{char}} knows {{user}}",
+    "outer": "[{{char}} knows {{persona}}]",
+    "setting": "{{setvar::mood::grim}}",
+    "broken": "{{user {{user}} }} {{ x",
+    "trimmed": "x\n{{trim}}\ny",
+}
+
+
+def request(*messages: PresetMessage, **inputs: object) -> ChatEnvelope:
+    given = {
+        "history": TALK,
+        "draft": "",
+        "now": NOW,
+        "profile": ADA,
+        "role": BOT,
+        "variables": VARIABLES,
+        "preset_variables": PRESET_VARIABLES,
+        **inputs,
+    }
+    return built(*messages, HISTORY, **given)
+
+
+def turn_of(source: str, **inputs: object) -> Turn | None:
+    turns = request(said(source, id="it"), **inputs).turns
+    return next((turn for turn in turns if turn.origin.id == "it"), None)
+
+
+def expanded(source: str, **inputs: object) -> str:
+    turn = turn_of(source, **inputs)
+    return turn.text.plain if turn else ""
+
+
+@pytest.mark.parametrize(
+    ("sentence", "source", "expected"),
+    [
+        ("user and char are the names of profile and role", "{{user}}, {{char}}", "Ada, Bot"),
+        ("names ignore case and blanks around them", "{{USER}} {{ Char }}", "Ada Bot"),
+        ("persona is the profile, its macros expanded", "{{persona}}!", "Ada is calm!"),
+        ("the clock is told", "{{date}} {{time}} {{weekday}}", "2024-05-01 13:05 Wednesday"),
+        ("the last messages are quoted, not expanded", "{{lastMessage}}/{{lastUserMessage}}",
+         "hello/hi {{char}}"),
+        ("session and preset have variables, the session's win",
+         "{{getvar::tone}} {{getvar::both}} {{getvar::place}}", "dry session Rome"),
+        ("a variable can be named alone", "{{tone}} {{Place}}", "dry Rome"),
+        ("what is set is there from then on", "{{x}}{{setvar::x::{{user}}!}}{{x}}{{getvar::X}}",
+         "{{x}}Ada!Ada!"),
+        ("an unset variable is nothing", "[{{getvar::nobody}}]", "[]"),
+        ("trim takes the line breaks on both sides", "a\n\n{{trim}}\r\n\nb", "ab"),
+        ("trim takes no blanks", "a \n{{trim}}\n b", "a  b"),
+        ("trim looks past what became nothing", "a\n{{noop}}{{trim}}{{// x}}\n\nb", "ab"),
+        ("newline is a line break", "a{{newline}}b{{newline::2}}c", "a\nb\n\nc"),
+        ("a comment is nothing, whatever it holds", "a{{// {{setvar::x::1}} }}b{{x}}", "ab{{x}}"),
+        ("macros stand inside macros", "{{setvar::{{user}}::{{char}}}}{{getvar::ada}}", "Bot"),
+        ("escaped braces are braces", r"\{\{user\}\} {{user}}", "{{user}} Ada"),
+        ("escaped braces end no macro", r"{{setvar::x::\{\{user\}\}}}{{x}}", "{{user}}"),
+        ("lone backslashes are left alone", r"\{1\} {{user}} \}", r"\{1\} Ada \}"),
+        ("of three braces the inner two count", "{{{user}}}", "{Ada}"),
+        ("an unknown macro stays, those inside are expanded", "{{what::{{user}}}}",
+         "{{what::Ada}}"),
+        ("what is no macro stays", "{{user {{char}} }} {{ {{}} }}x}}",
+         "{{user Bot }} {{ {{}} }}x}}"),
+        ("arguments too many or too few leave it as it is", "{{user::x}}{{setvar::x}}{{roll}}",
+         "{{user::x}}{{setvar::x}}{{roll}}"),
+        ("dice that are none leave it as it is", "{{roll::2d}}{{roll::0d6}}{{roll::9999d6}}",
+         "{{roll::2d}}{{roll::0d6}}{{roll::9999d6}}"),
+        ("dice of one face show it", "{{roll::3d1}} {{roll:d1+4}} {{roll 1}}", "3 5 1"),
+        ("random of one is that one", "{{random::a}}{{pick::b}}{{random::}}", "ab"),
+        ("a single argument of random is parted at commas", r"{{random:a\,b}}", "a,b"),
+        ("a variable's list is parted at its commas, too", "{{random::{{one}}}}", "a"),
+        ("a macro that stays is not", r"{{random::{{random::{{what::a\,b,c}}}}}}",
+         r"{{what::a\,b,c}}"),
+        ("nor is one in a value", "{{random::{{stays}}}}", "{{what::a,b}}"),
+        ("a value may hold what parts arguments", "{{setvar::x::std::vector}}{{x}}", "std::vector"),
+        ("what takes no arguments keeps those that it is given",
+         "{{noop::a}}{{trim::b}}{{persona::c}}{{getvar::tone::d}}{{newline::1::e}}",
+         "{{noop::a}}{{trim::b}}{{persona::c}}{{getvar::tone::d}}{{newline::1::e}}"),
+        ("a variable needs a name", "{{setvar:: ::x}}", "{{setvar:: ::x}}"),
+        ("values are expanded", "{{card}} {{getvar::card}}", "Bot knows Ada Bot knows Ada"),
+        ("in values of values, too", "{{outer}}", "[Bot knows Ada is calm]"),
+        ("values set variables", "{{setting}}{{mood}}", "grim"),
+        ("what was set is not read again",
+         r"{{setvar::x::\{\{user\}\}}}{{x}} {{setvar::y::{{lastUserMessage}}}}{{y}}",
+         "{{user}} hi {{char}}"),
+        ("what was set wins over what was given", "{{setvar::card::\\{\\{user\\}\\}}}{{card}}",
+         "{{user}}"),
+        ("a malformed value is put as it is", "<{{broken}}>", "<{{user Ada }} {{ x>"),
+        ("trim in a value takes only the value's breaks", "a\n{{trimmed}}\nb", "a\nxy\nb"),
+        ("an argument may be empty", "[{{setvar::x::}}{{x}}]", "[]"),
+    ],
+)  # fmt: skip
+def test_macros(sentence: str, source: str, expected: str):
+    assert expanded(source) == expected, sentence
+
+
+def test_the_draft_is_the_last_message():
+    assert expanded("{{lastMessage}} {{lastUserMessage}}", draft="now") == "now now"
+    assert expanded("{{lastCharMessage}}", draft="now") == "hello"
+    assert expanded("[{{lastMessage}}]", history=()) == "[]"
+
+
+def test_history_and_draft_are_sent_to_the_letter():
+    envelope = request(history=(Message("user", "{{user}} \\{\\{", "1"),), draft="{{char}}")
+    assert [turn.text.plain for turn in envelope.turns] == ["{{user}} \\{\\{", "{{char}}"]
+
+
+def test_role_profile_and_preset_are_expanded():
+    envelope = request(
+        PresetMessage("who", type="user_profile", role="user"),
+        role=replace(BOT, system_prompt="I am {{char}}."),
+    )
+    assert [turn.text.plain for turn in envelope.turns[:2]] == ["I am Bot.", "Ada is calm"]
+
+
+def test_variables_are_set_from_the_top_of_the_list_down():
+    envelope = request(
+        said("{{getvar::mood}}1"),
+        said("{{setvar::mood::grim}}"),
+        said("{{mood}}2", role="system"),
+        said("{{mood}}3", insertion_point=0),
+        role=replace(BOT, system_prompt="{{getvar::mood}}0"),
+    )
+    assert [t.text.plain for t in envelope.turns[:4]] == ["0", "grim2", "1", "grim3"]
+
+
+def test_chance_comes_from_the_seed_and_the_place():
+    many = "{{random::a::b}}" * 64
+    first = expanded(many, seed=1)
+    assert set(first) == {"a", "b"}
+    assert expanded(many, seed=1) == first
+    assert expanded(many, seed=2) != first
+    rolls = {int(expanded("{{roll::2d6}}", seed=seed)) for seed in range(300)}
+    assert rolls == set(range(2, 13))
+
+
+def test_a_pick_lasts_as_long_as_the_session():
+    picks = "{{pick::a::b::c}}" * 16
+    assert expanded(picks, seed=1) == expanded(picks, seed=2)
+    assert expanded(picks, session_seed=1) != expanded(picks, session_seed=2)
+    assert expanded(picks + "{{user}}", draft="x").startswith(expanded(picks))
+
+
+def test_a_line_of_which_nothing_is_left_is_not_sent():
+    envelope = request(said("{{setvar::a::b}}\n{{// done}}"), said("{{a}}"))
+    assert [turn.text.plain for turn in envelope.turns] == ["b", "hi {{char}}", "hello"]
+    assert codes(envelope) == ["empty-content"]
+
+
+def test_every_character_knows_whether_it_was_written_or_expanded():
+    turn = turn_of("Hello {{user}}, \\{\\{ {{what::{{char}}}}\n{{trim}}!")
+    assert turn is not None
+    preset = Origin(OriginKind.PRESET, "it")
+    spans = [(s.text, str(s.origin.kind), s.origin.id, s.start) for s in turn.text.spans]
+    assert spans == [
+        ("Hello ", "preset", "it", 0),
+        ("Ada", "macro", "{{user}}", 0),
+        (", ", "preset", "it", 14),
+        ("{", "preset", "it", 17),
+        ("{ {{what::", "preset", "it", 19),
+        ("Bot", "macro", "{{char}}", 0),
+        ("}}", "preset", "it", 37),
+        ("!", "preset", "it", 48),
+    ]
+    assert {span.origin.within for span in turn.text.spans} == {None, preset}
+
+
+fragments = st.sampled_from(
+    ["{{", "}}", "{", "}", "::", ":", " ", "\\{\\{", "\\}\\}", "\\", ",", "\n", "你", "x", "2d6",
+     "user", "char", "random", "roll", "pick", "setvar", "getvar", "trim", "newline", "//",
+     "persona", "lastmessage", "{{user}}", "{{setvar::x::", "{{getvar::x}}", "{{trim}}",
+     "{{random::a::b}}"]
+)  # fmt: skip
+sources = st.lists(fragments, max_size=30).map("".join)
+
+
+@given(sources, st.integers(0, 3))
+@example("{{trim}}", 0)
+def test_any_text_is_expanded_and_every_origin_is_right(source: str, seed: int):
+    turn = turn_of(source, seed=seed)
+    again = turn_of(source, seed=seed)
+    if turn is None or again is None:
+        assert turn is again
+        return
+    assert turn.text == again.text
+    assert "".join(span.text for span in turn.text.spans) == turn.text.plain
+    at = 0
+    for span in turn.text.spans:
+        if span.origin.kind is OriginKind.PRESET:
+            assert source[span.start : span.start + len(span.text)] == span.text
+            assert span.start >= at  # what was written stays in its order
+            at = span.start + len(span.text)
+        else:
+            assert span.origin.kind is OriginKind.MACRO
+            assert span.origin.id in source
+            assert span.origin.within == turn.origin
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+def test_a_text_without_double_braces_is_left_alone(source: str):
+    if source.strip() and "{{" not in source and "\\{\\{" not in source:
+        assert expanded(source) == source
+
+
+@given(st.lists(sources, max_size=4), st.lists(st.integers(0, 2), min_size=2, max_size=5))
+def test_what_is_remembered_is_what_would_be_expanded_afresh(texts: list[str], seeds: list[int]):
+    def inputs(seed: int) -> Inputs:
+        return Inputs(
+            ENDPOINT, preset, TALK, f"draft {seed}", seed=seed, profile=ADA, role=BOT, now=NOW
+        )
+
+    messages = tuple(said(text or "x", id=str(n)) for n, text in enumerate(texts))
+    preset = Preset("kept", messages)
+    for seed in seeds:
+        kept = build_context(inputs(seed), lambda _: LETTERS)
+        fresh = build_context(
+            replace(inputs(seed), preset=Preset("fresh", tuple(replace(m) for m in messages))),
+            lambda _: LETTERS,
+        )
+        assert [turn.text for turn in kept.turns] == [turn.text for turn in fresh.turns]
+        assert kept.notes == fresh.notes
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{" * 20_000,
+        "}}" * 20_000,
+        "{{x::" * 5_000 + "}}" * 5_000,
+        ("{{roll::" * MAX_DEPTH + "}}" * MAX_DEPTH) * 50,
+        ("{{what::" * MAX_DEPTH + "}}" * MAX_DEPTH) * 50,
+        "{{setvar::a::xxxxxxxx}}" + "{{setvar::a::{{getvar::a}}{{getvar::a}}}}" * 60 + "{{a}}",
+        "{{newline::9999}}" * 1_000,
+        "{{random::" * MAX_DEPTH + "{{user}}" * 1_000 + "}}" * MAX_DEPTH,
+        "\n" * 50_000 + "{{trim}}" * 1_000,
+        "{{lastMessage}}" * 20_000,
+        "{{a " * 20_000,
+        "{{random::" * 5_000 + "x" + "}}" * 5_000,
+        "{{random::{{random::a,b}} " * 5_000,
+        "{{getvar::twice30}}" * 300,
+        "{{getvar::empty30}}" * 300,
+        "{{wide}}" * 300,
+    ],
+    ids=lambda source: source[:12].strip() or "breaks",
+)
+def test_no_text_makes_it_large_or_slow(source: str):
+    variables = {f"twice{n}": f"{{{{twice{n - 1}}}}}" * 2 for n in range(1, 31)}
+    variables |= {f"empty{n}": f"{{{{empty{n - 1}}}}}" * 2 for n in range(1, 31)}
+    variables |= {"twice0": "long " * 400, "empty0": "{{noop}}", "wide": "{{wider}}" * 10_000}
+    variables |= {"wider": "{{user}}" * 10_000}
+    history = (Message("user", "long " * 2_000, "1"),)
+    began = perf_counter()
+    plain = expanded(source, history=history, variables=variables)
+    assert len(plain) <= MAX_EXPANSION + len(source)
+    assert perf_counter() - began < 20  # seconds; exponential ones would take years
+
+
+def test_a_profile_that_names_itself_ends():
+    who = PresetMessage("who", type="user_profile", role="user")
+    envelope = request(who, profile=Profile("Ada", "a {{persona}} b"))
+    assert envelope.turns[0].text.plain == "a a {{persona}} b b"
+
+
+def test_every_macro_is_told_in_a_line() -> None:
+    from tui_chat.context.macros.completion import MACRO_HELP, complete_macro
+    from tui_chat.context.macros.environment import _WORDS, is_value_macro
+    from tui_chat.context.macros.functions import MACROS
+
+    told = {macro.name for macro in MACRO_HELP}
+    assert told == {*MACROS, *filter(is_value_macro, _WORDS), "trim", "//"}
+    assert [m.written for m in complete_macro("tone", ("Tone",))] == ["{{getvar::Tone}}"]
+
+
+def test_a_macro_that_is_never_closed_is_told():
+    envelope = built(said("Hi {{user, this is {{char}}"), HISTORY)
+    assert envelope.turns[0].text.plain == "Hi {{user, this is Assistant"
+    notes = [note.sentence for note in envelope.notes if note.code == "macro-stays"]
+    assert len(notes) == 1
+    assert "“{{user, this is {{char}}”" in notes[0]
+    assert "“}}”" in notes[0]
+    closed = built(said("{{user}} \\{\\{ }}"), HISTORY)
+    assert "macro-stays" not in codes(closed)
+
+
+def notes_of(envelope: ChatEnvelope) -> list[tuple[str, str]]:
+    return [(note.code, note.sentence) for note in envelope.notes]
+
+
+def values(**given: str) -> dict[str, object]:
+    return {"preset_variables": given, "variables": {}}
+
+
+def test_all_that_a_value_becomes_leads_to_its_macro():
+    turn = turn_of("I am {{card}}.")
+    assert turn is not None
+    origin = Origin(OriginKind.MACRO, "{{card}}", "{{card}}", Origin(OriginKind.PRESET, "it"))
+    spans = [(span.text, span.origin.kind, span.start) for span in turn.text.spans]
+    assert spans == [
+        ("I am ", OriginKind.PRESET, 0),
+        ("Bot knows Ada", OriginKind.MACRO, 0),
+        (".", OriginKind.PRESET, 13),
+    ]
+    assert turn.text.spans[1].origin == origin
+
+
+@pytest.mark.parametrize(
+    ("source", "given", "plain", "macro", "place"),
+    [
+        ("<{{a}}>", {"a": "1 {{a}} 2"}, "<1 {{a}} 2>", "{{a}}", "variable “a” → variable “a”"),
+        ("<{{a}}>", {"a": "1{{b}}", "b": "2{{getvar::c}}", "c": "3{{a}}"}, "<123{{a}}>",
+         "{{a}} in variable “c”", "variable “a” → variable “b” → variable “c” → variable “a”"),
+        ("{{b}}", {"b": "x{{persona}}"}, "xAda {{persona}}", "{{persona}} in the profile",
+         "the profile → the profile"),
+    ],
+)  # fmt: skip
+def test_a_cycle_ends_where_it_closes_and_is_told(
+    source: str, given: dict[str, str], plain: str, macro: str, place: str
+):
+    ada = Profile("Ada", "Ada {{persona}}")
+    envelope = request(said(source, id="it", name="Main"), profile=ada, **values(**given))
+    assert envelope.turns[0].text.plain == plain
+    (note,) = envelope.notes
+    assert note.code == "macro-stays"
+    assert macro in note.sentence
+    assert place in note.sentence
+    assert "in preset message “Main” leads back to itself" in note.sentence
+    assert note.origin == envelope.turns[0].origin
+
+
+def test_a_variable_that_was_set_ends_no_cycle_and_begins_none():
+    source = "{{a}}|{{setvar::a::end}}{{a}}"
+    assert expanded(source, **values(a="{{b}}", b="[{{a}}]")) == "[{{a}}]|end"
+
+
+def test_values_are_expanded_to_a_bounded_depth():
+    chain = {f"v{n}": f"{n}{{{{v{n + 1}}}}}" for n in range(99)} | {"v99": "end"}
+    envelope = request(said("{{v0}}!", name="Main"), **values(**chain))
+    plain = envelope.turns[0].text.plain
+    assert plain == "".join(map(str, range(MAX_DEPTH))) + f"{{{{v{MAX_DEPTH}}}}}!"
+    (note,) = envelope.notes
+    assert f"{{{{v{MAX_DEPTH}}}}} in variable “v{MAX_DEPTH - 1}” in preset message" in note.sentence
+    assert "stands inside" in note.sentence
+    short = {**chain, "v10": "end"}
+    assert expanded("{{v0}}", **values(**short)) == "0123456789end"
+
+
+def test_values_that_grow_exponentially_leave_their_macro_as_it_is():
+    doubled = {f"v{n}": f"{{{{v{n - 1}}}}}{{{{v{n - 1}}}}}" for n in range(1, 31)} | {"v0": "x"}
+    began = perf_counter()
+    envelope = request(said("<{{v30}}> {{v5}}", name="Main"), said("{{char}}"), **values(**doubled))
+    assert perf_counter() - began < 2
+    assert envelope.turns[0].text.plain == f"<{{{{v30}}}}> {'x' * 32}"
+    assert envelope.turns[1].text.plain == "Bot", "other texts are expanded as ever"
+    assert notes_of(envelope) == [
+        (
+            "macro-stays",
+            "{{v30}} in preset message “Main” brings in more than "
+            f"{MAX_VALUES:,} values; it stays as it is written.",
+        )
+    ]
+
+
+@pytest.mark.parametrize("levels", [1, 12, 20, MAX_DEPTH, MAX_DEPTH + 1, 50, 400])
+@pytest.mark.parametrize("opening", ["{{random::", "{{pick::", "{{random:", "{{random::a::"])
+def test_nested_choices_lose_no_text(opening: str, levels: int):
+    envelope = request(said(f"<{opening * levels}`x`, `y`{'}}' * levels}>", id="it"))
+    plain = envelope.turns[0].text.plain
+    inner = max(levels - MAX_DEPTH, 0)
+    assert plain.startswith("<")
+    assert plain.endswith(">")
+    if opening.endswith("a::"):
+        full = f"{opening * inner}`x`, `y`{'}}' * inner}"
+        assert plain in (f"<{full}>", "<a>")
+    elif inner:
+        assert plain == f"<{opening * inner}`x`, `y`{'}}' * inner}>"
+    else:
+        assert plain in ("<`x`>", "<`y`>")
+    notes = [sentence for code, sentence in notes_of(envelope) if code == "macro-stays"]
+    assert len(notes) == bool(inner)
+    assert all("{{" in note and "preset message “it”" in note for note in notes)
+
+
+def test_a_value_says_the_same_wherever_it_is_put():
+    coat = " ".join(["{{coat}}"] * 8)
+    given = values(coat="{{random::red::green::blue}} {{random::silk::wool}}")
+    envelope = request(said(coat), said("{{coat}}"), **given)
+    said_so = {turn.text.plain for turn in envelope.turns[1:2]}
+    assert {envelope.turns[0].text.plain} == {" ".join([*said_so] * 8)}
+    assert len({expanded("{{coat}}", seed=seed, **given) for seed in range(40)}) == 6
+
+
+def test_what_is_remembered_of_values_follows_them():
+    preset = Preset("p", (said("{{setvar::x::{{date}}}}{{a}}", id="it"),), variables={"a": "{{x}}"})
+    for now, x in ((NOW, "2024-05-01"), (NOW.replace(day=2), "2024-05-02")):
+        for value in ("{{x}}", "{{user}}"):
+            inputs = Inputs(ENDPOINT, preset, TALK, profile=ADA, now=now, variables={"a": value})
+            turn = build_context(inputs, lambda _: LETTERS).turns[0]
+            assert turn.text.plain == (x if value == "{{x}}" else "Ada")
+
+
+def test_white_space_that_a_macro_became_is_sent_as_written_white_space_is():
+    for blank in ("{{newline}}", "{{space::3}}", "\n{{newline}} ", "{{blank}}"):
+        envelope = request(said(blank, id="it"), **values(blank=" \n"))
+        assert envelope.turns[0].origin.id == "it"
+        assert not envelope.turns[0].text.plain.strip()
+        assert codes(envelope) == ["blank-content"]
+    for nothing in ("{{noop}}\n", "{{setvar::a::b}} \n{{// done}}", "\n{{trim}}\n", "{{empty}}"):
+        envelope = request(said(nothing, id="it"), **values(empty=""))
+        assert [turn.origin.id for turn in envelope.turns] == ["1", "2"]
+        assert codes(envelope) == ["empty-content"]
+
+
+@pytest.mark.parametrize("value", ["", " \n", "{{noop}}", "{{other}}", "{{// later}}"])
+def test_a_message_that_requires_a_variable_is_not_sent_without_it(value: str):
+    line = said("{{char}} is {{mood}}.{{setvar::set::x}}", id="it", name="Mood", requires="Mood")
+    envelope = request(line, said("[{{getvar::set}}]"), **values(mood=value, other=" "))
+    assert [turn.text.plain for turn in envelope.turns[:-2]] == ["[]"]
+    found = [note for note in envelope.notes if note.code == "empty-value"]
+    assert [note.sentence for note in found] == [
+        "“Mood” requires “Mood”, which has no value; it is not sent."
+    ]
+    full = request(line, said("[{{getvar::set}}]"), **values(mood="{{weekday}}"))
+    assert [turn.text.plain for turn in full.turns[:-2]] == ["Bot is Wednesday.", "[x]"]
+
+
+def test_what_is_required_may_be_set_further_up_or_be_a_word():
+    lines = (said("{{setvar::mood::grim}}"), said("Mood", requires="mood"))
+    assert [turn.text.plain for turn in request(*lines).turns[:-2]] == ["Mood"]
+    lines = (said("Who", requires="persona"), said("Never", requires="nobody"))
+    assert [turn.text.plain for turn in request(*lines).turns[:-2]] == ["Who"]
+    assert [turn.text.plain for turn in request(*lines, profile=None).turns[:-2]] == []
+
+
+def test_more_notes_than_are_told_are_counted():
+    envelope = request(said("".join(f"{{{{no{n}}}}}" for n in range(MAX_NOTES + 3)), name="Main"))
+    assert codes(envelope) == ["unknown-macro"] * MAX_NOTES + ["more-macros"]
+    assert "3 more macros of preset message “Main”" in envelope.notes[-1].sentence
+
+
+soup_fragments = st.sampled_from(
+    ["{{", "}}", "{", "}", "::", ":", " ", ",", "\n", "`", "'", "你", "(", "//x", "|", "\\,"]
+)
+
+
+@st.composite
+def soups(draw: st.DrawFn) -> str:
+    """Braces and separators without the name of a macro: every character is literal text."""
+    parts = draw(st.lists(st.one_of(soup_fragments, st.sampled_from("qwx")), max_size=30))
+    soup = "".join(parts)
+    while re.search(r"\{\{\s*//", soup):
+        soup = re.sub(r"(\{\{\s*)//", r"\1", soup)  # a comment is a macro
+    return soup
+
+
+@given(soups())
+def test_text_around_no_macro_is_sent_to_the_letter(soup: str):
+    if soup.strip():
+        assert expanded(soup) == soup
+        assert expanded("{{value}}", **values(value=soup)) == soup
+
+
+pieces = st.one_of(
+    soups().map(lambda soup: ("text", soup)),
+    st.sampled_from(
+        ["{{user}}", "{{noop}}", "{{setvar::v::{{char}}}}", "{{v}}", "{{random::a::b}}", "{{loop}}",
+         "{{twice30}}", "{{roll::2d6}}", "{{// x }}", "{{chain0}}", "{{pick::{{user}}::}}",
+         "{{newline}}", "{{setvar::w::{{loop}}}}"]
+    ).map(lambda macro: ("macro", macro)),
+)  # fmt: skip
+HOSTILE = (
+    {f"twice{n}": f"{{{{twice{n - 1}}}}}," * 2 for n in range(1, 31)}
+    | {f"chain{n}": f"{{{{chain{n + 1}}}}}" for n in range(60)}
+    | {"twice0": "x", "chain60": "end", "loop": "a{{loop2}}", "loop2": "{{loop}}b"}
+)
+
+
+@given(st.lists(pieces, max_size=12), st.integers(0, 2), st.integers(0, 40))
+def test_text_between_macros_is_never_lost(parts: list[tuple[str, str]], seed: int, nested: int):
+    """Literal text outside macros is sent, in its order, whatever stands between and around."""
+    balanced = [(k, t) for k, t in parts if k == "macro" or _closes_what_it_opens(t)]
+    source = "".join(text for _, text in balanced)
+    for whole in (source, "{{what::" * nested + source + "}}" * nested):
+        began = perf_counter()
+        turn = turn_of(whole, seed=seed, **values(**HOSTILE))
+        assert perf_counter() - began < 5
+        again = turn_of(whole, seed=seed, **values(**HOSTILE))
+        if turn is None or again is None:
+            assert not "".join(t for kind, t in balanced if kind == "text").strip()
+            continue
+        assert turn.text == again.text
+        written = [span for span in turn.text.spans if span.origin == turn.origin]
+        kept = {at for span in written for at in range(span.start, span.start + len(span.text))}
+        at = whole.index(source) if source else 0
+        for kind, text in balanced:
+            if kind == "text":
+                assert kept.issuperset(range(at, at + len(text)))
+            at += len(text)
+
+
+def _closes_what_it_opens(text: str) -> bool:
+    """Whether a text neither closes a macro that began before it nor opens one that ends after."""
+    depth = 0
+    for brace in re.findall(r"\{+|\}+", text):
+        if len(brace) > 1:
+            depth += len(brace) // 2 * (1 if brace[0] == "{" else -1)
+        if depth < 0:
+            return False
+    return depth == 0 and not re.search(r"^[{}\\]|[{}\\]$|\{\{\{|\}\}\}", text)

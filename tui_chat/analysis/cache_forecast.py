@@ -1,0 +1,307 @@
+"""A forecast, before sending, of how much of a request a provider's prompt cache can serve.
+
+1. A cache serves a prompt's beginning: what is token for token the same as in a prompt that the
+   provider has read. `common` is how far this request equals the last one.
+2. OpenAI and Gemini keep every prompt's beginning of themselves. Anthropic keeps it up to the
+   marks (`cache_control`) of the earlier request, and looks for one of them at most
+   `LOOK_BACK` blocks in front of a mark of this one. `served` counts that in.
+3. Both are upper bounds: a cache forgets after minutes, rounds down, and has a smallest size.
+4. Another model, or another endpoint, has another cache: nothing is common then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tui_chat.analysis.prompt import UNREAD, Prompt, cost, prompt_of
+from tui_chat.compose import Composed
+from tui_chat.models.common_prefix import common_prefix
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Turn
+from tui_chat.models.json_tree import Arr, Obj, Str, Tree, body_of
+from tui_chat.models.text import GLUE, Origin, OriginKind, Text
+from tui_chat.tokens import Counter
+
+LOOK_BACK = 20
+"""How many blocks in front of a mark Anthropic looks for something it has kept."""
+
+BreakKind = Literal["first", "model", "grown", "moved", "changed", "added", "gone", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheBreak:
+    """Where a request ceases to be like the last one."""
+
+    kind: BreakKind
+    """`first`: there was none. `model`: it asked another model. `grown`: the whole last request
+    is in this one. `moved`, `changed`, `added`, `gone`: what happened to `origin`. `other`: the
+    two are not that alike."""
+    origin: Origin | None = None
+    """What is first not the same."""
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a prompt cache can do for a request. Figures in tokens."""
+
+    total: int
+    """The whole prompt, as the budget beside it counts it: with the request's own framing, which
+    stands in no message. Where there is no budget, what the body costs."""
+    common: int
+    """How many of its leading tokens the last request had too."""
+    served: int
+    """How many of these the provider's cache can serve at most."""
+    after: int
+    """What comes after the first difference and is read anew."""
+    at: CacheBreak
+
+
+class Forecaster:
+    """Forecasts one request after the other against the last one that was sent.
+
+    Costs what changed since the request it saw before, not the length of the prompt.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[Composed, Prompt] | None = None
+        self._now: Prompt | None = None
+        self._equal = 0
+        """How many leading segments of `_now` are as in `_last`."""
+
+    def __call__(self, last: Composed | None, now: Composed, counter: Counter) -> Forecast:
+        """Return what the cache can serve of `now` after `last` was sent (None: nothing was)."""
+        prompt = prompt_of(now, counter, self._now)
+        if last is None or (last.endpoint.name, last.model) != (now.endpoint.name, now.model):
+            self._now, self._last = prompt, None
+            kind: BreakKind = "first" if last is None else "model"
+            at = CacheBreak(kind, None, _SENTENCES[kind])
+            return Forecast(_total(now, prompt), 0, 0, prompt.total, at)
+        known = self._last is not None and self._last[0] is last and self._now is not None
+        if self._last is None or not known or self._last[1].counter is not counter:
+            self._last = last, prompt_of(last, counter, prompt)
+            self._now, self._equal = None, 0
+        was = self._last[1]
+        same = common_prefix(self._now.segments, prompt.segments) if self._now else 0
+        self._equal = _equal_segments(was, prompt, min(self._equal, same))
+        self._now = prompt
+        return _forecast(last, was, now, prompt, self._equal)
+
+
+def _equal_segments(was: Prompt, now: Prompt, known: int) -> int:
+    """Return how many leading segments say the same, the first `known` of them being known."""
+    ends = min(len(was.segments), len(now.segments))
+    at = known + common_prefix(was.segments[known:], now.segments[known:])
+    while at < ends:
+        one, other = was.segments[at], now.segments[at]
+        if one is not other and not _says_the_same(one, other):
+            break
+        at += 1
+    return at
+
+
+def _says_the_same(one: Tree, other: Tree) -> bool:
+    return body_of(_read(one)) == body_of(_read(other))
+
+
+def _read(node: Tree) -> Tree:
+    """Return a segment as the model reads it: without the marks of its caching, and a text that
+    stands in a block of its own, so as to be marked, as the text that it is.
+    """
+    match node:
+        case Obj() if node.get("cache_control") is not None or any(
+            isinstance(value, Arr) for _, value in node.items
+        ):
+            items = ((k, _read(v)) for k, v in node.items if k != "cache_control")
+            return Obj(tuple((k, _lone_text(v) if k == "content" else v) for k, v in items))
+        case Arr():
+            return Arr(tuple(map(_read, node.items)))
+        case _:
+            return node
+
+
+def _lone_text(content: Tree) -> Tree:
+    """Return the text of a content that is one block of text and nothing else."""
+    if isinstance(content, Arr) and len(content.items) == 1:
+        block = content.items[0]
+        if isinstance(block, Obj) and [key for key, _ in block.items] == ["type", "text"]:
+            return block.items[1][1]
+    return content
+
+
+def _forecast(last: Composed, was: Prompt, now: Composed, prompt: Prompt, equal: int) -> Forecast:
+    common = prompt.before(equal)
+    one = was.segments[equal] if equal < len(was.segments) else None
+    other = prompt.segments[equal] if equal < len(prompt.segments) else None
+    inside = _Inside(prompt.counter.uncorrected)
+    if one is not None and other is not None:
+        inside.compare("", _read(one), _read(other))
+        common += prompt.counter.scaled(inside.tokens)
+    served = _served(now.protocol, was, prompt, common)
+    at = _break(last, now, one, other, inside)
+    after = prompt.total - common
+    return Forecast(max(_total(now, prompt), common), common, served, after, _told(at, after))
+
+
+def _total(now: Composed, prompt: Prompt) -> int:
+    budget = now.envelope.budget
+    return prompt.total if budget is None else budget.total
+
+
+def _served(protocol: Protocol, was: Prompt, now: Prompt, common: int) -> int:
+    if protocol is not Protocol.ANTHROPIC:
+        return common
+    return max(
+        (
+            kept.tokens
+            for kept in was.marks
+            if kept.tokens <= common
+            and any(0 <= mark.block - kept.block <= LOOK_BACK for mark in now.marks)
+        ),
+        default=0,
+    )
+
+
+class _Inside:
+    """Finds how far two segments that differ are the same."""
+
+    def __init__(self, counter: Counter) -> None:
+        self.counter = counter
+        self.tokens = 0
+        self.was: Origin | None = None
+        self.now: Origin | None = None
+        """Whose the first characters are that differ, in the one and in the other."""
+
+    def compare(self, key: str, one: Tree, other: Tree) -> bool:
+        """Add up what is the same; False at the first difference."""
+        match one, other:
+            case Str(), Str():
+                return self._strings(key, one, other)
+            case Obj(), Obj():
+                pairs = list(zip(one.items, other.items, strict=False))
+                for (name, value), (other_name, other_value) in pairs:
+                    if name == other_name == "cache_control":
+                        continue
+                    if name != other_name:
+                        return self._differ(_origin(value), _origin(other_value))
+                    if not self.compare(name, value, other_value):
+                        return False
+                return self._lengths(
+                    [value for _, value in one.items], [value for _, value in other.items]
+                )
+            case Arr(), Arr():
+                for value, other_value in zip(one.items, other.items, strict=False):
+                    if not self.compare(key, value, other_value):
+                        return False
+                return self._lengths(one.items, other.items)
+            case _:
+                if body_of(one) == body_of(other):
+                    return True
+                return self._differ(_origin(one), _origin(other))
+
+    def _strings(self, key: str, one: Str, other: Str) -> bool:
+        text, other_text = one.text.plain, other.text.plain
+        if text == other_text:
+            self.tokens += cost(key, other, self.counter)
+            return True
+        if key in UNREAD:
+            return self._differ(_origin(one), _origin(other))
+        self.tokens += self.counter.alike(text, other_text)
+        end = common_prefix(text, other_text)
+        return self._differ(_at(one.text, end), _at(other.text, end))
+
+    def _lengths(
+        self, one: tuple[Tree, ...] | list[Tree], other: tuple[Tree, ...] | list[Tree]
+    ) -> bool:
+        if len(one) == len(other):
+            return True
+        n = min(len(one), len(other))
+        return self._differ(
+            _origin(one[n]) if n < len(one) else None,
+            _origin(other[n]) if n < len(other) else None,
+        )
+
+    def _differ(self, was: Origin | None, now: Origin | None) -> bool:
+        self.was, self.now = was, now
+        return False
+
+
+def _at(text: Text, offset: int) -> Origin | None:
+    if not text.plain:
+        return None
+    return text.span_at(min(offset, len(text.plain) - 1)).origin
+
+
+def _origin(node: Tree) -> Origin:
+    """Return whose a node is: its first words' where it only stands for them."""
+    if isinstance(node, Str):
+        return _at(node.text, 0) or GLUE
+    if node.origin is not GLUE or not isinstance(node, Obj | Arr):
+        return node.origin
+    children = [value for _, value in node.items] if isinstance(node, Obj) else node.items
+    return next((o for o in map(_origin, children) if o is not GLUE), GLUE)
+
+
+def _break(
+    last: Composed, now: Composed, one: Tree | None, other: Tree | None, inside: _Inside
+) -> CacheBreak:
+    if one is None:
+        return CacheBreak("grown", _origin(other) if other is not None else None)
+    if other is None:
+        return CacheBreak("gone", _whole(_origin(one)))
+    was_what = _named(inside.was, one)
+    now_what = _named(inside.now, other)
+    was_origin, now_origin = _whole(was_what), _whole(now_what)
+    if _owner(was_origin) == _owner(now_origin):
+        return CacheBreak("changed", now_what)
+    stays = _stands_in(was_origin, now.envelope.turns)
+    came = not _stands_in(now_origin, last.envelope.turns)
+    if stays and not came:
+        mover = was_origin if now_origin.kind is OriginKind.HISTORY else now_origin
+        return CacheBreak("moved", mover)
+    if stays:
+        return CacheBreak("added", now_origin)
+    if was_origin.kind is OriginKind.DRAFT:
+        return CacheBreak("grown", now_origin)
+    return CacheBreak("gone" if not came else "other", was_origin)
+
+
+def _named(found: Origin | None, segment: Tree) -> Origin:
+    """Return whose the difference is; a role's name is its message's."""
+    return _origin(segment) if found is None or found is GLUE else found
+
+
+def _whole(origin: Origin) -> Origin:
+    """Return the origin of the message that a field, a macro or a setting stands in."""
+    while origin.within is not None:
+        origin = origin.within
+    return origin
+
+
+def _owner(origin: Origin) -> tuple[OriginKind, str]:
+    return origin.kind, origin.id
+
+
+def _stands_in(origin: Origin, turns: tuple[Turn, ...]) -> bool:
+    kind, name = origin.kind, origin.id
+    return any(turn.origin.id == name and turn.origin.kind is kind for turn in turns)
+
+
+_SENTENCES: dict[BreakKind, str] = {
+    "first": "Nothing was sent to this endpoint yet: there is nothing to compare with.",
+    "model": "The last request asked another model, which has a cache of its own.",
+    "grown": "All of the last request comes again: only what is new is read anew.",
+    "moved": "{what} has moved: {after} after it are not cached.",
+    "changed": "{what} has changed: {after} from there on are not cached.",
+    "added": "{what} is new here: {after} from there on are not cached.",
+    "gone": "{what} is gone: {after} after it are not cached.",
+    "other": "{what} and what follows is not in this request: {after} are not cached.",
+}
+
+
+def _told(at: CacheBreak, after: int) -> CacheBreak:
+    what = at.origin.label if at.origin is not None else "What follows"
+    words = f"{after:,} token{'s' * (after != 1)}"
+    sentence = _SENTENCES[at.kind].format(what=what[:1].upper() + what[1:], after=words)
+    return CacheBreak(at.kind, at.origin, sentence)

@@ -1,0 +1,212 @@
+"""Captured requests: find a request in pasted text, detect its protocol, take it apart.
+
+1. The text may be a body, or contain one: a curl command, an HTTP request, a line of a log. The
+   outermost JSON object that is a request counts.
+2. The protocol is detected by keys that only one protocol has, else by the model's name.
+3. The conversation becomes the messages of a session. The system prompt becomes a preset that
+   stands in front of the history, so that both together make the same conversation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from tui_chat.context import Settings
+from tui_chat.errors import InputError
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
+from tui_chat.models.message import Message
+from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
+from tui_chat.protocols.common.request_fields import describe_json_error
+from tui_chat.protocols.detection import detect_request
+from tui_chat.protocols.registry import protocol_of
+
+MAX_ATTEMPTS = 200
+"""How many opening braces are looked at in a text that is not JSON as a whole."""
+SHELL_QUOTE = "'\\''"
+"""How a shell writes a single quote inside single quotes."""
+
+_KEPT = frozenset(
+    (
+        *("model", "messages", "input", "contents", "stream", "stream_options", "temperature"),
+        *("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"),
+        *("system", "instructions", "systemInstruction", "system_instruction"),
+    )
+)
+"""Keys whose meaning a session and a preset have a place for."""
+_CONFIGURATION = ("generationConfig", "generation_config")
+"""Where Gemini has the settings that others have at the top."""
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedRequest:
+    """A captured request, read."""
+
+    body: bytes
+    """As it was found; compact JSON where it was inside something else."""
+    protocol: Protocol
+    envelope: ChatEnvelope
+
+    @property
+    def settings(self) -> Settings:
+        """Its model and parameters, as a session's settings."""
+        return _settings(self.envelope.parameters)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation without its system prompt, each message with an id."""
+        _, talk = _split_system(self.envelope.turns)
+        return tuple(_message(turn, f"captured-{n}") for n, turn in enumerate(talk, 1))
+
+    @property
+    def not_kept(self) -> tuple[str, ...]:
+        """The tools and body keys that a session and a preset cannot hold."""
+        body = cast("dict[str, Any]", json.loads(self.body))
+        for key in _CONFIGURATION:
+            inner = body.pop(key, None)
+            body |= cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
+        left = [key for key, value in body.items() if key not in _KEPT and value not in (None, [])]
+        names = ", ".join(_tools_in(body.get("tools")))
+        return tuple(f"{key} ({names})" if key == "tools" and names else key for key in left)
+
+    def preset(self, name: str) -> Preset:
+        """Return a preset with its system prompt in front of the history."""
+        system, _ = _split_system(self.envelope.turns)
+        return Preset(
+            name,
+            (
+                *(
+                    PresetMessage(
+                        f"system-{n}",
+                        "system",
+                        turn.text.plain,
+                        name=f"System {n}",
+                        cache_control=_marked(turn),
+                    )
+                    for n, turn in enumerate(system, 1)
+                ),
+                PresetMessage("chat_history", "user", type="chat_history"),
+            ),
+        )
+
+
+def read_captured(text: str, protocol: Protocol | None = None) -> CapturedRequest:
+    """Read a request body, or something that contains one; `protocol` where it is known.
+
+    Raises InputError where there is none, or where it is none of the protocol.
+    """
+    body = text.strip().lstrip("\ufeff").encode("utf-8", "replace")
+    value = _parsed(body)
+    if value is None:
+        value = next(_inside(text), None)
+        body = b"" if value is None else json.dumps(value, ensure_ascii=False).encode()
+    if value is None:
+        raise InputError(
+            f"There is no request in it{_fault(text)}.",
+            advice="A request is a JSON object, or something that has one, as a curl command.",
+        )
+    found = protocol or detect_request(value)
+    if found is None:
+        raise InputError(
+            "This JSON is not a request of any protocol.",
+            advice="A request has “messages”, “input” or “contents”.",
+        )
+    return CapturedRequest(body, found, protocol_of(found).decode(body))
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, list):
+        for item in cast("list[Any]", value):
+            if isinstance(item, dict):
+                yield cast("dict[str, Any]", item)
+
+
+def _tools_in(listed: Any) -> Iterator[str]:
+    """Yield the names of tools, whoever's request they are in."""
+    for tool in _objects(listed):
+        function = tool.get("function")
+        if isinstance(function, dict):
+            tool = cast("dict[str, Any]", function)
+        if named := tool.get("name") or tool.get("type"):
+            yield str(named)
+            continue
+        for key, value in tool.items():  # Gemini's: functions in a list, others by their key
+            functions = [str(each.get("name", "?")) for each in _objects(value)]
+            yield from functions or (key,)
+
+
+def _parsed(body: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _fault(text: str) -> str:
+    """Return the syntax error of a text that looks like JSON; empty for any other text."""
+    begun = text.lstrip("\ufeff \t\r\n")
+    try:
+        if begun.startswith(("{", "[", '"')):
+            json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        return f": it is not JSON, {describe_json_error(error)}"
+    return ""
+
+
+def _inside(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the requests that a text contains, the outermost first."""
+    decoder = json.JSONDecoder()
+    for unquoted in (text, text.replace(SHELL_QUOTE, "'")):
+        at = -1
+        for _ in range(MAX_ATTEMPTS):
+            at = unquoted.find("{", at + 1)
+            if at < 0:
+                break
+            try:
+                value, _end = decoder.raw_decode(unquoted, at)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict):
+                found = cast("dict[str, Any]", value)
+                if detect_request(found) is not None:
+                    yield found
+
+
+def _split_system(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+    """Return the system turns that begin the conversation, and the rest of it."""
+    first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
+    return turns[:first], turns[first:]
+
+
+def _message(turn: Turn, name: str) -> Message:
+    return Message(
+        turn.role,
+        turn.text.plain,
+        name,
+        tool_calls=turn.tool_calls,
+        tool_call_id=turn.tool_call_id,
+        name=turn.name,
+        semantics=turn.semantics,
+        parts=turn.parts,
+    )
+
+
+def _marked(turn: Turn) -> CacheLifetime | None:
+    """Return the cache mark at the end of a turn, if there is one."""
+    layout = turn.semantics.layout
+    mark = layout.pieces[-1].cache if layout is not None and layout.pieces else ""
+    if not mark:
+        return None
+    return "1h" if json.loads(mark).get("ttl") == "1h" else "5m"
+
+
+def _settings(asked: Parameters) -> Settings:
+    return Settings(
+        model=asked.model.value,
+        temperature=asked.temperature.value if asked.temperature else None,
+        max_tokens=asked.max_tokens.value if asked.max_tokens else None,
+    )

@@ -1,0 +1,241 @@
+"""The difference of two request bodies, line by line of their pretty text.
+
+1. Trees are compared, not texts: a message that came in between is one thing, and the comma that
+   it brought along is none.
+2. What both have the same object of, or the same bytes of, is skipped without being laid out.
+3. Lines are named by their numbers in `Payload.lines`; the screen fetches those that it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal
+
+from tui_chat.models.json_tree import Arr, Obj, Tree, body_of
+from tui_chat.models.payload import Payload, PrettyLines, line_starts
+
+CONTEXT = 2
+"""Equal lines shown around a difference."""
+_HIGH = 100
+"""Lines from which a part is compared piece by piece and not as a whole."""
+_PATIENCE = 4_000_000
+"""Up to so many pairs of items the best alignment is looked for; beyond it a good one is."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRun:
+    """Lines that are the same in both, or that stand for each other, or only in one."""
+
+    same: bool
+    was: range
+    """Line numbers in the first body."""
+    now: range
+    """Line numbers in the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRow:
+    """A row of the difference as it is shown."""
+
+    kind: Literal["same", "gone", "new", "folded"]
+    was: int | None = None
+    """The line's number in the first body, from 0."""
+    now: int | None = None
+    """The line's number in the second body, from 0."""
+    folded: int = 0
+    """How many equal lines are not shown here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The difference of two bodies."""
+
+    was: Payload
+    now: Payload
+    runs: tuple[DiffRun, ...]
+
+    @property
+    def is_none(self) -> bool:
+        """True if the bodies are equal."""
+        return all(run.same for run in self.runs)
+
+    @property
+    def gone(self) -> int:
+        """Lines that only the first body has."""
+        return sum(len(run.was) for run in self.runs if not run.same)
+
+    @property
+    def new(self) -> int:
+        """Lines that only the second body has."""
+        return sum(len(run.now) for run in self.runs if not run.same)
+
+    def rows(self, context: int = CONTEXT) -> tuple[DiffRow, ...]:
+        """Return what is to be shown: what differs, `context` equal lines around it."""
+        rows: list[DiffRow] = []
+        last = len(self.runs) - 1
+        for index, run in enumerate(self.runs):
+            if not run.same:
+                rows += [DiffRow("gone", was=line) for line in run.was]
+                rows += [DiffRow("new", now=line) for line in run.now]
+                continue
+            pairs = list(zip(run.was, run.now, strict=True))
+            head = 0 if index == 0 else context
+            tail = 0 if index == last else context
+            if len(pairs) <= head + tail + 1:
+                rows += [DiffRow("same", one, other) for one, other in pairs]
+                continue
+            rows += [DiffRow("same", one, other) for one, other in pairs[:head]]
+            rows.append(DiffRow("folded", folded=len(pairs) - head - tail))
+            if tail:
+                rows += [DiffRow("same", one, other) for one, other in pairs[-tail:]]
+        return tuple(rows)
+
+
+def diff_payloads(was: Payload, now: Payload) -> Difference:
+    """Compare two bodies. Pure; costs what is not the same, and one look at each item."""
+    return Difference(was, now, tuple(_joined(_compare(was.tree, now.tree, 0, 0))))
+
+
+def changed_part(was: str, now: str) -> tuple[range, range]:
+    """Return which characters of two lines that stand for each other are not the same."""
+    end = min(len(was), len(now))
+    head = _most(end, lambda n: was[:n] == now[:n])
+    tail = _most(end - head, lambda n: was[len(was) - n :] == now[len(now) - n :])
+    return range(head, len(was) - tail), range(head, len(now) - tail)
+
+
+def _most(limit: int, fits: Callable[[int], bool]) -> int:
+    """Return the greatest number up to a limit that fits, where all smaller ones fit too."""
+    low = 0
+    while low < limit:
+        middle = (low + limit + 1) // 2
+        low, limit = (middle, limit) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def _joined(runs: Iterator[DiffRun]) -> Iterator[DiffRun]:
+    waiting: DiffRun | None = None
+    for run in runs:
+        if not (run.was or run.now):
+            continue
+        if waiting is not None and waiting.same == run.same:
+            waiting = DiffRun(
+                run.same,
+                range(waiting.was.start, run.was.stop),
+                range(waiting.now.start, run.now.stop),
+            )
+            continue
+        if waiting is not None:
+            yield waiting
+        waiting = run
+    if waiting is not None:
+        yield waiting
+
+
+def _compare(one: Tree, other: Tree, at: int, other_at: int) -> Iterator[DiffRun]:
+    """Yield the runs of two nodes that stand for each other, from their first lines on."""
+    height, other_height = len(PrettyLines(one)), len(PrettyLines(other))
+    whole = range(at, at + height), range(other_at, other_at + other_height)
+    # The bytes of what is high are not made for this: its parts are compared.
+    alike = height == other_height < _HIGH
+    if one is other or (alike and body_of(one) == body_of(other)):
+        yield DiffRun(True, *whole)
+        return
+    if not one_kind(one, other) or height == 1 or other_height == 1:
+        yield DiffRun(False, *whole)
+        return
+    assert isinstance(one, Obj | Arr)
+    assert isinstance(other, Obj | Arr)
+    yield DiffRun(True, range(at, at + 1), range(other_at, other_at + 1))
+    for same, items, other_items in _aligned(one, other):
+        yield from _items(same, (one, items, at), (other, other_items, other_at))
+    yield DiffRun(True, whole[0][-1:], whole[1][-1:])
+
+
+_Slice = tuple["Obj | Arr", range, int]
+
+
+def _items(same: bool, one: _Slice, other: _Slice) -> Iterator[DiffRun]:
+    """Yield the runs of items that stand for each other as far as they go in pairs."""
+    (node, items, at), (other_node, other_items, other_at) = one, other
+    if (
+        same
+        and node.items[items.start : items.stop]
+        == (other_node.items[other_items.start : other_items.stop])
+    ):
+        yield DiffRun(True, _lines(node, items, at), _lines(other_node, other_items, other_at))
+        return
+    # Values under other keys do not stand for each other, be they as alike as they may.
+    pairs = 0 if isinstance(node, Obj) and not same else min(len(items), len(other_items))
+    for index, other_index in zip(items[:pairs], other_items[:pairs], strict=True):
+        yield from _compare(
+            _value(node, index),
+            _value(other_node, other_index),
+            _lines(node, range(index, index + 1), at).start,
+            _lines(other_node, range(other_index, other_index + 1), other_at).start,
+        )
+    yield DiffRun(
+        False,
+        _lines(node, items[pairs:], at),
+        _lines(other_node, other_items[pairs:], other_at),
+    )
+
+
+def _aligned(one: Obj | Arr, other: Obj | Arr) -> Iterator[tuple[bool, range, range]]:
+    """Yield which items stand for each other: the same ones, and those in between."""
+    count, other_count = len(one.items), len(other.items)
+    most = min(count, other_count)
+    # Slices of nodes are compared by identity, in C: what nobody touched costs nothing.
+    head = _most(most, lambda n: one.items[:n] == other.items[:n])
+    while head < most and _same_item(one, head, other, head):
+        head += 1
+    tail = 0
+    while tail < min(count, other_count) - head and _same_item(
+        one, count - 1 - tail, other, other_count - 1 - tail
+    ):
+        tail += 1
+    yield True, range(head), range(head)
+    keys = [_key(one, index) for index in range(head, count - tail)]
+    other_keys = [_key(other, index) for index in range(head, other_count - tail)]
+    quick = len(keys) * len(other_keys) > _PATIENCE
+    matcher = SequenceMatcher(None, keys, other_keys, autojunk=quick)
+    for tag, start, stop, other_start, other_stop in matcher.get_opcodes():
+        yield (
+            tag == "equal",
+            range(head + start, head + stop),
+            range(head + other_start, head + other_stop),
+        )
+    yield True, range(count - tail, count), range(other_count - tail, other_count)
+
+
+def _same_item(one: Obj | Arr, index: int, other: Obj | Arr, other_index: int) -> bool:
+    a, b = _value(one, index), _value(other, other_index)
+    if isinstance(one, Obj) and isinstance(other, Obj):
+        return one.items[index][0] == other.items[other_index][0]
+    return a is b or body_of(a) == body_of(b)
+
+
+def _key(node: Obj | Arr, index: int) -> str | bytes:
+    """Return what an item is known by: an object's by its key, an array's by its bytes."""
+    return node.items[index][0] if isinstance(node, Obj) else body_of(node.items[index])
+
+
+def _value(node: Obj | Arr, index: int) -> Tree:
+    return node.items[index][1] if isinstance(node, Obj) else node.items[index]
+
+
+def _lines(node: Obj | Arr, items: range, at: int) -> range:
+    """Return the lines of some items of a node whose first line is `at`."""
+    starts = line_starts(node)
+    if not items:
+        return range(at + starts[items.start], at + starts[items.start])
+    return range(at + starts[items.start], at + starts[items.stop])
+
+
+def one_kind(one: Tree, other: Tree) -> bool:
+    """True if both are objects, or both are arrays."""
+    return (isinstance(one, Obj) and isinstance(other, Obj)) or (
+        isinstance(one, Arr) and isinstance(other, Arr)
+    )

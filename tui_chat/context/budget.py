@@ -1,0 +1,72 @@
+"""The token budget: notes about it, and the budget of an envelope that was decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tui_chat.context.history import TruncatedHistory
+from tui_chat.context.history_costs import HistoryCosts, answered_turn, is_blank
+from tui_chat.context.inputs import Inputs
+from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note
+from tui_chat.models.text import Origin
+from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
+
+
+def count_envelope(envelope: ChatEnvelope, count: Counter) -> ChatEnvelope:
+    """Return a decoded envelope with the tokens of its turns; its context limit is unknown."""
+    tokens = tuple(count.each(envelope.turns))
+    costs = list(zip(envelope.turns, tokens, strict=True))
+    fixed = REQUEST_OVERHEAD + (count.tools(envelope.tools) if envelope.tools else 0)
+    guessed = bool(envelope.tools) or any(turn.parts for turn in envelope.turns)
+    budget = Budget(
+        limit=None,
+        reserve=0,
+        fixed=fixed + sum(cost for turn, cost in costs if turn.role == "system"),
+        history=sum(cost for turn, cost in costs if turn.role != "system"),
+        dropped=0,
+        counter=count.name,
+        exact=count.exact,
+        ratio=count.ratio,
+        how=how_counted(count, guessed=guessed),
+    )
+    return replace(envelope, tokens=tokens, budget=budget)
+
+
+def budget_notes(budget: Budget, dropped: int) -> Iterator[Note]:
+    """Yield notes about a budget; `dropped` is how many messages did not fit."""
+    about = "" if budget.exact else ", as estimated"
+    if budget.free is not None and budget.free < 0:
+        sentence = (
+            f"What must be sent is {-budget.free:,} tokens over the budget of "
+            f"{(budget.limit or 0) - budget.reserve:,} ({budget.limit:,} less {budget.reserve:,} "
+            f"for the reply{about}), without any history that could be dropped."
+        )
+        yield Note(Level.ERROR, "over-budget", sentence)
+    if dropped:
+        messages = "message" if dropped == 1 else "messages"
+        which = f"{dropped:,} {messages} ({budget.dropped:,} tokens{about})"
+        sentence = f"The oldest {which} did not fit into the budget and are not sent."
+        if dropped == 1:
+            sentence = sentence.replace("oldest 1 message", "oldest message").replace(
+                "are not sent", "is not sent"
+            )
+        yield Note(Level.WARNING, "history-dropped", sentence)
+
+
+def history_notes(inputs: Inputs, costs: HistoryCosts, kept: TruncatedHistory) -> Iterator[Note]:
+    """Yield warnings about the stored messages that are sent."""
+    dropped_origins = (
+        {id(dropped.origin) for dropped in kept.dropped} if costs.blank else set[int]()
+    )
+    for index in costs.blank:
+        origin = costs.turns[index].origin
+        if id(origin) not in dropped_origins:
+            yield _empty_message(index, origin)
+    if inputs.answered is not None and is_blank(inputs.answered):
+        yield _empty_message(len(costs.turns), answered_turn(inputs.answered).origin)
+
+
+def _empty_message(index: int, origin: Origin) -> Note:
+    sentence = f"Message {index + 1} of the history says nothing; some providers refuse that."
+    return Note(Level.WARNING, "empty-message", sentence, origin)

@@ -1,0 +1,202 @@
+"""The costs of a history: its turns, their tokens, and the sums that truncation needs.
+
+1. A history is a tuple and stays the same object from keystroke to keystroke, so its costs are
+   found by its identity. Without that a keystroke in 10,000 messages takes 435 ms instead of 1.
+2. A history that begins like a known one (a reply was added, a message edited, another branch
+   chosen) is counted from where they part. Messages after that point that both have keep their
+   turns, and with them everything derived from those.
+3. An assistant message with tool calls and the results that follow it are one unit, which is kept
+   or dropped as a whole. A unit is always kept if one of its messages is pinned, or is a system
+   message that begins the history.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from operator import attrgetter, is_, sub
+
+from tui_chat.models.envelope import Placement, Turn
+from tui_chat.models.memo import Memo, recent_memo
+from tui_chat.models.message import Message, MessageOrigin
+from tui_chat.models.text import Text
+from tui_chat.tokens import Counter
+
+_IN_HISTORY = Placement("history", rule="It is part of the conversation.")
+_ANSWERED = Placement("draft", rule="It is the message to be answered, which ends the history.")
+
+
+def _turn_of(message: Message) -> Turn:
+    origin = MessageOrigin(message)
+    return Turn(
+        message.role,
+        Text.of(message.content, origin),
+        origin,
+        _IN_HISTORY,
+        message.tool_calls,
+        message.tool_call_id,
+        message.name,
+        message.semantics,
+        message.parts,
+    )
+
+
+@recent_memo()
+def answered_turn(message: Message) -> Turn:
+    """Return the turn of a stored message that takes the draft's place."""
+    return replace(_turn_of(message), placement=_ANSWERED)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryCosts:
+    """The costs of one history, in tokens."""
+
+    history: tuple[Message, ...]
+    turns: tuple[Turn, ...]
+    costs: tuple[int, ...]
+    """Of each turn."""
+    units: tuple[int, ...]
+    """Index of the first message of each unit."""
+    always_kept: tuple[int, ...]
+    """The units that are always kept, as indices into `units`."""
+    droppable: tuple[int, ...]
+    """For each unit, the cost of the droppable units before it; the last item is for the end."""
+    total: int
+    blank: tuple[int, ...]
+    """The indices of empty messages."""
+    has_parts: bool
+    """True if there are images, audio or files, whose cost is an estimate."""
+
+    def members(self, unit: int) -> range:
+        """Return the messages of a unit."""
+        following = self.units[unit + 1] if unit + 1 < len(self.units) else len(self.turns)
+        return range(self.units[unit], following)
+
+    def first_kept(self, allowance: int) -> int:
+        """Return the first unit of the longest run of newest units that costs at most `allowance`
+        tokens together with the units that are always kept.
+        """
+        everything = self.droppable[-1]
+        left = allowance - (self.total - everything)
+        return len(self.units) if left < 0 else bisect_left(self.droppable, everything - left)
+
+
+def history_costs(history: tuple[Message, ...], counter: Counter) -> HistoryCosts:
+    """Return the costs of a history as `counter` counts them."""
+    return _memo_of(counter)(history)
+
+
+@recent_memo()
+def _memo_of(counter: Counter) -> Memo[tuple[Message, ...], HistoryCosts]:
+    @recent_memo()
+    def cost_history(history: tuple[Message, ...]) -> HistoryCosts:
+        if counter.uncorrected is not counter:
+            first = history_costs(history, counter.uncorrected)
+            return _sum_up(first, tuple(counter.times_ratio(first.costs)))
+        return _extend(history, *_nearest(history, cost_history.results()), counter)
+
+    return cost_history
+
+
+_NOTHING = HistoryCosts((), (), (), (), (), (0,), 0, (), has_parts=False)
+
+
+def _nearest(
+    history: tuple[Message, ...], known: Sequence[HistoryCosts]
+) -> tuple[HistoryCosts, int]:
+    """Return the known costs whose history shares the longest beginning, and its length."""
+    nearest, most = _NOTHING, 0
+    for costs in known:
+        agree = _agreeing(history, costs.history)
+        if agree > most:
+            nearest, most = costs, agree
+    return nearest, most
+
+
+def _agreeing(one: Sequence[Message], other: Sequence[Message]) -> int:
+    """Return how many messages at the beginning are the same objects."""
+    same = map(is_, one, other)
+    return next((i for i, is_same in enumerate(same) if not is_same), min(len(one), len(other)))
+
+
+def _extend(
+    history: tuple[Message, ...], known: HistoryCosts, agree: int, counter: Counter
+) -> HistoryCosts:
+    """Count a history whose first `agree` messages are those of a known one."""
+    turns, costs = list(known.turns[:agree]), list(known.costs[:agree])
+    moved = {id(m): index for index, m in enumerate(known.history[agree:], agree)}
+    fresh: Sequence[Message] = history[agree:]
+    if moved:
+        fresh = [m for m in fresh if id(m) not in moved]
+    made = list(map(_turn_of, fresh))
+    counted = counter.each(made)
+    if len(fresh) == len(history) - agree:
+        turns += made
+        costs += counted
+    else:
+        new = zip(made, counted, strict=True)
+        for message in history[agree:]:
+            index = moved.get(id(message))
+            turn, cost = next(new) if index is None else (known.turns[index], known.costs[index])
+            turns.append(turn)
+            costs.append(cost)
+    units = _units(history, known.units[: bisect_left(known.units, agree)], agree)
+    has_parts = any(map(attrgetter("parts"), history))
+    always_kept = tuple(_always_kept(history, units))
+    blank = tuple(i for i, message in enumerate(history) if not message.content)
+    blank = tuple(index for index in blank if is_blank(history[index]))
+    uncounted = HistoryCosts(history, tuple(turns), (), units, always_kept, (), 0, blank, has_parts)
+    return _sum_up(uncounted, tuple(costs))
+
+
+def _sum_up(known: HistoryCosts, costs: tuple[int, ...]) -> HistoryCosts:
+    """Return the costs with new figures for the turns, and their sums."""
+    sums = (0, *accumulate(costs))
+    if len(known.units) == len(costs) and not known.always_kept:
+        return replace(known, costs=costs, droppable=sums, total=sums[-1])
+    ends = [sums[end] for end in (*known.units, len(costs))]
+    droppable_costs = list(map(sub, ends[1:], ends))
+    for unit in known.always_kept:
+        droppable_costs[unit] = 0
+    droppable = tuple(accumulate(droppable_costs, initial=0))
+    return replace(known, costs=costs, droppable=droppable, total=sums[-1])
+
+
+def _units(history: Sequence[Message], known: tuple[int, ...], done: int) -> tuple[int, ...]:
+    """Return where units begin; `known` are the starts among the first `done` messages."""
+    starts = list(known)
+    at = known[-1] if known else 0
+    for index in range(done, len(history)):
+        if not (history[index].role == "tool" and index > at and _takes_results(history[at])):
+            starts.append(index)
+            at = index
+    return tuple(starts)
+
+
+def is_blank(message: Message) -> bool:
+    """True if a message is empty. A tool result may be empty, and is not counted as such."""
+    return not (
+        message.role == "tool"
+        or message.content
+        or message.tool_calls
+        or message.parts
+        or message.semantics.reasoning
+        or message.semantics.refusal
+    )
+
+
+def _takes_results(first: Message) -> bool:
+    return first.role == "tool" or bool(first.tool_calls)
+
+
+def _always_kept(history: Sequence[Message], units: Sequence[int]) -> Iterator[int]:
+    """Yield the units that are always kept."""
+    last = -1
+    for index, pinned in enumerate(map(attrgetter("pinned"), history)):
+        if pinned or (index == 0 and history[0].role == "system"):
+            unit = bisect_right(units, index) - 1
+            if unit != last:
+                yield unit
+                last = unit

@@ -1,0 +1,416 @@
+"""The expansion of one text: `{{user}}`, `{{random::a::b}}`, ... in presets, roles and lore.
+
+1. The arguments of a macro are expanded before it. Its result is never parsed again, so text of
+   the user or the model cannot bring in macros. Only text of an author is expanded where it is
+   inserted: the values of the preset's and the session's variables, and the profile.
+2. No text is lost. A macro that is unknown or has unusable arguments stays as it is written, with a
+   note; the macros inside it are expanded. Nothing here raises.
+3. A macro stays as it is written if it is nested more than `MAX_DEPTH` deep (values count), if it
+   would insert a value into itself, or if it would insert more than `MAX_VALUES` values. A note
+   names the macro, the value it is written in, and the text.
+4. Literal characters keep their origin and their offset in it. The result of a macro has the
+   origin `MACRO`: the macro as written, within the text it stood in.
+5. `{{trim}}` removes the line breaks on both sides of it.
+6. Random numbers depend on the seed, the text, and the offset of the macro in it, so the same macro
+   twice in a text is drawn twice. `{{pick}}` uses the session's seed. A value is a text of its own:
+   it expands to the same wherever it is inserted.
+7. All results of a request together are bounded by `MAX_EXPANSION`; beyond it macros stay as they
+   are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from tui_chat.context.macros.environment import (
+    MAX_EXPANSION,
+    SET_VARIABLE,
+    VARIABLE,
+    MacroEnvironment,
+    draw_number,
+    is_value_macro,
+)
+from tui_chat.context.macros.functions import MACROS, MAX_ARGUMENTS, MacroCall, NotExpanded
+from tui_chat.context.macros.syntax import (
+    COMMENT,
+    Literal,
+    Macro,
+    Node,
+    has_macros,
+    parse,
+    unclosed,
+)
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.text import Origin, OriginKind, Span, Text, clean
+
+MAX_DEPTH = 32
+"""How deeply macros and values may be nested. Each level takes some frames of Python's stack."""
+MAX_VALUES = 1_000
+"""How many values one macro may insert: values that name values grow exponentially."""
+VALUE_COST = 64
+"""Characters of `MAX_EXPANSION` that inserting a value takes beside its length, so that empty
+values end, too."""
+MAX_NOTES = 8
+"""Notes about one text, apart from the one that says how many more there are."""
+NAME_LENGTH = 40
+"""Characters by which a note cites a macro."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """An expanded text, and everything that it depends on beside the source."""
+
+    text: Text
+    notes: tuple[Note, ...]
+    read: tuple[tuple[str, str | None], ...]
+    """The words that were read, and their values."""
+    was_set: tuple[tuple[str, str], ...]
+    """The variables that were set, and their values, in order."""
+    size: int
+    """Characters that its macros expanded to, variables included."""
+    cramped: bool
+    """True if a macro was not expanded for lack of room; with more room it might be."""
+    room: int
+    """The room that was left in the environment."""
+    lacks: str = ""
+    """The required variable that has no value; empty if there is none."""
+
+
+def expand(
+    source: str,
+    nodes: Sequence[Node],
+    origin: Origin,
+    environment: MacroEnvironment,
+    requires: str = "",
+) -> Expansion:
+    """Expand the macros of a text that was read into `nodes`; sets variables in the environment.
+
+    Where `requires` names a word or a variable, and that has no value or only white space, the
+    text is not expanded at all and becomes nothing.
+    """
+    return _Expander(_Source(source, origin.kind, origin.id), origin, environment).run(
+        nodes, requires
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A text that is being expanded: a message's, or a value inserted into it."""
+
+    text: str
+    kind: str
+    """With `id`, distinguishes the text when random numbers are drawn."""
+    id: str
+    called: str = ""
+    """How a note cites a value: `variable “x”`; empty for the message's own text."""
+
+
+class _Outcome(Enum):
+    """The result of a macro that is not replaced by a text."""
+
+    TRIM = auto()
+    """It removes line breaks once everything else is expanded."""
+    STAYS = auto()
+    """It is not expanded; the macros inside it are."""
+    TOO_DEEP = auto()
+    """It is left verbatim."""
+
+
+class _UnknownMacro(NotExpanded):
+    """An unknown macro."""
+
+
+class _ValueTooLarge(Exception):
+    """A macro inserts too many or too long values; the message says which."""
+
+
+_Piece = Span | _Outcome
+"""A run of characters, or `TRIM`."""
+
+
+@dataclass(slots=True)
+class _Expander:
+    source: _Source
+    origin: Origin
+    """Of the line's text, within which all that macros become has its origin."""
+    environment: MacroEnvironment
+    words: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
+    was_set: list[tuple[str, str]] = field(default_factory=list["tuple[str, str]"])
+    own: set[str] = field(default_factory=set[str])
+    """Words that this text itself set."""
+    notes: dict[tuple[str, str, str], Note] = field(
+        default_factory=dict["tuple[str, str, str]", Note]
+    )
+    suppressed: set[tuple[str, str, str]] = field(default_factory=set["tuple[str, str, str]"])
+    """The keys of notes beyond `MAX_NOTES`."""
+    size: int = 0
+    cramped: bool = False
+    results: dict[int, str | _Outcome] = field(default_factory=dict[int, "str | _Outcome"])
+    """The result of each macro of `source`, by its offset: each is expanded once, or the work would
+    double with every level of nesting."""
+    depth: int = 0
+    """The current level of nesting."""
+    values: tuple[_Source, ...] = ()
+    """The values that are being expanded, the outermost first."""
+    inserted: int = 0
+    """How many values the outermost of them has inserted, itself included."""
+    parsed: dict[str, tuple[tuple[Node, ...], int | None]] = field(
+        default_factory=dict[str, "tuple[tuple[Node, ...], int | None]"]
+    )
+    """Parsed values, with the offset of a macro that is never closed."""
+
+    def run(self, nodes: Sequence[Node], requires: str) -> Expansion:
+        """Expand the whole text."""
+        room = self.environment.room
+        lacks = requires if requires and not self._has_value(requires) else ""
+        text = Text() if lacks else Text(_trimmed(self._pieces(nodes)))
+        self.environment.room -= self.size
+        if self.suppressed:
+            count = len(self.suppressed)
+            what = "1 more macro" if count == 1 else f"{count:,} more macros"
+            sentence = f"There are notes about {what} of {self.origin.label}."
+            self.notes["more", "", ""] = Note(Level.WARNING, "more-macros", sentence, self.origin)
+        return Expansion(
+            text,
+            tuple(self.notes.values()),
+            tuple(self.words.items()),
+            tuple(self.was_set),
+            self.size,
+            self.cramped,
+            room,
+            lacks,
+        )
+
+    def read(self, word: str) -> str | None:
+        """Return the value of a word of the environment, and record it."""
+        value = self.environment.read(word)
+        if word not in self.own:
+            self.words.setdefault(word, value)
+        return value
+
+    def draw(self, chance: str, macro: Macro, *more: object) -> int:
+        """Return a large number, drawn for a macro of this text."""
+        source = self.source
+        return draw_number(self.read(chance) or "", source.kind, source.id, macro.start, *more)
+
+    def set(self, name: str, value: str) -> None:
+        """Set a variable."""
+        self.take(len(value))
+        self.environment.set(name, value)
+        self.own.add(SET_VARIABLE + name.casefold())
+        self.was_set.append((name, value))
+
+    def take(self, size: int) -> None:
+        """Reserve room for an expansion. Raises _ValueTooLarge if there is not enough."""
+        if self.size + size > self.environment.room:
+            self.cramped = True
+            raise _ValueTooLarge(
+                f"would make more than the {MAX_EXPANSION:,} characters that macros may become"
+            )
+        self.size += size
+
+    def tell(self, level: Level, code: str, macro: Macro, what: str) -> None:
+        """Add a note about a macro, once for each spelling and each text."""
+        written = self.source.text[macro.start : macro.stop]
+        self._tell(level, code, written, f"{_shortened(written)} in {self._place()} {what}")
+
+    def _tell(self, level: Level, code: str, written: str, sentence: str) -> None:
+        key = code, written, self.source.called
+        if key in self.notes:
+            return
+        if len(self.notes) < MAX_NOTES:
+            self.notes[key] = Note(level, code, sentence, self.origin)
+        else:
+            self.suppressed.add(key)
+
+    def _place(self) -> str:
+        """Return how a note cites the text that is being expanded."""
+        called = self.source.called
+        return f"{called} in {self.origin.label}" if called else self.origin.label
+
+    def _pieces(self, nodes: Sequence[Node]) -> list[_Piece]:
+        pieces: list[_Piece] = []
+        self.depth += 1
+        for node in nodes:
+            if isinstance(node, Literal):
+                pieces.append(self._literal(node.start, node.stop))
+                continue
+            result = self._macro(node)
+            if isinstance(result, str):
+                written = self.source.text[node.start : node.stop]
+                name = _shortened(written)
+                origin = Origin(OriginKind.MACRO, written, name, within=self.origin)
+                pieces.append(Span(result, origin))
+            elif result is _Outcome.STAYS:
+                pieces.append(self._literal(node.start, node.start + 2))
+                pieces += self._pieces(node.body)
+                pieces.append(self._literal(node.stop - 2, node.stop))
+            elif result is _Outcome.TOO_DEEP:
+                pieces.append(self._literal(node.start, node.stop))
+            else:
+                pieces.append(result)
+        self.depth -= 1
+        return pieces
+
+    def _literal(self, start: int, stop: int) -> Span:
+        return Span(self.source.text[start:stop], self.origin, start)
+
+    def _macro(self, macro: Macro) -> str | _Outcome:
+        """Return the result of a macro."""
+        if macro.start not in self.results:
+            self.results[macro.start] = self._expanded(macro)
+        return self.results[macro.start]
+
+    def _expanded(self, macro: Macro) -> str | _Outcome:
+        if self.depth > MAX_DEPTH:
+            what = f"stands inside {MAX_DEPTH} macros and values; it stays as it is written."
+            self.tell(Level.WARNING, "macro-stays", macro, what)
+            return _Outcome.TOO_DEEP
+        if macro.name == COMMENT:
+            return ""
+        known = MACROS.get(macro.name)
+        try:
+            if len(macro.arguments) > MAX_ARGUMENTS.get(macro.name, len(macro.arguments)):
+                raise NotExpanded("has too many arguments")
+            if macro.name == "trim":
+                return _Outcome.TRIM
+            if known is not None:
+                arguments = [self._string(argument) for argument in macro.arguments]
+                result = clean(known(MacroCall(self, macro, arguments)))
+            else:
+                result = self._word(macro)
+            self.take(len(result))
+        except _ValueTooLarge as reason:
+            if self.values:
+                raise  # the outermost value is put whole or not at all
+            return self._stays(macro, "macro-stays", reason)
+        except _UnknownMacro as reason:
+            return self._stays(macro, "unknown-macro", reason)
+        except NotExpanded as reason:
+            return self._stays(macro, "macro-stays", reason)
+        return result
+
+    def _stays(self, macro: Macro, code: str, reason: Exception) -> _Outcome:
+        self.tell(Level.WARNING, code, macro, f"{reason}; it stays as it is written.")
+        return _Outcome.STAYS
+
+    def _word(self, macro: Macro) -> str:
+        """Return the value of a macro that is only a name."""
+        name = macro.name
+        is_variable = not is_value_macro(name) and any(
+            self.read(kind + name.casefold()) is not None for kind in (SET_VARIABLE, VARIABLE)
+        )
+        if not (is_variable or is_value_macro(name)):
+            raise _UnknownMacro("is no macro or variable")
+        if macro.arguments:
+            raise NotExpanded("takes no arguments")
+        value = self.value(name) if is_variable else self.read(name)
+        return clean(value or "")
+
+    def value(self, name: str) -> str | None:
+        """Return a variable's value, expanded; None if it is not set."""
+        name = name.casefold()
+        was_set = self.read(SET_VARIABLE + name)
+        if was_set is not None:
+            return was_set
+        content = self.read(VARIABLE + name)
+        if content is None:
+            return None
+        return self._inside(_Source(content, "variable", name, f"variable “{_shortened(name)}”"))
+
+    def profile(self) -> str:
+        """Return the profile's text, its own macros expanded."""
+        content = self.read("persona") or ""
+        return self._inside(_Source(content, OriginKind.PROFILE, "", "the profile"))
+
+    def _inside(self, value: _Source) -> str:
+        """Return the text of a value, its own macros expanded.
+
+        Raises NotExpanded if it is being expanded already, _ValueTooLarge without room for it.
+        """
+        if not has_macros(value.text):
+            return value.text
+        if value in self.values:
+            again = self.values[self.values.index(value) :]
+            names = [each.called for each in (*again, value)]
+            around = " → ".join(names if len(names) < 8 else (*names[:3], "…", *names[-3:]))
+            raise NotExpanded(f"leads back to itself ({around})")
+        self.inserted = self.inserted + 1 if self.values else 1
+        if self.inserted > MAX_VALUES:
+            raise _ValueTooLarge(f"brings in more than {MAX_VALUES:,} values")
+        self.take(VALUE_COST + len(value.text))
+        before = self.source, self.results, self.values, self.depth
+        told = len(self.notes)
+        self.source, self.results, self.values = value, {}, (*self.values, value)
+        try:
+            return self._string(self._parsed(value.text))
+        except _ValueTooLarge:
+            for key in tuple(self.notes)[told:]:  # they are about text that is not put there
+                del self.notes[key]
+            raise
+        finally:
+            self.source, self.results, self.values, self.depth = before
+
+    def _parsed(self, value: str) -> Sequence[Node]:
+        """Parse a value."""
+        if value not in self.parsed:
+            self.parsed[value] = parse(value), unclosed(value)
+        nodes, at = self.parsed[value]
+        if at is not None:
+            sentence = unclosed_note(value, at, self._place())
+            self._tell(Level.WARNING, "macro-stays", value, sentence)
+        return nodes
+
+    def _has_value(self, name: str) -> bool:
+        """Return True if a word or a variable is more than white space."""
+        try:
+            name = name.strip().casefold()
+            if name == "persona":
+                value = self.profile()
+            elif is_value_macro(name):
+                value = self.read(name)
+            else:
+                value = self.value(name)
+        except (NotExpanded, _ValueTooLarge):
+            return True  # it says something, although it cannot be put there
+        return bool(value and value.strip())
+
+    def _string(self, nodes: Sequence[Node]) -> str:
+        return "".join(span.text for span in _trimmed(self._pieces(nodes)))
+
+
+def unclosed_note(text: str, at: int, place: str) -> str:
+    """Return the sentence about a macro that begins at `at` and is never closed."""
+    begins = " ".join(text[at : at + 24].split())
+    return f"“{begins}” in {place} has no “}}}}”; it is sent as it is written."
+
+
+def _shortened(written: str) -> str:
+    short = " ".join(written[: 2 * NAME_LENGTH].split())
+    return short if len(short) <= NAME_LENGTH else short[: NAME_LENGTH - 1] + "…"
+
+
+_BREAKS = "\r\n"
+
+
+def _trimmed(pieces: list[_Piece]) -> list[Span]:
+    """Carry out the trims: each removes the line breaks next to it."""
+    result: list[Span] = []
+    trimming = False
+    for piece in pieces:
+        if not isinstance(piece, Span):
+            trimming = True
+            while result:
+                last = result.pop()
+                if rest := last.text.rstrip(_BREAKS):
+                    result.append(Span(rest, last.origin, last.start))
+                    break
+        elif not trimming:
+            result.append(piece)
+        elif rest := piece.text.lstrip(_BREAKS):
+            skipped = len(piece.text) - len(rest)
+            result.append(Span(rest, piece.origin, piece.start + skipped))
+            trimming = False
+    return result

@@ -1,0 +1,140 @@
+r"""How macros are written: `{{name}}`, `{{name::argument::argument}}`, one inside another.
+
+1. Reading a text costs its length, and no text is wrong: what is not a whole macro is text.
+2. `\{\{` and `\}\}` are two braces that begin and end nothing; their backslashes go.
+3. Of three braces or more the innermost two count: `{{{user}}}` is a macro between braces.
+4. A name ends at `::`, at `:` or at white space, whichever comes first. After it, `::` parts
+   the arguments; they are written as they are meant, white space included.
+5. `{{// ...}}` is a comment as a whole, with whatever macros it holds.
+6. Macros are read at any depth, so that a deep one takes its own `}}` with it; how deep they
+   are expanded is for `macros` to say.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+COMMENT = "//"
+"""The name of a comment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A piece of the source that stands for itself."""
+
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A whole macro, braces included."""
+
+    start: int
+    stop: int
+    name: str
+    """In lower case; `COMMENT` for a comment; empty where it is no name."""
+    body: tuple[Node, ...]
+    """Everything between the braces."""
+    arguments: tuple[tuple[Node, ...], ...]
+    """What follows the name, parted."""
+
+
+Node: TypeAlias = Literal | Macro
+
+_TOKEN = re.compile(r"\\\{\\\{|\\\}\\\}|\{\{(?!\{)|\}\}")
+_NAME = re.compile(r"\s*(?:(//)|([^\W\d][\w.-]*)(\s*::|\s*:|\s+|$))")
+
+
+def has_macros(source: str) -> bool:
+    """True if a text may contain macros."""
+    return "{{" in source or "\\{\\{" in source
+
+
+@dataclass(slots=True)
+class _OpenMacro:
+    """A macro whose end was not met yet."""
+
+    start: int
+    nodes: list[Node] = field(default_factory=list["Node"])
+
+
+def parse(source: str) -> tuple[Node, ...]:
+    """Read a text into pieces that stand for themselves and macros."""
+    stack = [_OpenMacro(0)]
+    at = 0
+    for token in _TOKEN.finditer(source):
+        _text(stack[-1].nodes, at, token.start())
+        at = token.end()
+        match token.group():
+            case "{{":
+                stack.append(_OpenMacro(token.start()))
+            case "}}" if len(stack) > 1:
+                opened = stack.pop()
+                stack[-1].nodes.append(_macro(source, opened, at))
+            case "}}":
+                _text(stack[-1].nodes, token.start(), at)
+            case _:  # an escape
+                stack[-1].nodes.append(Literal(at - 3, at - 2))
+                stack[-1].nodes.append(Literal(at - 1, at))
+    _text(stack[-1].nodes, at, len(source))
+    nodes = stack[0].nodes
+    for opened in stack[1:]:  # what was opened and never closed is text
+        _text(nodes, opened.start, opened.start + 2)
+        nodes += opened.nodes
+    return tuple(nodes)
+
+
+def unclosed(source: str) -> int | None:
+    """Return where the first macro begins that is never closed, and so is text; None for none."""
+    opened: list[int] = []
+    for token in _TOKEN.finditer(source):
+        if token.group() == "{{":
+            opened.append(token.start())
+        elif token.group() == "}}" and opened:
+            opened.pop()
+    return opened[0] if opened else None
+
+
+def _text(nodes: list[Node], start: int, stop: int) -> None:
+    if start < stop:
+        nodes.append(Literal(start, stop))
+
+
+def _macro(source: str, opened: _OpenMacro, stop: int) -> Macro:
+    """Return the macro that was opened, read as name and arguments."""
+    start, body = opened.start, tuple(opened.nodes)
+    first = body[0] if body else None
+    if not isinstance(first, Literal) or first.start != start + 2:
+        return Macro(start, stop, "", body, ())
+    found = _NAME.match(source, first.start, first.stop)
+    if found is None or (not found[3] and found[2] and len(body) > 1):
+        return Macro(start, stop, "", body, ())
+    if found[1]:
+        return Macro(start, stop, COMMENT, body, ())
+    rest: list[Node] = []
+    _text(rest, found.end(), first.stop)
+    rest += body[1:]
+    arguments = _parted(source, rest) if rest or ":" in found[3] else ()
+    return Macro(start, stop, found[2].lower(), body, arguments)
+
+
+def _parted(source: str, nodes: list[Node]) -> tuple[tuple[Node, ...], ...]:
+    """Part the nodes at each `::` of their text."""
+    arguments: list[tuple[Node, ...]] = []
+    current: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Macro):
+            current.append(node)
+            continue
+        at = node.start
+        while (cut := source.find("::", at, node.stop)) >= 0:
+            _text(current, at, cut)
+            arguments.append(tuple(current))
+            current = []
+            at = cut + 2
+        _text(current, at, node.stop)
+    arguments.append(tuple(current))
+    return tuple(arguments)

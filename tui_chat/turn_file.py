@@ -1,0 +1,183 @@
+"""Turn files: a request, all its inputs and its reply in one file.
+
+    {"tuiChatTurn": 1, "app": "0.1.0", "inputs": {...}, "request": {...}, "reply": {...}}
+
+1. `inputs` are the fields of `context.Inputs` without those at their default. From them alone any
+   machine composes the request again, offline.
+2. `request` has the exact body as text and its SHA-256, to compare a recomposed body with.
+3. It contains no key, key reference or proxy.
+4. A file may come from a stranger: pydantic checks every field before it is used.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from tui_chat import __version__
+from tui_chat.compose import Composed
+from tui_chat.context import Inputs, Settings
+from tui_chat.errors import InputError
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_values import pack
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
+from tui_chat.models.usage import NO_USAGE, Usage
+from tui_chat.protocols.common.request_fields import describe_json_error
+from tui_chat.recipe import without_secrets
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+KEY = "tuiChatTurn"
+"""By which such a file is known; its value is the format's version."""
+FORMAT = 1
+
+Json: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """The request as it was sent."""
+
+    protocol: Protocol
+    method: str
+    url: str
+    sha256: str
+    """Of the body."""
+    body: str
+    """The exact body."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReply:
+    """The reply."""
+
+    message: Message
+    status: str
+    model: str = ""
+    endpoint: str = ""
+    error: str = ""
+    finish: str = ""
+    usage: Usage = NO_USAGE
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFile:
+    """The contents of the file."""
+
+    app: str
+    inputs: Inputs
+    request: TurnRequest
+    reply: TurnReply | None = None
+    note: str = field(default="")
+    """A remark for readers."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation, including the reply."""
+        inputs = self.inputs
+        sent = Message("user", inputs.draft, "sent", parts=inputs.draft_parts)
+        came = () if self.reply is None else (self.reply.message,)
+        return (*inputs.history, *((sent,) if sent.content or sent.parts else ()), *came)
+
+    @property
+    def settings(self) -> Settings:
+        """The session's settings."""
+        return self.inputs.settings
+
+    @property
+    def not_kept(self) -> tuple[str, ...]:
+        """Inputs of the request that a session and a preset made of it cannot hold."""
+        inputs = self.inputs
+        tools = ", ".join(tool.name for tool in inputs.tools or ())
+        parts = (
+            (f"role ({inputs.role.name})" if inputs.role is not None else "", inputs.role),
+            ("profile", inputs.profile),
+            ("lorebooks", inputs.lorebooks),
+            ("variables", inputs.variables),
+            (f"tools ({tools})", tools),
+        )
+        return tuple(words for words, part in parts if part)
+
+    def preset(self, name: str) -> Preset:
+        """Return its preset with another name."""
+        return replace(self.inputs.preset, name=name)
+
+
+def dump_turn(composed: Composed, body: bytes, reply: TurnReply | None) -> str:
+    """Return a turn as JSON text; `composed` has its inputs."""
+    assert composed.inputs is not None
+    turn = TurnFile(
+        app=__version__,
+        inputs=replace(composed.inputs, endpoint=without_secrets(composed.inputs.endpoint)),
+        request=TurnRequest(
+            composed.protocol,
+            composed.method,
+            composed.url,
+            sha256(body).hexdigest(),
+            body.decode("utf-8", "surrogateescape"),
+        ),
+        reply=reply,
+    )
+    whole = {KEY: FORMAT, **json.loads(pack(turn))}
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+def is_turn(found: object) -> bool:
+    """True if parsed JSON is a turn file of any version."""
+    return isinstance(found, dict) and KEY in found
+
+
+def holds_turn(text: str) -> bool:
+    """True if a text is a turn file of any version."""
+    try:
+        return f'"{KEY}"' in text and is_turn(json.loads(text))
+    except (ValueError, RecursionError):
+        return False
+
+
+@cache
+def _turn_adapter() -> TypeAdapter[TurnFile]:
+    """Return what checks a turn file: making it takes 20 ms, and a folder may hold many."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(TurnFile)
+
+
+def read_turn(text: str, source: str) -> TurnFile:
+    """Read a turn from JSON text; `source` is what errors call it. Raises InputError."""
+    from pydantic import ValidationError  # only who reads such a file needs it
+
+    try:
+        found = cast("Json", json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{source}: is not JSON: {describe_json_error(error)}") from error
+    if not is_turn(found):
+        raise InputError(f"{source}: is no turn: the key “{KEY}” is missing")
+    if found.pop(KEY) != FORMAT:
+        raise InputError(
+            f"{source}: was written by another version of tui-chat",
+            advice=f"This version reads turns of format {FORMAT}.",
+        )
+    try:
+        turn = _turn_adapter().validate_python(found)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(("$", *map(str, fault["loc"])))
+        raise InputError(f"{source}: {place}: {fault['msg']}") from None
+    except RecursionError as error:
+        raise InputError(f"{source}: is nested too deeply") from error
+    try:
+        json.loads(turn.request.body)
+    except (ValueError, RecursionError):
+        raise InputError(f"{source}: $.request.body: is not JSON") from None
+    if sha256(turn.request.body.encode("utf-8", "surrogateescape")).hexdigest() != (
+        turn.request.sha256
+    ):
+        raise InputError(f"{source}: $.request.sha256: is not that of the body")
+    return turn
