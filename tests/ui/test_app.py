@@ -16,9 +16,9 @@ from tui_chat.errors import InputError, Refused
 from tui_chat.models.endpoint import Protocol
 from tui_chat.offline import HttpRequest
 from tui_chat.providers import RetryPause
-from tui_chat.ui.acting.telling import MOST
 from tui_chat.ui.chat import Composer, Transcript
 from tui_chat.ui.inspector import Inspector
+from tui_chat.ui.notifications import MAX_TOASTS
 from tui_chat.ui.presets import PresetPane
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.workspace.events import ReplyRetrying
@@ -402,10 +402,12 @@ async def test_what_is_told_for_a_while_leaves_the_request_in_sight(tmp_path: Pa
         await pilot.click(app.screen.query("Toast").last())
         await until(pilot, lambda: told_in(app.screen)[-1:] == ["Warned 1."])
         await pilot.press("f1")
-        await until(pilot, lambda: len(app.screen_stack) == 2 and len(told_in(app.screen)) == MOST)
+        await until(
+            pilot, lambda: len(app.screen_stack) == 2 and len(told_in(app.screen)) == MAX_TOASTS
+        )
         await until(pilot, lambda: not told_in(app.screen_stack[0]))  # it lies under the dialog
         await pilot.press("escape")
-        await until(pilot, lambda: len(told_in(app.screen)) == MOST)
+        await until(pilot, lambda: len(told_in(app.screen)) == MAX_TOASTS)
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,7 @@ class TuiChat(
 
     def on_mount(self) -> None:
         """Show the first frame, then lay the workspace."""
+        self.notifications.watch_screens()
         for fault in self._theme_faults:
             self.show_error(fault)
         self.bind_keys()

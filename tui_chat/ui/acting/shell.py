@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import constants, on, work
+from textual.app import App
 from textual.driver import Driver
 from textual.filter import LineFilter
+from textual.notifications import Notification, Notify, SeverityLevel
 
 from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.sanitize import sanitize
-from tui_chat.ui.acting.telling import Telling
 from tui_chat.ui.keys import DEFAULT_KEYS
+from tui_chat.ui.notifications import TOAST_CSS, Notifications
 from tui_chat.ui.panes import Panes
 from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
 
@@ -54,8 +56,10 @@ def _for_the_user(path: str, flags: int) -> int:
     return os.open(path, flags, mode=0o600)
 
 
-class Shell(Telling):
+class Shell(App[None]):
     """Panes, config and workspace."""
+
+    CSS = TOAST_CSS
 
     def __init__(
         self,
@@ -74,6 +78,7 @@ class Shell(Telling):
         self._config = config
         self._open_workspace = open_workspace
         self._panes = Panes()
+        self.notifications = Notifications(self, lambda: self._panes.right_of_chat)
         self._sessions = self._panes.sessions
         self._chat = self._panes.chat
         self._composer = self._chat.composer
@@ -121,22 +126,60 @@ class Shell(Telling):
         self._close_messages_no_wait()
 
     @contextmanager
-    def report_errors(self, fault: str) -> Generator[None]:
-        """Show an error instead of ending the app, whatever is raised; `fault` says what failed.
-        For what depends on a session's content: the other sessions must stay within reach.
+    def report_errors(self, sentence: str) -> Generator[None]:
+        """Show an exception of any kind as a toast instead of ending the app. `sentence` says what
+        failed. For code that depends on a session's content: if one session cannot be shown, the
+        others must stay usable. May be used in any thread.
         """
         try:
             yield
         except TuiChatError as error:
-            self._show_fault(error)
+            self._show_error_from_any_thread(error)
         except Exception:
-            self._show_fault(InputError(fault, advice=keep_traceback(self._config.data_dir)))
+            advice = keep_traceback(self._config.data_dir)
+            self._show_error_from_any_thread(InputError(sentence, advice=advice))
 
-    def _show_fault(self, error: TuiChatError) -> None:
+    def _show_error_from_any_thread(self, error: TuiChatError) -> None:
         if threading.current_thread() is threading.main_thread():
             self.show_error(error)
         else:
             self.call_from_thread(self.show_error, error)
+
+    # --- notifications -------------------------------------------------------------------
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Show a toast. Control characters in it are made visible."""
+        self.notifications.place()
+        message = sanitize(message)
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+
+    def show_error(self, error: TuiChatError) -> None:
+        """Show an error and its advice in a toast."""
+        text = f"{error}\n{error.advice}".strip()
+        self.notify(text, severity="error", timeout=12, markup=False)
+
+    def on_notify(self, event: Notify) -> None:
+        """Make room for a new toast."""
+        self.notifications.make_room(event)
+
+    def _unnotify(self, notification: Notification, refresh: bool = True) -> None:
+        """Show a waiting toast once another one is gone."""
+        super()._unnotify(notification, refresh)
+        self.notifications.show_waiting()
+
+    @on(Panes.Arranged)
+    def _place_toasts(self) -> None:
+        self.notifications.place()
+
+    # --- clipboard -----------------------------------------------------------------------
 
     def copy_to_clipboard(self, text: str) -> None:
         """Put a text on the clipboard, by the terminal and past it. With an escape in it, it could
@@ -152,6 +195,8 @@ class Shell(Telling):
 
         async with self._handing_over:  # what is copied last is to stay
             await asyncio.to_thread(copy_with_command, text, self._environ)
+
+    # --- drawing and state ---------------------------------------------------------------
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Have nothing drawn that a terminal obeys."""
