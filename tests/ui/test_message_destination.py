@@ -20,7 +20,7 @@ from textual import events
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tests.ui.test_hostile_names import screen_text
-from tests.ui.test_typing_ahead import burst
+from tests.ui.test_key_queue import burst
 from tui_chat.store.branches import BranchStore
 from tui_chat.store.messages import MessageStore
 from tui_chat.store.replies import ReplyStore
@@ -101,7 +101,7 @@ def is_at_rest(app: TuiChat) -> bool:
     workspace = app.workspace
     return (
         workspace is not None
-        and not (app._ahead or app._waits)
+        and app.key_queue.is_idle
         and all(worker.is_finished for worker in app.workers)
         and not workspace.state.streaming_sessions
     )

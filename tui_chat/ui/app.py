@@ -17,12 +17,16 @@ from contextlib import suppress
 from time import time
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.command import CommandPalette
 from textual.screen import Screen
+from textual.worker import Worker
 
 from tui_chat.config import Config
 from tui_chat.ui.acting.choosing import Choosing
+from tui_chat.ui.acting.drafting import SessionSwitched
 from tui_chat.ui.acting.hearing import Hearing
 from tui_chat.ui.acting.helping import Helping
 from tui_chat.ui.acting.looking import Looking
@@ -32,10 +36,11 @@ from tui_chat.ui.acting.searching import Searching
 from tui_chat.ui.acting.sessions import Sessions
 from tui_chat.ui.acting.supposing import Supposing
 from tui_chat.ui.acting.talking import Talking
-from tui_chat.ui.acting.typing_ahead import TypingAhead
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.key_bar import KeyBar
+from tui_chat.ui.key_queue import KeyMarker, KeyQueue
 from tui_chat.ui.panes import MEDIUM, WIDE, Desktop
+from tui_chat.ui.sidebar import SessionList
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -67,7 +72,6 @@ class TuiChat(
     Looking,
     Searching,
     Helping,
-    TypingAhead,
 ):
     """tui-chat's screen."""
 
@@ -85,6 +89,7 @@ class TuiChat(
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         super().__init__(config, open_workspace, now, environ)
+        self.key_queue = KeyQueue(self, self._panes, super().on_event)
         self._theme_faults = self.load_our_themes()
         self._ending: asyncio.Future[None] | None = None
         """The end that a signal asked for."""
@@ -101,6 +106,7 @@ class TuiChat(
 
     def on_mount(self) -> None:
         """Show the first frame, then lay the workspace."""
+        self.key_queue.watch_screens()
         self.notifications.watch_screens()
         for fault in self._theme_faults:
             self.show_error(fault)
@@ -111,6 +117,35 @@ class TuiChat(
         # Loading what composes and keeps takes the loop for a moment: keys come first.
         self.set_timer(OPEN_AFTER, self.open_conversations)
         self.show_first()
+
+    # --- the key queue -------------------------------------------------------------------
+
+    async def on_event(self, event: events.Event) -> None:
+        """Pass every event through the key queue."""
+        await self.key_queue.on_event(event)
+
+    async def on_key_marker(self, marker: KeyMarker) -> None:
+        """Everything posted before the marker has been handled."""
+        await self.key_queue.on_key_marker(marker)
+
+    @on(SessionSwitched)
+    async def _session_switched(self) -> None:
+        await self.key_queue.on_session_switched()
+
+    @on(SessionList.Stayed)
+    def _session_list_stayed(self) -> None:
+        self.key_queue.on_session_list_stayed()
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A worker started or ended."""
+        self.key_queue.on_worker_state_changed(event)
+
+    def on_command_palette_closed(self, event: CommandPalette.Closed) -> None:
+        """The palette closed, with or without a command."""
+        if event.option_selected:
+            self.key_queue.on_palette_command_chosen()
+
+    # --- leaving -------------------------------------------------------------------------
 
     async def action_suspend_process(self) -> None:  # type: ignore[override]
         """Go to the background; `fg` in the shell brings the app back."""

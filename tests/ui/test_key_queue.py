@@ -92,11 +92,12 @@ async def test_what_is_typed_at_once_after_a_key_is_typed_where_it_leads(tmp_pat
         return await opens()
 
     app._open_workspace = open_late
+    queue = app.key_queue
     async with app.run_test(size=(80, 24)) as pilot:
         burst(app, "ctrl+n", *" words")
-        await until(pilot, lambda: app._waits == "place" and app._patience is not None)
-        assert app._patience is not None
-        cast("Callable[[], None]", app._patience._callback)()  # its time is up
+        await until(pilot, lambda: queue._waiting_for == "focus" and bool(queue._time_limit))
+        assert queue._time_limit is not None
+        cast("Callable[[], None]", queue._time_limit._callback)()  # its time is up
         await settle(pilot)
         assert not app.query_one(Composer).text
         confirm_open_link.set()
