@@ -8,34 +8,34 @@ import pytest
 
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.chat import Composer
-from tui_chat.ui.theme_files import chosen_theme, files_now, keep_choice
+from tui_chat.ui.theme_files import chosen_theme, file_states, save_choice
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 def test_a_choice_holds_until_the_configuration_names_another(tmp_path: Path):
-    note = tmp_path / "data" / "theme"
-    assert chosen_theme(note, "a") == "a"
-    keep_choice(note, "mine", "a")
-    assert chosen_theme(note, "a") == "mine"
-    assert chosen_theme(note, "b") == "b"
+    choice_file = tmp_path / "data" / "theme"
+    assert chosen_theme(choice_file, "a") == "a"
+    save_choice(choice_file, "mine", "a")
+    assert chosen_theme(choice_file, "a") == "mine"
+    assert chosen_theme(choice_file, "b") == "b"
 
 
 @pytest.mark.parametrize("junk", [b"", b"\xff\xfe", b"one\n", b"1\n2\n3\n", b"\na\n"])
-def test_a_broken_note_chooses_nothing(junk: bytes, tmp_path: Path):
+def test_a_broken_choice_file_chooses_nothing(junk: bytes, tmp_path: Path):
     (tmp_path / "theme").write_bytes(junk)
     assert chosen_theme(tmp_path / "theme", "a") == "a"
 
 
 def test_what_is_touched_is_seen(tmp_path: Path):
     folder = tmp_path / "themes"
-    assert files_now([folder]) == ()
+    assert file_states([folder]) == ()
     folder.mkdir()
     (folder / "mine.toml").write_text("1")
-    first = files_now([folder])
-    assert files_now([folder]) == first
+    first = file_states([folder])
+    assert file_states([folder]) == first
     (folder / "mine.toml").write_text("22")
-    assert files_now([folder]) != first
+    assert file_states([folder]) != first
 
 
 async def test_a_theme_is_chosen_seen_meanwhile_and_kept(tmp_path: Path):
@@ -66,10 +66,10 @@ async def test_an_edited_theme_is_shown_and_a_broken_one_is_told(tmp_path: Path)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot)
         mine.write_text('name = "mine"\n[colours]\nprimary = "#654321"\nbackground = "#fffff0"\n')
-        app._look_at_theme_files()
+        app.theme_files.reload_if_changed()
         await until(pilot, lambda: app.screen.styles.background.hex6 == "#FFFFF0")
         mine.write_text('name = "mine"\n[colours]\nprimary = "#6543"\n')
-        app._look_at_theme_files()
+        app.theme_files.reload_if_changed()
         await until(pilot, lambda: bool(app._notifications))
         assert app.screen.styles.background.hex6 == "#FFFFF0"
 
@@ -81,7 +81,7 @@ async def test_a_theme_nested_too_deeply_is_told_while_the_app_runs(tmp_path: Pa
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot)
         (folder / "deep.toml").write_text("x = " + "[" * 100_000)
-        app._look_at_theme_files()
+        app.theme_files.reload_if_changed()
         await until(pilot, lambda: bool(app._notifications))
         told = "".join(notice.message for notice in app._notifications)
         assert "deep.toml: is nested too deeply" in told

@@ -17,7 +17,7 @@ from contextlib import suppress
 from time import time
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, on
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.command import CommandPalette
@@ -29,7 +29,6 @@ from tui_chat.ui.acting.choosing import Choosing
 from tui_chat.ui.acting.drafting import SessionSwitched
 from tui_chat.ui.acting.hearing import Hearing
 from tui_chat.ui.acting.helping import Helping
-from tui_chat.ui.acting.looking import Looking
 from tui_chat.ui.acting.messages import Messages
 from tui_chat.ui.acting.revisiting import Revisiting
 from tui_chat.ui.acting.searching import Searching
@@ -39,8 +38,9 @@ from tui_chat.ui.acting.talking import Talking
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.key_queue import KeyMarker, KeyQueue
-from tui_chat.ui.panes import MEDIUM, WIDE, Desktop
+from tui_chat.ui.panes import MEDIUM, WIDE, Desktop, SidePane
 from tui_chat.ui.sidebar import SessionList
+from tui_chat.ui.themes import origin_defaults
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -69,7 +69,6 @@ class TuiChat(
     Messages,
     Sessions,
     Choosing,
-    Looking,
     Searching,
     Helping,
 ):
@@ -90,7 +89,7 @@ class TuiChat(
     ) -> None:
         super().__init__(config, open_workspace, now, environ)
         self.key_queue = KeyQueue(self, self._panes, super().on_event)
-        self._theme_faults = self.load_our_themes()
+        self._theme_errors = self.theme_files.load()
         self._ending: asyncio.Future[None] | None = None
         """The end that a signal asked for."""
 
@@ -108,15 +107,41 @@ class TuiChat(
         """Show the first frame, then lay the workspace."""
         self.key_queue.watch_screens()
         self.notifications.watch_screens()
-        for fault in self._theme_faults:
-            self.show_error(fault)
+        for error in self._theme_errors:
+            self.show_error(error)
         self.bind_keys()
-        self.watch_theme_files()
+        self.theme_files.watch()
         self._chat.show("New chat", "", ())
         self._composer.focus()
         # Loading what composes and keeps takes the loop for a moment: keys come first.
         self.set_timer(OPEN_AFTER, self.open_conversations)
         self.show_first()
+
+    def action_pane(self, name: SidePane) -> None:
+        """Show a pane and focus it; if it has the focus, close it."""
+        self._panes.go(name)
+
+    # --- themes --------------------------------------------------------------------------
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Return colors of the origins for themes that define none."""
+        return origin_defaults(self.current_theme.dark)
+
+    @work(group="dialog", exclusive=True)
+    async def action_choose_theme(self) -> None:
+        """Choose a theme, with a preview."""
+        from tui_chat.ui.dialogs.questions import ask_theme
+
+        before = self.theme
+        chosen = await ask_theme(self)
+        if chosen is None:
+            self.theme = before
+        else:
+            self.theme_files.choose(chosen)
+
+    def action_toggle_light(self) -> None:
+        """Switch between dark and light."""
+        self.theme_files.toggle_light()
 
     # --- the key queue -------------------------------------------------------------------
 

@@ -12,7 +12,6 @@ from tui_chat.errors import InputError
 from tui_chat.ui.acting.attaching import Attaching
 from tui_chat.ui.acting.carrying import Carrying
 from tui_chat.ui.acting.choosing import Choosing
-from tui_chat.ui.acting.looking import Looking
 from tui_chat.ui.acting.searching import Searching
 from tui_chat.ui.chat import CompletionQuery, Composer, Suggestion
 from tui_chat.ui.commands import (
@@ -30,7 +29,7 @@ MOST = 50
 """Candidates to offer at most."""
 
 
-class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
+class Commanding(Attaching, Carrying, Choosing, Searching):
     """Answers what is typed after `/` and `@`."""
 
     async def run_command(self, line: CommandCall | UnknownCommand) -> None:
@@ -69,7 +68,7 @@ class Commanding(Attaching, Carrying, Choosing, Looking, Searching):
             case "find":
                 self.find_session(argument)
             case "theme":
-                self.take_theme(argument)
+                self.theme_files.choose(argument)
             case "system":
                 await self.take_system(argument)
             case "import":

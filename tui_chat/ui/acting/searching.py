@@ -21,6 +21,16 @@ class Searching(Drafting):
     _searched = ""
     """What was searched for last."""
 
+    def action_find(self) -> None:
+        """Show the session list and focus its filter."""
+        self.find_session("")
+
+    def find_session(self, words: str) -> None:
+        """Filter the session list by these words, and focus the filter."""
+        self._panes.open("sessions")
+        self._sessions.filter.value = words
+        self.call_after_refresh(self._sessions.action_filter)
+
     @work(group="dialog", exclusive=True)
     async def action_search(self) -> None:
         """Search everything that was said, and open what was found."""

@@ -26,6 +26,7 @@ from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.keys import DEFAULT_KEYS
 from tui_chat.ui.notifications import TOAST_CSS, Notifications
 from tui_chat.ui.panes import Panes
+from tui_chat.ui.theme_files import ThemeFiles
 from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Shell(App[None]):
         self._config = config
         self._open_workspace = open_workspace
         self._panes = Panes()
+        self.theme_files = ThemeFiles(self, config, self.show_error)
         self.notifications = Notifications(self, lambda: self._panes.right_of_chat)
         self._sessions = self._panes.sessions
         self._chat = self._panes.chat
