@@ -41,6 +41,7 @@ def make_app(
     theme: str = "tui-chat-dark",
     retries: int = 2,
     tools: tuple[Tool, ...] = (),
+    keys: tuple[tuple[str, str], ...] = (),
     on_request: Callable[[HttpRequest], None] | None = None,
 ) -> TuiChat:
     """Return the app as `cli` wires it, with a clock at noon and a provider that never waits."""
@@ -50,6 +51,7 @@ def make_app(
         model=model,
         theme=theme,
         tools=tools,
+        keys=keys,
         data_dir=folder,
         config_dir=folder,
     )

@@ -12,13 +12,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from time import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.command import CommandPalette
 from textual.screen import Screen
@@ -28,16 +28,17 @@ from tui_chat.config import Config
 from tui_chat.ui.acting.choosing import Choosing
 from tui_chat.ui.acting.drafting import SessionSwitched
 from tui_chat.ui.acting.hearing import Hearing
-from tui_chat.ui.acting.helping import Helping
 from tui_chat.ui.acting.messages import Messages
 from tui_chat.ui.acting.revisiting import Revisiting
 from tui_chat.ui.acting.searching import Searching
 from tui_chat.ui.acting.sessions import Sessions
 from tui_chat.ui.acting.supposing import Supposing
 from tui_chat.ui.acting.talking import Talking
+from tui_chat.ui.action_index import ActionIndex
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.key_queue import KeyMarker, KeyQueue
+from tui_chat.ui.keys import NO_KEY
 from tui_chat.ui.panes import MEDIUM, WIDE, Desktop, SidePane
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.themes import origin_defaults
@@ -70,7 +71,6 @@ class TuiChat(
     Sessions,
     Choosing,
     Searching,
-    Helping,
 ):
     """tui-chat's screen."""
 
@@ -88,6 +88,7 @@ class TuiChat(
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         super().__init__(config, open_workspace, now, environ)
+        self.action_index = ActionIndex(self, self._panes)
         self.key_queue = KeyQueue(self, self._panes, super().on_event)
         self._theme_errors = self.theme_files.load()
         self._ending: asyncio.Future[None] | None = None
@@ -107,9 +108,11 @@ class TuiChat(
         """Show the first frame, then lay the workspace."""
         self.key_queue.watch_screens()
         self.notifications.watch_screens()
-        for error in self._theme_errors:
+        for error in (*self._theme_errors, *self.key_bindings.errors):
             self.show_error(error)
-        self.bind_keys()
+        self.key_bindings.bind(self, self._composer)
+        self._chat.set_hint_keys(self.key_bindings.labels)
+        self._sessions.keys = self.key_bindings.labels
         self.theme_files.watch()
         self._chat.show("New chat", "", ())
         self._composer.focus()
@@ -120,6 +123,25 @@ class TuiChat(
     def action_pane(self, name: SidePane) -> None:
         """Show a pane and focus it; if it has the focus, close it."""
         self._panes.go(name)
+
+    # --- keys, help and palette ----------------------------------------------------------
+
+    def action_keys(self) -> None:
+        """Show all keys and commands, those of the focused pane first."""
+        from tui_chat.ui.dialogs.base import HelpDialog
+
+        self.push_screen(HelpDialog(self.action_index.help_sections()))
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Return the palette's commands."""
+        return self.action_index.system_commands()
+
+    def action_help_quit(self) -> None:
+        """Show which key quits, after Ctrl+C."""
+        labels = self.key_bindings.labels
+        key, palette = labels["quit"], labels["palette"]
+        start = f"{key} quits" if key != NO_KEY else f"“Quit” is in the palette ({palette})"
+        self.notify(f"{start}; the draft is kept.", markup=False)
 
     # --- themes --------------------------------------------------------------------------
 

@@ -17,7 +17,6 @@ carrying    Carrying: files of conversations, and the branches of the shown one
 choosing    Choosing: model, preset and what else a session is bound to
 attaching   Attaching: files that go with the draft, and the user's own editor
 commanding  Commanding: the `/` commands, and candidates for what is being typed
-helping     Helping: keys as the config has them, the help and the palette
 
 Each is a class of handlers (`@on`, `action_...`) that `TuiChat` inherits; Textual finds handlers
 in every class of the app's line. A subject calls another through what they both inherit,

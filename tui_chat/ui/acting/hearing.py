@@ -176,7 +176,7 @@ class Hearing(Editing):
         if workspace.state.role_fault:
             subtitle += f" · its role was {workspace.state.role_fault}"
         keys = keys_found(workspace.state.config.endpoints, self._environ) if not entries else ()
-        words = welcome(model, workspace.state.is_offline, keys, self.key_of)
+        words = welcome(model, workspace.state.is_offline, keys, self.key_bindings.labels)
         elsewhere = not workspace.state.is_streaming
         self._chat.show(
             title,

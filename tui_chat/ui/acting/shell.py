@@ -23,7 +23,7 @@ from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.sanitize import sanitize
-from tui_chat.ui.keys import DEFAULT_KEYS
+from tui_chat.ui.key_bindings import KeyBindings
 from tui_chat.ui.notifications import TOAST_CSS, Notifications
 from tui_chat.ui.panes import Panes
 from tui_chat.ui.theme_files import ThemeFiles
@@ -79,6 +79,7 @@ class Shell(App[None]):
         self._config = config
         self._open_workspace = open_workspace
         self._panes = Panes()
+        self.key_bindings = KeyBindings(config.keys)
         self.theme_files = ThemeFiles(self, config, self.show_error)
         self.notifications = Notifications(self, lambda: self._panes.right_of_chat)
         self._sessions = self._panes.sessions
@@ -88,10 +89,6 @@ class Shell(App[None]):
         """Files that go with the draft."""
         self._protocol: Protocol | None = None
         """The inspector's tab; None follows the endpoint's own."""
-        self._keys_now: dict[str, str] = {}
-        """The keys of each action, as the config has them."""
-        self.key_of: Mapping[str, str] = DEFAULT_KEYS
-        """One key of each action, to be named in a sentence."""
         self._handing_over = asyncio.Lock()
         self._laid = asyncio.Event()
         """Set once the workspace is laid."""

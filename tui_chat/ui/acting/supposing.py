@@ -75,7 +75,8 @@ class Supposing(Inspecting):
         workspace, seen = self.workspace, self._seen
         captured = seen.captured if seen is not None else None
         if workspace is None or seen is None or captured is None:
-            advice = f"“Open a captured request” is in the palette ({self.key_of['palette']})."
+            key = self.key_bindings.labels["palette"]
+            advice = f"“Open a captured request” is in the palette ({key})."
             self.show_error(InputError("No captured request is open.", advice=advice))
             return
         name = await ask_text(self, "Name of the session and its preset", "Captured")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,9 +23,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 def rebound(folder: Path, **keys: str) -> TuiChat:
-    app = make_app(folder)
-    app._config = replace(app._config, keys=tuple(keys.items()))
-    return app
+    return make_app(folder, keys=tuple(keys.items()))
 
 
 def told(app: TuiChat) -> str:

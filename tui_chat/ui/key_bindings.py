@@ -1,0 +1,91 @@
+"""The keys of the app's actions: the defaults and what the config's `[keys]` changes in them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from textual.app import App
+
+from tui_chat.errors import InputError
+from tui_chat.ui.actions import ACTIONS, RENAMED_IDS
+from tui_chat.ui.chat import Composer
+from tui_chat.ui.keys import INDISTINGUISHABLE, RESERVED, first_keys, key_name, parse_key
+
+
+class KeyBindings:
+    """The keys of each action, and what is wrong with the configured ones."""
+
+    def __init__(self, configured: Iterable[tuple[str, str]]) -> None:
+        """`configured` has pairs of an action's id and its keys, separated by commas, as users
+        write them.
+        """
+        self.errors: list[InputError] = []
+        self._keymap: dict[str, str] = {}
+        """Configured keys by action id, in Textual's notation; empty if an action has none."""
+        for written_id, written_keys in configured:
+            self._configure(RENAMED_IDS.get(written_id, written_id), written_keys)
+        self.by_action = {action.id: self._keymap.get(action.id, action.keys) for action in ACTIONS}
+        """Keys by action id, in Textual's notation and separated by commas."""
+        self.labels = first_keys(self.by_action)
+        """The label of each action's first key, to be named in a sentence."""
+        self._check_conflicts()
+
+    def _configure(self, action: str, written_keys: str) -> None:
+        known = {each.id for each in ACTIONS}
+        if action not in known:
+            sentence = f"[keys] names “{action}”, which is not an action."
+            advice = f"Actions: {', '.join(sorted(known))}."
+            self.errors.append(InputError(sentence, advice=advice))
+            return
+        usable = list(self._usable_keys(action, written_keys))
+        if usable or not written_keys.strip():
+            self._keymap[action] = ",".join(usable)
+
+    def _usable_keys(self, action: str, written_keys: str) -> Iterator[str]:
+        """Yield the keys that can be bound; add an error for each of the others."""
+        for written in _split(written_keys):
+            try:
+                key = parse_key(written)
+            except ValueError as error:
+                advice = "Keys are written as help shows them: Ctrl+N, F9, Alt+Enter, ?"
+                self.errors.append(InputError(f"[keys] {action}: {error}.", advice=advice))
+                continue
+            if key in INDISTINGUISHABLE:
+                reason = f"{key_name(key)} is {INDISTINGUISHABLE[key]} in a terminal."
+            elif key in RESERVED:
+                reason = f"{key_name(key)} is needed to type, to move and to send."
+            else:
+                yield key
+                continue
+            self.errors.append(InputError(f"[keys] {action}: {reason}"))
+
+    def _check_conflicts(self) -> None:
+        actions_by_key: defaultdict[str, list[str]] = defaultdict(list)
+        for action, keys in self.by_action.items():
+            for key in _split(keys):
+                actions_by_key[key].append(action)
+        for key, actions in actions_by_key.items():
+            if len(actions) > 1:
+                listed = " and ".join(f"“{action}”" for action in actions)
+                sentence = f"[keys] gives {key_name(key)} to {listed}."
+                advice = "Only one of them can have it."
+                self.errors.append(InputError(sentence, advice=advice))
+
+    def bind(self, app: App[None], composer: Composer) -> None:
+        """Bind the keys in the app. They win over the composer's own."""
+        composer.release_keys(key for keys in self._keymap.values() for key in _split(keys))
+        for action in ACTIONS:
+            if not action.keys and (keys := self._keymap.get(action.id)):
+                app.bind(keys, action.run, description=action.label, show=False)
+        unbound = {action for action, keys in self._keymap.items() if not keys}
+        bindings = app._bindings  # pyright: ignore[reportPrivateUsage]  Textual cannot unbind a key
+        bindings.key_to_bindings = {
+            key: [each for each in bound if each.id not in unbound]
+            for key, bound in bindings.key_to_bindings.items()
+        }
+        app.set_keymap(self._keymap)
+
+
+def _split(keys: str) -> list[str]:
+    return [key.strip() for key in keys.split(",") if key.strip()]
