@@ -12,7 +12,7 @@ from textual.widget import Widget
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.commands import COMMANDS
 from tui_chat.ui.keys import PaneKey, key_names, keys_of
-from tui_chat.ui.panes import Panes
+from tui_chat.ui.main_screen import Panes
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
@@ -87,7 +87,7 @@ class ActionIndex:
 
     def _run_in_pane(self, pane: Widget, key: PaneKey) -> None:
         """Run the action of a pane's key there, with the pane visible."""
-        self._panes.bring(pane)
+        self._panes.reveal(pane)
 
         async def run() -> None:
             key.node.focus()

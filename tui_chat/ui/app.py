@@ -39,7 +39,7 @@ from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.key_queue import KeyMarker, KeyQueue
 from tui_chat.ui.keys import NO_KEY
-from tui_chat.ui.panes import MEDIUM, WIDE, Desktop, SidePane
+from tui_chat.ui.main_screen import MEDIUM, WIDE, MainScreen, SidePane
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.themes import origin_defaults
 
@@ -97,7 +97,7 @@ class TuiChat(
     def get_default_screen(self) -> Screen[None]:
         """Return the screen that has the panes."""
         self._panes.fit(self.size.width)
-        return Desktop(self._panes)
+        return MainScreen(self._panes)
 
     def compose(self) -> ComposeResult:
         """Lay out the panes."""
@@ -122,7 +122,7 @@ class TuiChat(
 
     def action_pane(self, name: SidePane) -> None:
         """Show a pane and focus it; if it has the focus, close it."""
-        self._panes.go(name)
+        self._panes.toggle(name)
 
     # --- keys, help and palette ----------------------------------------------------------
 

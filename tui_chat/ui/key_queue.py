@@ -34,7 +34,7 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from tui_chat.ui.actions import ACTIONS
-from tui_chat.ui.panes import Panes
+from tui_chat.ui.main_screen import Panes
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat

@@ -19,7 +19,7 @@ from textual.notifications import Notification, Notify, SeverityLevel
 from textual.screen import Screen
 from textual.signal import Signal
 
-from tui_chat.ui.panes import TALL
+from tui_chat.ui.main_screen import TALL
 
 MAX_TOASTS, MAX_TOASTS_LOW = 3, 2
 """Toasts shown at once, and on a terminal with fewer than `TALL` lines."""

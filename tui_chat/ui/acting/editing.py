@@ -37,7 +37,7 @@ class Editing(Drafting):
         """Go to the preset editor; from there, close it and go back."""
         await self._laid.wait()
         await self._presets_there()
-        self._panes.go("presets")
+        self._panes.toggle("presets")
 
     async def _presets_there(self) -> PresetPane:
         pane = self._panes.presets or await self._panes.add_presets()

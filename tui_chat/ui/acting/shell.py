@@ -24,8 +24,8 @@ from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.key_bindings import KeyBindings
+from tui_chat.ui.main_screen import Panes
 from tui_chat.ui.notifications import TOAST_CSS, Notifications
-from tui_chat.ui.panes import Panes
 from tui_chat.ui.theme_files import ThemeFiles
 from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
 
@@ -81,7 +81,7 @@ class Shell(App[None]):
         self._panes = Panes()
         self.key_bindings = KeyBindings(config.keys)
         self.theme_files = ThemeFiles(self, config, self.show_error)
-        self.notifications = Notifications(self, lambda: self._panes.right_of_chat)
+        self.notifications = Notifications(self, lambda: self._panes.columns_beside_chat)
         self._sessions = self._panes.sessions
         self._chat = self._panes.chat
         self._composer = self._chat.composer
@@ -174,7 +174,7 @@ class Shell(App[None]):
         super()._unnotify(notification, refresh)
         self.notifications.show_waiting()
 
-    @on(Panes.Arranged)
+    @on(Panes.LayoutChanged)
     def _place_toasts(self) -> None:
         self.notifications.place()
 
