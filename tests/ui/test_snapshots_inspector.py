@@ -39,7 +39,7 @@ async def test_every_view(album: Album, tmp_path: Path) -> None:
         for words in ("What do you see?", "And the sea?"):
             await say(pilot, words)
         app.query_one(Composer).text = "木漏れ日 tells {{user}} more?"
-        app._panes.open("inspector")  # pyright: ignore[reportPrivateUsage]
+        app.panes.open("inspector")
         inspector.focus()
         for view in View:
             inspector.view_shown = view

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from textual.actions import parse
 from textual.app import SystemCommand
+from textual.dom import DOMNode
 from textual.markup import escape
 from textual.widget import Widget
 
@@ -83,7 +85,9 @@ class ActionIndex:
         return (key for key in keys_of(pane) if self._is_possible(key.action))
 
     def _is_possible(self, action: str) -> bool:
-        return self._app.check_action(action.partition("(")[0], ()) is not False
+        area, name, parameters = parse(action)
+        node: DOMNode = getattr(self._app, area) if area else self._app
+        return node.check_action(name, parameters) is not False
 
     def _run_in_pane(self, pane: Widget, key: PaneKey) -> None:
         """Run the action of a pane's key there, with the pane visible."""

@@ -17,7 +17,9 @@ class Action:
     keys: str
     """Keys in Textual's notation, separated by commas; empty if it has none by default."""
     run: str
-    """The app's action without `action_`: `new`, `pane('sessions')`."""
+    """The action without `action_`, of the app, or of an area if it has the area's name in front:
+    `new`, `panes.toggle('sessions')`.
+    """
     label: str
     """A word or two, for the footer."""
     title: str
@@ -40,6 +42,11 @@ class Action:
             priority=self.has_priority,
         )
 
+
+AREAS = ("panes",)
+"""Attributes of the app whose actions its bindings run: with an area's name in front of an action,
+Textual looks for `action_...` and asks `check_action` there.
+"""
 
 RENAMED_IDS = {"again": "regenerate"}
 """Former ids that the config's `[keys]` may still have, and what they are called now."""
@@ -72,11 +79,23 @@ ACTIONS = (
     _action("help", "f1", "keys", "Help", "Help: keys and commands", "shortcuts manual", True),
     _action("palette", "ctrl+p", "command_palette", "Commands", "Search commands", "palette", True),
     _action(
-        "sessions", "f2", "pane('sessions')", "Sessions", "Sessions", "sidebar list chats", True
+        "sessions",
+        "f2",
+        "panes.toggle('sessions')",
+        "Sessions",
+        "Sessions",
+        "sidebar list chats",
+        True,
     ),
     _action("preset", "f3", "presets", "Preset", "Preset editor", "prompt", True),
     _action(
-        "inspector", "f4", "pane('inspector')", "Inspector", "Inspector", "payload request", True
+        "inspector",
+        "f4",
+        "panes.toggle('inspector')",
+        "Inspector",
+        "Inspector",
+        "payload request",
+        True,
     ),
     _action("new", "ctrl+n", "new", "New", "New session", "new chat clear begin", True),
     _action("model", "ctrl+o", "choose_model", "Model", "Switch model", "change ask another", True),

@@ -35,11 +35,11 @@ from tui_chat.ui.acting.sessions import Sessions
 from tui_chat.ui.acting.supposing import Supposing
 from tui_chat.ui.acting.talking import Talking
 from tui_chat.ui.action_index import ActionIndex
-from tui_chat.ui.actions import ACTIONS
+from tui_chat.ui.actions import ACTIONS, AREAS
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.key_queue import KeyMarker, KeyQueue
 from tui_chat.ui.keys import NO_KEY
-from tui_chat.ui.main_screen import MEDIUM, WIDE, MainScreen, SidePane
+from tui_chat.ui.main_screen import MEDIUM, WIDE, MainScreen
 from tui_chat.ui.sidebar import SessionList
 from tui_chat.ui.themes import origin_defaults
 
@@ -88,20 +88,21 @@ class TuiChat(
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         super().__init__(config, open_workspace, now, environ)
-        self.action_index = ActionIndex(self, self._panes)
-        self.key_queue = KeyQueue(self, self._panes, super().on_event)
+        self._action_targets |= {*AREAS}  # Textual has no public way to add a namespace
+        self.action_index = ActionIndex(self, self.panes)
+        self.key_queue = KeyQueue(self, self.panes, super().on_event)
         self._theme_errors = self.theme_files.load()
         self._ending: asyncio.Future[None] | None = None
         """The end that a signal asked for."""
 
     def get_default_screen(self) -> Screen[None]:
         """Return the screen that has the panes."""
-        self._panes.fit(self.size.width)
-        return MainScreen(self._panes)
+        self.panes.fit(self.size.width)
+        return MainScreen(self.panes)
 
     def compose(self) -> ComposeResult:
         """Lay out the panes."""
-        yield self._panes
+        yield self.panes
         yield KeyBar()
 
     def on_mount(self) -> None:
@@ -119,10 +120,6 @@ class TuiChat(
         # Loading what composes and keeps takes the loop for a moment: keys come first.
         self.set_timer(OPEN_AFTER, self.open_conversations)
         self.show_first()
-
-    def action_pane(self, name: SidePane) -> None:
-        """Show a pane and focus it; if it has the focus, close it."""
-        self._panes.toggle(name)
 
     # --- keys, help and palette ----------------------------------------------------------
 

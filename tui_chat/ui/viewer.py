@@ -92,8 +92,8 @@ class Viewer(TuiChat):
 
     async def action_back(self) -> None:
         """Close the pane that is in the way, and go to the conversation."""
-        if self._panes.covers_chat:
-            self._panes.close_overlay()
+        if self.panes.covers_chat:
+            self.panes.close_overlay()
         self._chat.transcript.focus()
 
     def _after_choosing_session(self) -> None:

@@ -103,7 +103,7 @@ def body(pane: PresetPane) -> str:
     app = pane.app
     assert isinstance(app, TuiChat)
     assert app.workspace is not None
-    inspector = app._panes.inspector  # pyright: ignore[reportPrivateUsage]
+    inspector = app.panes.inspector
     assert inspector is not None
     assert inspector.composed is not None
     return inspector.composed.payload.body.decode()

@@ -116,8 +116,8 @@ class Choosing(Drafting):
         """Begin a new chat; None for the role that was used last, empty for none."""
         if self.workspace is not None:
             await self.show_session(lambda workspace: workspace.sessions.new(role_id))
-            if self._panes.is_narrow:
-                self._panes.close_overlay()
+            if self.panes.is_narrow:
+                self.panes.close_overlay()
             self._composer.focus()
 
     async def take_role(self, name: str) -> None:

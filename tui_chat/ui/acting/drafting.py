@@ -161,8 +161,8 @@ class Drafting(Shell):
         if typed != self._composer.text:
             return
         self.inspect(composed)
-        if self._panes.presets is not None:
-            self._panes.presets.show_request(composed)
+        if self.panes.presets is not None:
+            self.panes.presets.show_request(composed)
         budget = composed.envelope.budget
         if budget is not None:
             about = "" if budget.exact else "~"

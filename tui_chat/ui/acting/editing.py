@@ -37,17 +37,17 @@ class Editing(Drafting):
         """Go to the preset editor; from there, close it and go back."""
         await self._laid.wait()
         await self._presets_there()
-        self._panes.toggle("presets")
+        self.panes.action_toggle("presets")
 
     async def _presets_there(self) -> PresetPane:
-        pane = self._panes.presets or await self._panes.add_presets()
+        pane = self.panes.presets or await self.panes.add_presets()
         self.show_preset()
         self.compose_soon()
         return pane
 
     def show_preset(self) -> None:
         """Show the session's preset in the editor, where there is one."""
-        workspace, pane = self.workspace, self._panes.presets
+        workspace, pane = self.workspace, self.panes.presets
         if workspace is not None and pane is not None:
             pane.show(
                 workspace.state.preset_name,
@@ -68,13 +68,13 @@ class Editing(Drafting):
 
     def on_preset_pane_origin_lit(self, event: PresetPane.OriginLit) -> None:
         """Show in the request what became of a row."""
-        if self._panes.inspector is not None:
-            self._panes.inspector.point(event.origin)
+        if self.panes.inspector is not None:
+            self.panes.inspector.point(event.origin)
 
     def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
         """Light the row that a piece of the request came from."""
         self._pointed_at = event.origin
-        pane, inspector = self._panes.presets, self._panes.inspector
+        pane, inspector = self.panes.presets, self.panes.inspector
         if event.origin is None or pane is None or inspector is None:
             return
         if inspector.has_focus_within:
@@ -89,7 +89,7 @@ class Editing(Drafting):
             around = around.within
         if around.kind is OriginKind.PRESET:
             pane = await self._presets_there()
-            self._panes.open("presets")
+            self.panes.open("presets")
             if pane.reveal(around):
                 self.call_after_refresh(pane.focus)
 
@@ -243,7 +243,7 @@ class Editing(Drafting):
                 await self._compare(workspace, chosen)
             case "settings":
                 pane = await self._presets_there()
-                self._panes.open("presets")
+                self.panes.open("presets")
                 self.call_after_refresh(pane.open_settings)
             case "file":
                 await self._edit_file(workspace)
@@ -329,7 +329,7 @@ class Editing(Drafting):
         try:
             before = event.message.content
             text = clean(await edit_in_editor(self, before))
-            pane = self._panes.presets
+            pane = self.panes.presets
             if text != before and pane is not None and not pane.rewrite(event.message, text):
                 raise InputError("The message is no longer there.", advice="Its text was: " + text)
         except InputError as fault:

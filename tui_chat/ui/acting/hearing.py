@@ -37,8 +37,8 @@ class Hearing(Editing):
     @work(group="workspace")
     async def open_conversations(self) -> None:
         """Open the conversations and show the last session."""
-        if self._panes.inspector is None:
-            await self._panes.add_inspector()
+        if self.panes.inspector is None:
+            await self.panes.add_inspector()
         try:
             workspace = await self._open_workspace()
             workspace.subscribe(self._hear)
@@ -198,8 +198,8 @@ class Hearing(Editing):
         if workspace.state.partial is not None:
             partial = workspace.state.partial
             self._chat.stream(partial.entry_id, partial.reply, partial.timing)
-        if self._panes.inspector is not None:
-            self._panes.inspector.own_protocol = workspace.state.endpoint.protocol
+        if self.panes.inspector is not None:
+            self.panes.inspector.own_protocol = workspace.state.endpoint.protocol
         self.show_preset()
         self._show_sessions()
         self._watch_ends(workspace.state.entries)

@@ -58,7 +58,7 @@ class Inspecting(Comparing):
 
     def inspect(self, composed: Composed) -> None:
         """Show the request that Enter would send, or what is looked at in its place."""
-        inspector, workspace = self._panes.inspector, self.workspace
+        inspector, workspace = self.panes.inspector, self.workspace
         if inspector is None or workspace is None:
             return
         is_another = workspace.state.session_id != self._inspected_in
@@ -140,7 +140,7 @@ class Inspecting(Comparing):
 
     @work(group="received", exclusive=True)
     async def _fetch_received(self, entry_id: str) -> None:
-        workspace, inspector = self.workspace, self._panes.inspector
+        workspace, inspector = self.workspace, self.panes.inspector
         if workspace is not None and inspector is not None:
             self._heard = entry_id, await workspace.request_history.received(entry_id), ""
             self._tell_reply(inspector, workspace)
@@ -156,7 +156,7 @@ class Inspecting(Comparing):
 
     def reply_grew(self, reply: Reply) -> None:
         """Show what has arrived."""
-        inspector, workspace = self._panes.inspector, self.workspace
+        inspector, workspace = self.panes.inspector, self.workspace
         if inspector is not None and workspace is not None and inspector.shows_reply:
             self._tell_reply(inspector, workspace)
 
@@ -169,11 +169,11 @@ class Inspecting(Comparing):
     def _look_at(self, seen: Seen) -> None:
         """Put a request in place of the live one."""
         self._seen, self._protocol, self._what_if = seen, None, None
-        inspector = self._panes.inspector
+        inspector = self.panes.inspector
         if inspector is not None:
             inspector.own_protocol = seen.composed.protocol
             inspector.show_banner(f"{seen.words} · Esc: back", is_past=True)
-            self._panes.open("inspector")
+            self.panes.open("inspector")
             self.call_after_refresh(inspector.focus)
         self.compose_soon()
 
@@ -189,7 +189,7 @@ class Inspecting(Comparing):
 
     def _go_live(self) -> None:
         self._seen, self._what_if, self._protocol = None, None, None
-        if self._panes.inspector is not None:
-            self._panes.inspector.show_banner("")
+        if self.panes.inspector is not None:
+            self.panes.inspector.show_banner("")
             if self.workspace is not None:
-                self._panes.inspector.own_protocol = self.workspace.state.endpoint.protocol
+                self.panes.inspector.own_protocol = self.workspace.state.endpoint.protocol

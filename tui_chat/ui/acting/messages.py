@@ -67,11 +67,11 @@ class Messages(Drafting):
         )
         if sent is None:
             return
-        if sent.composed is None or self._panes.inspector is None:
+        if sent.composed is None or self.panes.inspector is None:
             self.show_error(InputError("The request of this reply is gone.", advice=sent.why))
             return
-        self._panes.open("inspector")
-        self._panes.inspector.show(sent.composed)
+        self.panes.open("inspector")
+        self.panes.inspector.show(sent.composed)
         if sent.is_exact:
             words = "This request produced the reply, to the byte."
         else:

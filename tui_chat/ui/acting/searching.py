@@ -27,7 +27,7 @@ class Searching(Drafting):
 
     def find_session(self, words: str) -> None:
         """Filter the session list by these words, and focus the filter."""
-        self._panes.open("sessions")
+        self.panes.open("sessions")
         self._sessions.filter.value = words
         self.call_after_refresh(self._sessions.action_filter)
 
@@ -74,8 +74,8 @@ class Searching(Drafting):
             await self.show_session(
                 lambda workspace: workspace.sessions.open_at(hit.session_id, message_id)
             )
-        if self._panes.is_narrow:
-            self._panes.close_overlay()
+        if self.panes.is_narrow:
+            self.panes.close_overlay()
         if hit.message_id is None:
             self._composer.focus()
         elif self._chat.transcript.show_message(hit.message_id, found_words(hit)):

@@ -42,8 +42,8 @@ class Sessions(Choosing):
         await self.begin(role_id)
 
     def _after_choosing_session(self) -> None:
-        if self._panes.is_narrow:
-            self._panes.close_overlay()
+        if self.panes.is_narrow:
+            self.panes.close_overlay()
         self._composer.focus()
 
     @on(SessionList.RenameRequested)

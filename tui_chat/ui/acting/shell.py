@@ -78,12 +78,12 @@ class Shell(App[None]):
         self._now = now
         self._config = config
         self._open_workspace = open_workspace
-        self._panes = Panes()
+        self.panes = Panes()
         self.key_bindings = KeyBindings(config.keys)
         self.theme_files = ThemeFiles(self, config, self.show_error)
-        self.notifications = Notifications(self, lambda: self._panes.columns_beside_chat)
-        self._sessions = self._panes.sessions
-        self._chat = self._panes.chat
+        self.notifications = Notifications(self, lambda: self.panes.columns_beside_chat)
+        self._sessions = self.panes.sessions
+        self._chat = self.panes.chat
         self._composer = self._chat.composer
         self._attachments: tuple[Attachment, ...] = ()
         """Files that go with the draft."""

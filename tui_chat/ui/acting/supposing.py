@@ -100,7 +100,7 @@ class Supposing(Inspecting):
         from tui_chat.ui.dialogs.questions import ask_what_if
 
         await self._laid.wait()
-        workspace, inspector = self.workspace, self._panes.inspector
+        workspace, inspector = self.workspace, self.panes.inspector
         if workspace is None or inspector is None:
             return
         asked = await ask_what_if(self, workspace, self._what_if)
@@ -110,7 +110,7 @@ class Supposing(Inspecting):
         if not asked.is_empty:
             self._what_if = asked
             inspector.show_banner(f"what if: {asked.description} · Esc: back")
-            self._panes.open("inspector")
+            self.panes.open("inspector")
             self.call_after_refresh(inspector.focus)
         self.compose_soon()
 

@@ -212,8 +212,8 @@ class Talking(Commanding):
     async def action_back(self) -> None:
         """Close the pane that is in the way, else stop the reply that is arriving."""
         workspace = self.workspace
-        if self._panes.covers_chat:
-            self._panes.close_overlay()
+        if self.panes.covers_chat:
+            self.panes.close_overlay()
         elif workspace is not None and workspace.state.is_streaming:
             await workspace.replies.stop()
         self._composer.focus()

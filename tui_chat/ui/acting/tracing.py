@@ -25,10 +25,10 @@ class Tracing(Shell):
 
     def reveal_in_request(self, origin: Origin) -> None:
         """Show all places in the request that came from an origin."""
-        inspector = self._panes.inspector
+        inspector = self.panes.inspector
         if inspector is None:
             return
-        self._panes.open("inspector")
+        self.panes.open("inspector")
 
         def reveal() -> None:
             inspector.focus()
@@ -45,13 +45,13 @@ class Tracing(Shell):
     @on(CursorMoved)
     def _cursor_moved(self, event: CursorMoved) -> None:
         """Show in the request what the cursor of the conversation is on."""
-        inspector = self._panes.inspector
+        inspector = self.panes.inspector
         if inspector is not None and inspector.is_on_screen:
             inspector.point(Origin(OriginKind.HISTORY, event.entry_id))
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Follow the draft again, where one goes on with it; what the inspector lit goes out."""
-        inspector = self._panes.inspector
+        inspector = self.panes.inspector
         if inspector is None or inspector.has_focus_within:
             return
         self._composer.set_class(False, "-lit")
@@ -61,7 +61,7 @@ class Tracing(Shell):
 
     def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
         """Light up where something came from."""
-        origin, inspector = _source(event.origin), self._panes.inspector
+        origin, inspector = _source(event.origin), self.panes.inspector
         kind = origin.kind if origin is not None else OriginKind.GLUE
         is_asked = inspector is not None and inspector.has_focus_within
         self._composer.set_class(kind is OriginKind.DRAFT and is_asked, "-lit")
@@ -75,8 +75,8 @@ class Tracing(Shell):
         match kind:
             case OriginKind.HISTORY if origin is not None:
                 if self._chat.transcript.show_message(origin.id):
-                    if self._panes.is_narrow:
-                        self._panes.close_overlay()
+                    if self.panes.is_narrow:
+                        self.panes.close_overlay()
                     self._chat.transcript.focus()
                 else:
                     self.notify("It is not on the shown branch.", timeout=4)
