@@ -115,7 +115,7 @@ async def laid(pilot: Pilot[None]) -> TuiChat:
     """Wait for the app to stand, with its inspector open."""
     app = pilot.app
     assert isinstance(app, TuiChat)
-    await until(lambda: app.is_laid and app.query_one(Inspector).composed is not None)
+    await until(lambda: app.is_workspace_open and app.query_one(Inspector).composed is not None)
     await quiet(pilot)
     assert app.query_one(Inspector).is_on_screen
     return app

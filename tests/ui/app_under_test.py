@@ -95,7 +95,9 @@ async def opened(pilot: Pilot[None]) -> TuiChat:
     """Wait until the workspace is laid; return the app, its cursor standing still."""
     app = pilot.app
     assert isinstance(app, TuiChat)
-    await until(pilot, lambda: app.is_laid and app.query_one(Inspector).composed is not None)
+    await until(
+        pilot, lambda: app.is_workspace_open and app.query_one(Inspector).composed is not None
+    )
     await settle(pilot)
     return app
 

@@ -45,7 +45,7 @@ async def test_the_app_starts_where_the_last_session_cannot_be_shown(
             broken.setattr(BranchLayout, "heights", lambda self: fail() if self.entries else [])
         app = make_app(tmp_path)
         async with app.run_test(size=(120, 40)) as pilot:
-            await until(pilot, lambda: app.is_laid)
+            await until(pilot, lambda: app.is_workspace_open)
             await until(pilot, lambda: bool(app._notifications))
             assert "The last session cannot be shown (ZeroDivisionError)" in told(app)
             workspace = app.workspace
@@ -64,11 +64,11 @@ async def test_a_session_that_ended_the_app_at_the_start_is_not_opened_again(tmp
     app = make_app(tmp_path)
     with pytest.raises(ZeroDivisionError):  # noqa: PT012  it comes out of the app's context
         async with app.run_test(size=(120, 40)) as pilot:
-            await until(pilot, lambda: app.is_laid)
+            await until(pilot, lambda: app.is_workspace_open)
             app._handle_exception(ZeroDivisionError("while it was drawn"))
     app = make_app(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: app.is_laid)
+        await until(pilot, lambda: app.is_workspace_open)
         await until(pilot, lambda: bool(app._notifications))
         assert "ended while it was showing the last session" in told(app)
         assert app.workspace is not None
@@ -135,7 +135,7 @@ async def test_a_signal_during_the_start_is_no_fault_of_the_session(tmp_path: Pa
     session = await begin(tmp_path)
     app = make_app(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: app.is_laid)
+        await until(pilot, lambda: app.is_workspace_open)
         app.exit(return_code=128 + 15)
     async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)

@@ -34,7 +34,7 @@ async def test_what_can_be_read_is_saved_and_used(tmp_path: Path):
         assert app.focused is not None
         assert app.focused.id == "no"  # nothing happens by itself
         await pilot.click("#yes")
-        await until(pilot, lambda: app.is_laid)
+        await until(pilot, lambda: app.is_workspace_open)
         assert app.workspace is not None
         assert [s.title for s in app.workspace.state.sessions] == ["Ferry"]
         (toast,) = [n.message for n in app._notifications if "Saved" in n.message]

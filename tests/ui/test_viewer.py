@@ -33,7 +33,7 @@ async def viewer(tmp_path: Path) -> Viewer:
 
 
 async def laid(app: Viewer, pilot: Pilot[None]) -> None:
-    await until(pilot, lambda: app.is_laid)
+    await until(pilot, lambda: app.is_workspace_open)
 
 
 async def test_the_first_conversation_is_shown_and_nothing_can_be_typed(viewer: Viewer):

@@ -233,10 +233,10 @@ class TuiChat(
         """Keep the draft, stop the replies, close the store, and leave."""
         with self._context():
             try:
-                if self._composer.text and not self.is_laid:
+                if self._composer.text and not self.is_workspace_open:
                     # It was typed before the conversations were open, to which it belongs.
                     with suppress(TimeoutError):
-                        await asyncio.wait_for(self._laid.wait(), OPENING_SECONDS)
+                        await asyncio.wait_for(self._workspace_opened.wait(), OPENING_SECONDS)
                 await self.keep_draft()
                 await self.let_go()
             finally:

@@ -167,7 +167,7 @@ class KeyQueue:
 
     def _moves_focus(self, key: events.Key) -> bool:
         """Return True if a key, pressed now, opens a dialog or moves the focus."""
-        if not self._app.is_laid:
+        if not self._app.is_workspace_open:
             return False
         bound = self._app.screen.active_bindings.get(key.key)
         if bound is None or not bound.enabled:
@@ -244,7 +244,7 @@ class KeyQueue:
         self._time_limit = self._app.set_timer(TIME_LIMIT, self._time_is_up)
 
     async def _time_is_up(self) -> None:
-        focus_will_move = not self._app.is_laid or self._is_between_sessions
+        focus_will_move = not self._app.is_workspace_open or self._is_between_sessions
         marker_will_come = self._marker_target is not None and self._marker_target.is_running
         if focus_will_move if self._waiting_for == "focus" else marker_will_come:
             self._start_time_limit()
@@ -268,7 +268,7 @@ class KeyQueue:
 
     def _screen_changed(self, screen: Screen[object]) -> None:
         if self._waiting_for == "focus":
-            if not self._app.is_laid and _asks_for_consent(screen):
+            if not self._app.is_workspace_open and _asks_for_consent(screen):
                 # The workspace cannot be opened: no key was typed as an answer to this question.
                 self._pending = ()
                 self._app.call_next(self._deliver_pending)

@@ -32,7 +32,7 @@ class Carrying(Drafting):
         """Import the conversations of a file, report the result, and open a single one."""
         from tui_chat.ui.dialogs.file_questions import import_summary
 
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         if self.workspace is None:
             return
         reports = await self.workspace.import_export.import_files(
@@ -68,7 +68,7 @@ class Carrying(Drafting):
         from tui_chat.ui.dialogs.file_questions import import_summary
         from tui_chat.ui.terminal.external_programs import run_in_terminal
 
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         if self.workspace is None:
             return
         path = typed_path(typed)
@@ -136,7 +136,7 @@ class Carrying(Drafting):
         """Ask for a system message and add it to the conversation."""
         from tui_chat.ui.dialogs.base import TextAreaPrompt
 
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         text, stored = "", False
         while not stored:  # where it could not be, what was written must not be lost
             written = await self.push_screen_wait(TextAreaPrompt("System message", text))

@@ -16,7 +16,7 @@ class Choosing(Drafting):
         """Ask another model, at any endpoint, from the next message on."""
         from tui_chat.ui.dialogs.questions import ask_model
 
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         if self.workspace is not None and (chosen := await ask_model(self, self.workspace)):
             self._protocol = None
             await self.workspace.settings.set_model(*chosen)
@@ -26,7 +26,7 @@ class Choosing(Drafting):
         """Use another preset from the next message on."""
         from tui_chat.ui.dialogs.questions import ask_preset
 
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         if self.workspace is not None and (chosen := await ask_preset(self, self.workspace)):
             await self.workspace.presets.choose(chosen)
 
@@ -98,7 +98,7 @@ class Choosing(Drafting):
         """Give the chat that was not begun another role; a begun one keeps its own."""
         from tui_chat.ui.dialogs.questions import ask_role
 
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         workspace = self.workspace
         if workspace is None:
             return
@@ -145,7 +145,7 @@ class Choosing(Drafting):
         from tui_chat.ui.dialogs.forms import RoleForm
         from tui_chat.ui.dialogs.questions import ask_role_to_edit, confirm_delete_role
 
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         workspace = self.workspace
         if workspace is None or (role := await ask_role_to_edit(self, workspace)) is None:
             return
@@ -163,7 +163,7 @@ class Choosing(Drafting):
         from tui_chat.ui.dialogs.forms import ProfileForm
         from tui_chat.ui.dialogs.questions import NEW_ITEM, ask_profile
 
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         workspace = self.workspace
         if workspace is None or (chosen := await ask_profile(self, workspace)) is None:
             return
@@ -177,7 +177,7 @@ class Choosing(Drafting):
         """Use other lorebooks from the next message on."""
         from tui_chat.ui.dialogs.questions import ask_lorebooks
 
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         workspace = self.workspace
         if workspace is not None and (names := await ask_lorebooks(self, workspace)) is not None:
             await workspace.settings.set_lorebooks(names)

@@ -47,7 +47,7 @@ class Commanding(Attaching, Carrying, Choosing, Searching):
         if not argument:
             await self.run_action(command.run)
             return
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         match command.name:
             case "attach":
                 self.attach(argument)

@@ -201,12 +201,12 @@ class Drafting(Shell):
         self._opening = this = object()
         self.is_switching_session = True
         try:
-            if self._opened.is_set():
+            if self._session_opened.is_set():
                 # What Enter took is stored first, in its session. A submission to a session that
                 # is still being loaded would keep the user there; it becomes the draft again.
                 async with self.submission_lock:
                     pass
-            self._opened.clear()
+            self._session_opened.clear()
             await self.keep_draft()
             left = self._draft_session_id
             await opens(workspace)
@@ -216,7 +216,7 @@ class Drafting(Shell):
                 await self._bring_files(files)
         finally:
             if self._opening is this:  # else the next opening goes on from here
-                self._opened.set()
+                self._session_opened.set()
                 self._switched()
 
     @property
@@ -228,7 +228,7 @@ class Drafting(Shell):
 
     def adopt_draft(self) -> None:
         """Let the composer's draft go along where another program's change switched the session."""
-        if self.workspace is not None and self.is_laid and not self.is_switching_session:
+        if self.workspace is not None and self.is_workspace_open and not self.is_switching_session:
             self._draft_session_id = self.workspace.state.session_id
 
     def _switched(self) -> None:
@@ -274,7 +274,7 @@ class Drafting(Shell):
         """Have the shown session's draft on disk."""
         # Before the conversations are open, and while a session is being opened, the composer
         # does not hold the active session's draft.
-        if self.workspace is not None and self.is_laid and self._holds_draft:
+        if self.workspace is not None and self.is_workspace_open and self._holds_draft:
             files = tuple(str(attachment.path) for attachment in self._attachments)
             here = [
                 s.text for s in self._submissions if s.session_id == self.workspace.state.session_id

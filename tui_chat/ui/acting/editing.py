@@ -35,7 +35,7 @@ class Editing(Drafting):
 
     async def action_presets(self) -> None:
         """Go to the preset editor; from there, close it and go back."""
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         await self._presets_there()
         self.panes.action_toggle("presets")
 
@@ -210,7 +210,7 @@ class Editing(Drafting):
         """Make, copy, compare, rename or delete presets."""
         from tui_chat.ui.dialogs import file_questions as questions
 
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         workspace = self.workspace
         if workspace is None:
             return

@@ -53,7 +53,7 @@ class Hearing(Editing):
             return
         await self.bring_draft(keep_typed=True)
         self.compose_soon()
-        self._laid.set()
+        self._workspace_opened.set()
         self.watch_preset_file()
         self.set_timer(LOOK_AFTER, self._look_elsewhere)
         with suppress(TuiChatError):  # the prompts of the active session are known all the same

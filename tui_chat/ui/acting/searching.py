@@ -40,7 +40,7 @@ class Searching(Drafting):
         """Search for these words first."""
         from tui_chat.ui.search import KnownNames, SearchScreen
 
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         workspace = self.workspace
         if workspace is None:
             return

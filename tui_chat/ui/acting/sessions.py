@@ -30,7 +30,7 @@ class Sessions(Choosing):
         """Begin a new chat; where there are several roles, ask for one."""
         from tui_chat.ui.dialogs.questions import ask_role
 
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         workspace = self.workspace
         if workspace is None:
             return

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tui_chat.attachments import Attachment
     from tui_chat.workspace import Workspace
 
-_HARMLESS = ControlCharacterFilter()
+_LINE_FILTER = ControlCharacterFilter()
 
 
 CRASH_LOG = "crash.log"
@@ -46,14 +46,14 @@ def keep_traceback(folder: Path) -> str:
     """
     file, trace = folder / CRASH_LOG, sanitize(format_exc())
     try:
-        with open(file, "w", encoding="utf-8", opener=_for_the_user) as log:
+        with open(file, "w", encoding="utf-8", opener=_open_privately) as log:
             log.write(trace)
     except OSError:
         return "The details could not be written to the data directory."
     return f"The details are in {sanitize(str(file))}; please report it."
 
 
-def _for_the_user(path: str, flags: int) -> int:
+def _open_privately(path: str, flags: int) -> int:
     return os.open(path, flags, mode=0o600)
 
 
@@ -72,13 +72,14 @@ class Shell(App[None]):
         super().__init__()
         self._environ = environ
         self.workspace: Workspace | None = None
-        """None until the conversations are open."""
+        """None until it is open."""
         self.unsaved = ""
-        """Why something was not saved when the conversations were closed; empty if all was."""
+        """Why something was not saved when the workspace was closed; empty if everything was."""
         self._now = now
         self._config = config
         self._open_workspace = open_workspace
         self.panes = Panes()
+        """The panes, and a namespace of actions: see `actions.AREAS`."""
         self.key_bindings = KeyBindings(config.keys)
         self.theme_files = ThemeFiles(self, config, self.show_error)
         self.notifications = Notifications(self, lambda: self.panes.columns_beside_chat)
@@ -89,19 +90,19 @@ class Shell(App[None]):
         """Files that go with the draft."""
         self._protocol: Protocol | None = None
         """The inspector's tab; None follows the endpoint's own."""
-        self._handing_over = asyncio.Lock()
-        self._laid = asyncio.Event()
-        """Set once the workspace is laid."""
+        self._clipboard_lock = asyncio.Lock()
+        self._workspace_opened = asyncio.Event()
+        """Set once the workspace is open and the last session is shown."""
         self.is_switching_session = False
         """True until the composer holds the draft of the session that is being opened."""
         self.submission_lock = asyncio.Lock()
         """Held while a draft is being stored as a message; the next one waits for it."""
-        self._opened = asyncio.Event()
-        """Not set while another session is being opened."""
-        self._opened.set()
+        self._session_opened = asyncio.Event()
+        """Cleared while another session is being opened."""
+        self._session_opened.set()
 
     def get_driver_class(self) -> type[Driver]:
-        """Read the terminal with our own keyboard, where there is a Unix terminal."""
+        """Return our own driver on a Unix terminal."""
         if os.name == "nt" or constants.DRIVER:
             return super().get_driver_class()
         from tui_chat.ui.terminal.driver import TerminalDriver
@@ -110,18 +111,18 @@ class Shell(App[None]):
 
     @on(Driver.SignalResume)
     def _draw_again(self) -> None:
-        """Draw everything: another program had the terminal."""
+        """Redraw everything: another program had the terminal."""
         self.refresh(layout=True)
 
     def _fatal_error(self) -> None:
-        """End the app after an error of ours: with a sentence on the terminal, and the traceback
-        in a file. Textual would print the traceback with the values of all variables, among them
+        """End the app after a bug: print a sentence on the terminal, and write the traceback to a
+        file. Textual would print the traceback with the values of all variables, among them
         what was typed and what providers sent.
         """
         self.bell()
         where = keep_traceback(self._config.data_dir)
-        words = f"tui-chat ended because of an error of its own. {where} What was stored is kept."
-        self._exit_renderables.append(Text(words))
+        text = f"tui-chat ended because of an error of its own. {where} What was stored is kept."
+        self._exit_renderables.append(Text(text))
         self._close_messages_no_wait()
 
     @contextmanager
@@ -181,27 +182,28 @@ class Shell(App[None]):
     # --- clipboard -----------------------------------------------------------------------
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Put a text on the clipboard, by the terminal and past it. With an escape in it, it could
-        end its own pasting, and a shell would run the rest: tmux pastes it as it is.
+        """Put a text on the clipboard, through the terminal and through a command. With an escape
+        character in it, the text could end its own bracketed paste, and a shell would run the
+        rest: tmux pastes it as it is.
         """
         text = text.replace("\x1b", "␛")
         super().copy_to_clipboard(text)
         self._copy_with_command(text)
 
-    @work(group="clipboard", description="hand over to the clipboard")
+    @work(group="clipboard", description="copy to the clipboard")
     async def _copy_with_command(self, text: str) -> None:
         from tui_chat.ui.terminal.clipboard import copy_with_command
 
-        async with self._handing_over:  # what is copied last is to stay
+        async with self._clipboard_lock:  # the last copy must win
             await asyncio.to_thread(copy_with_command, text, self._environ)
 
     # --- drawing and state ---------------------------------------------------------------
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Have nothing drawn that a terminal obeys."""
-        return [*super().get_line_filters(), _HARMLESS]
+        """Draw no control characters."""
+        return [*super().get_line_filters(), _LINE_FILTER]
 
     @property
-    def is_laid(self) -> bool:
-        """Whether the conversations are open and the last session is shown."""
-        return self._laid.is_set()
+    def is_workspace_open(self) -> bool:
+        """True if the workspace is open and the last session is shown."""
+        return self._workspace_opened.is_set()

@@ -30,7 +30,7 @@ class Supposing(Inspecting):
         """Open a request body that was captured somewhere."""
         from tui_chat.ui.dialogs.questions import ask_captured
 
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         if self.workspace is not None and (text := await ask_captured(self)) is not None:
             await self._look_at_captured(self.workspace, text)
 
@@ -43,7 +43,7 @@ class Supposing(Inspecting):
         """Show the request that the program was started with, if it was."""
         text, self._opened_first = self._opened_first, ""
         if text:
-            await self._laid.wait()
+            await self._workspace_opened.wait()
             if self.workspace is not None:
                 await self._look_at_captured(self.workspace, text)
 
@@ -99,7 +99,7 @@ class Supposing(Inspecting):
         """See the request with another limit, model or length; the session stays as it is."""
         from tui_chat.ui.dialogs.questions import ask_what_if
 
-        await self._laid.wait()
+        await self._workspace_opened.wait()
         workspace, inspector = self.workspace, self.panes.inspector
         if workspace is None or inspector is None:
             return

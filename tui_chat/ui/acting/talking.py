@@ -35,7 +35,7 @@ class Talking(Commanding):
         line = parse_command(event.text)
         if not isinstance(line, str):
             self._run_command(line)
-        elif self._holds_draft or not self.is_laid:
+        elif self._holds_draft or not self.is_workspace_open:
             self._submit(line, event.text)
 
     def _submit(self, draft: str, typed: str) -> None:
@@ -44,7 +44,9 @@ class Talking(Commanding):
         if not stands.startswith(typed) or not (typed.strip() or self._attachments):
             return  # Enter repeats, and the first one took the draft already
         session_id = (
-            self.workspace.state.session_id if self.workspace is not None and self.is_laid else ""
+            self.workspace.state.session_id
+            if self.workspace is not None and self.is_workspace_open
+            else ""
         )
         submission = Submission(session_id, typed, self._attachments)
         self._submissions = (*self._submissions, submission)
@@ -61,7 +63,7 @@ class Talking(Commanding):
     @work(group="send")
     async def _send(self, draft: str, parts: tuple[Part, ...], submission: Submission) -> None:
         async with self.submission_lock:
-            await self._laid.wait()  # Enter may come before the conversations are open
+            await self._workspace_opened.wait()  # Enter may come before the conversations are open
             workspace = self.workspace
             if workspace is None:
                 return
@@ -154,7 +156,7 @@ class Talking(Commanding):
 
     async def _until_opened(self, workspace: Workspace) -> None:
         """Wait until all of the session that is being opened is read, and say so."""
-        if not self._opened.is_set():
+        if not self._session_opened.is_set():
             listed = (
                 s.message_count
                 for s in workspace.state.sessions
@@ -162,7 +164,7 @@ class Talking(Commanding):
             )
             count = next(listed, 0)
             self._chat.set_status(f"Loading {count:,} messages. Then this is sent.")
-            await self._opened.wait()
+            await self._session_opened.wait()
             self._chat.set_status("")
 
     @work(group="send")
