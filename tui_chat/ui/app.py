@@ -1,10 +1,10 @@
-"""The app: panes side by side, keys, and the wires between panes and workspace.
+"""The app: it opens and closes the workspace, and owns the panes and what concerns all of them.
 
-1. Panes show values and post messages; the app answers by asking the workspace, and shows what the
-   workspace tells. It decides nothing about conversations. The answers are in `ui.acting`, a class
-   for each subject; the keys are in `ui.actions`, a declaration for each.
+1. Panes show values and post messages; the app answers with the workspace's use cases and shows the
+   workspace's events. It decides nothing about conversations. The answers are in `ui.acting`, a
+   class for each subject; the actions and their keys are declared in `ui.actions`.
 2. The first frame needs no database and no dialog: the composer takes keys while the workspace is
-   being laid, and what asks questions is loaded when there is one.
+   being opened, and dialogs are imported when they are needed.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
     from tui_chat.workspace import Workspace
 
 BREAKPOINTS = [(0, "-narrow"), (MEDIUM, "-medium"), (WIDE, "-wide")]
-"""From how many columns on the screen has which class."""
+"""The class of the screen from a number of columns on."""
 OPEN_AFTER = 0.15
-"""Seconds after the first frame until the conversations are opened."""
+"""Seconds after the first frame until the workspace is opened."""
 OPENING_SECONDS = 3.0
-"""How long a signal to end waits for the conversations to open, where something was typed."""
+"""How long the end by a signal waits for the workspace to open, if something was typed."""
 
 
 def _action_provider() -> type[Provider]:
@@ -93,10 +93,10 @@ class TuiChat(
         self.key_queue = KeyQueue(self, self.panes, super().on_event)
         self._theme_errors = self.theme_files.load()
         self._ending: asyncio.Future[None] | None = None
-        """The end that a signal asked for."""
+        """The shutdown that a signal started."""
 
     def get_default_screen(self) -> Screen[None]:
-        """Return the screen that has the panes."""
+        """Return the main screen."""
         self.panes.fit(self.size.width)
         return MainScreen(self.panes)
 
@@ -106,7 +106,7 @@ class TuiChat(
         yield KeyBar()
 
     def on_mount(self) -> None:
-        """Show the first frame, then lay the workspace."""
+        """Show the first frame, then open the workspace."""
         self.key_queue.watch_screens()
         self.notifications.watch_screens()
         for error in (*self._theme_errors, *self.key_bindings.errors):
@@ -117,7 +117,7 @@ class TuiChat(
         self.theme_files.watch()
         self._chat.show("New chat", "", ())
         self._composer.focus()
-        # Loading what composes and keeps takes the loop for a moment: keys come first.
+        # Importing the composer of requests and the store blocks the loop: keys come first.
         self.set_timer(OPEN_AFTER, self.open_conversations)
         self.show_first()
 
@@ -197,8 +197,8 @@ class TuiChat(
         super().action_suspend_process()
 
     async def action_quit(self) -> None:
-        """Leave; what is being typed is kept. Replies that arrive, edited presets and what could
-        not be saved are asked about.
+        """Quit and keep the draft. Ask first if replies are streaming, presets are edited or
+        something could not be saved.
         """
         await self.keep_draft()
         workspace = self.workspace
@@ -212,8 +212,8 @@ class TuiChat(
             self.exit()
 
     def end_by_signal(self, number: signal.Signals) -> bool:
-        """End as `action_quit` does, but ask nothing. May be called in a signal handler. Returns
-        False where the app does not run yet.
+        """Quit without asking. May be called in a signal handler. Return False if the app does not
+        run yet.
         """
         try:
             loop = asyncio.get_running_loop()
@@ -234,7 +234,7 @@ class TuiChat(
         with self._context():
             try:
                 if self._composer.text and not self.is_workspace_open:
-                    # It was typed before the conversations were open, to which it belongs.
+                    # It was typed before the session that it belongs to was open.
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._workspace_opened.wait(), OPENING_SECONDS)
                 await self.keep_draft()
@@ -243,11 +243,11 @@ class TuiChat(
                 self.exit(return_code=128 + number)
 
     def restore_terminal(self) -> None:
-        """Give the terminal back at once, from any thread."""
+        """Restore the terminal at once; may be called in any thread."""
         restore = getattr(self._driver, "restore_at_once", None)
         if restore is not None:
             restore()
 
     async def on_unmount(self) -> None:
-        """Stop replies and let go of the store, however the app ends."""
+        """Stop replies and close the store, however the app ends."""
         await self.let_go()
