@@ -99,13 +99,13 @@ async def speed(app: TuiChat, pilot: Pilot[None], chosen: Chosen) -> None:
     inspector = app.query_one(Inspector)
     inspector.focus()
     await settle(pilot)
-    app.panes.action_toggle("inspector")  # closes it, being focused
+    app.panes.action_toggle_pane("inspector")  # closes it, being focused
     await settle(pilot)
     assert not inspector.is_on_screen
     await fresh(app, pilot)
     alone = await typed(app, TYPED)
     print(f"{'the composer alone':30} {quantiles(alone, n=2)[0]:8.2f} {p95(alone):8.2f}")
-    app.panes.action_toggle("inspector")
+    app.panes.action_toggle_pane("inspector")
     await settle(pilot)
     assert inspector.is_on_screen
     print(f"\n{'':30} {'median':>8} {'p95':>8} {'p95 beyond the composer':>26}")

@@ -62,12 +62,12 @@ async def main(count: int) -> None:
         inspector, closed = app.query_one(Inspector), dict[str, float]()
         inspector.focus()
         await settle(pilot)
-        app.panes.action_toggle("inspector")  # closes it, being focused
+        app.panes.action_toggle_pane("inspector")  # closes it, being focused
         await settle(pilot)
         assert not inspector.is_on_screen
         print(f"{'':32} {'':8} {'median':>8} {'p95':>8}")
         await walked(app, pilot, "inspector closed", closed)
-        app.panes.action_toggle("inspector")
+        app.panes.action_toggle_pane("inspector")
         await settle(pilot)
         for protocol in Protocol:
             for view in (View.PAYLOAD, View.CONTEXT):

@@ -23,7 +23,7 @@ from tui_chat.protocols.gemini import partial_arguments
 from tui_chat.providers import HttpClient, client, list_models, model_catalogue
 
 SIZE = 2_000_000
-LONGEST_STEP = 0.2
+LONGEST_STEP = 0.5
 """Seconds of processor time that one step on the event loop may take. Far more than any takes at
 these sizes, and far less than a quadratic one: the figures are for `tests.benchmarks.hostile`."""
 

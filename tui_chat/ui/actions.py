@@ -18,7 +18,7 @@ class Action:
     """Keys in Textual's notation, separated by commas; empty if it has none by default."""
     run: str
     """The action without `action_`, of the app, or of an area if it has the area's name in front:
-    `new`, `panes.toggle('sessions')`.
+    `new`, `panes.toggle_pane('sessions')`.
     """
     label: str
     """A word or two, for the footer."""
@@ -81,7 +81,7 @@ ACTIONS = (
     _action(
         "sessions",
         "f2",
-        "panes.toggle('sessions')",
+        "panes.toggle_pane('sessions')",
         "Sessions",
         "Sessions",
         "sidebar list chats",
@@ -91,7 +91,7 @@ ACTIONS = (
     _action(
         "inspector",
         "f4",
-        "panes.toggle('inspector')",
+        "panes.toggle_pane('inspector')",
         "Inspector",
         "Inspector",
         "payload request",

@@ -50,8 +50,8 @@ COMMANDS = (
     Command("undo", "Undo delete or archive", run="bring_back"),
     Command("edit", "Edit the draft in $EDITOR", run="edit_outside"),
     Command("theme", "Theme", "NAME", run="choose_theme"),
-    Command("inspector", "Inspector", run="panes.toggle('inspector')", aliases=("request",)),
-    Command("sessions", "Sessions", run="panes.toggle('sessions')"),
+    Command("inspector", "Inspector", run="panes.toggle_pane('inspector')", aliases=("request",)),
+    Command("sessions", "Sessions", run="panes.toggle_pane('sessions')"),
     Command("help", "Help: keys and commands", run="keys"),
     Command("quit", "Quit (the draft is kept)", run="quit", aliases=("exit",)),
 )

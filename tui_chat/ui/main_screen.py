@@ -286,7 +286,7 @@ class Panes(Horizontal, OnePassContainer):
             "inspector": self.inspector or self._inspector_slot,
         }
 
-    def action_toggle(self, name: SidePane) -> None:
+    def action_toggle_pane(self, name: SidePane) -> None:
         """Open a pane and focus it; if it has the focus, close it and focus the composer."""
         pane = self._side_panes[name]
         if pane.has_focus_within:

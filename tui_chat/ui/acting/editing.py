@@ -37,7 +37,7 @@ class Editing(Drafting):
         """Go to the preset editor; from there, close it and go back."""
         await self._workspace_opened.wait()
         await self._presets_there()
-        self.panes.action_toggle("presets")
+        self.panes.action_toggle_pane("presets")
 
     async def _presets_there(self) -> PresetPane:
         pane = self.panes.presets or await self.panes.add_presets()
